@@ -1,0 +1,49 @@
+# The verbs of this repository. Each installs what it needs and runs in seconds what is already there.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PY := .venv/bin/python
+SANDBOX := $(PY) -m sandbox
+
+.PHONY: help demo test check unit e2e bench sandbox sandbox-down docs lock crds clean bootstrap
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+bootstrap:
+	@bin/bootstrap
+
+demo: bootstrap ## the main job, live: a real OpenSearch upgraded under load, on a real Kubernetes on this machine
+	@$(PY) -m demo
+
+test: check ## everything that must pass: check, unit, simulation, integration, e2e spine
+	@$(PY) -m pytest tests/unit tests/simulation tests/integration tests/e2e -m "not full"
+
+check: bootstrap ## format, lint, types, import contracts, generated files up to date
+	@.venv/bin/ruff format --check --quiet . || { echo "not formatted: run .venv/bin/ruff format ."; exit 1; }
+	@.venv/bin/ruff check --quiet .
+	@.venv/bin/basedpyright --level error
+	@.venv/bin/lint-imports --no-cache > .lint-imports.log || { cat .lint-imports.log; rm -f .lint-imports.log; exit 1; }; rm -f .lint-imports.log
+	@$(PY) -m stateward.api.generate --check
+
+unit: bootstrap ## the fast suites only: unit and simulation
+	@$(PY) -m pytest tests/unit tests/simulation
+
+e2e: bootstrap ## the full list of end-to-end cases on the sandbox with real databases
+	@$(PY) -m pytest tests/e2e
+
+bench: bootstrap ## measurements, with the machine's description
+	@$(PY) -m bench
+
+sandbox: bootstrap ## a throw-away real Kubernetes with three nodes on this machine
+	@$(SANDBOX) up
+
+sandbox-down: bootstrap ## end it and leave nothing
+	@$(SANDBOX) down
+
+docs: bootstrap ## generate the reference pages and the CRDs from the types
+	@$(PY) -m stateward.api.generate
+
+lock: bootstrap ## renew the hashed locks from pyproject.toml
+	@.venv/bin/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/bootstrap.in -o requirements/bootstrap.lock
+	@.venv/bin/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml -o requirements/runtime.lock
+	@.venv/bin/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml --group dev -c requirements/runtime.lock -o requirements/dev.lock
