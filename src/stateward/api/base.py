@@ -1,0 +1,47 @@
+"""What every custom resource of Stateward has in common: the group, object metadata, conditions and the codec rules.
+
+JSON names are camelCase, Python names snake_case. Structs are frozen: a resource that was read is never changed in place.
+Fields whose shape belongs to Kubernetes (`podTemplate`, `resources`) stay plain JSON and are checked by the API server
+when the objects made from them are applied.
+"""
+
+from typing import Any
+
+import msgspec
+
+GROUP = "stateward.dev"
+VERSION = "v1alpha1"
+API_VERSION = f"{GROUP}/{VERSION}"
+
+Json = dict[str, Any]
+"""A JSON object whose schema Kubernetes or an engine owns."""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Base of every wire type: immutable, keyword-only, camelCase in JSON, defaults left out when written."""
+
+
+class Metadata(Record):
+    """The parts of an object's metadata that Stateward reads."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    finalizers: list[str] = []
+
+
+class Condition(Record):
+    """One condition of a status, as `kubectl wait` and kstatus understand it; times are RFC 3339 in UTC."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    observed_generation: int = 0
+    last_transition_time: str = ""
