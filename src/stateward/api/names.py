@@ -1,0 +1,46 @@
+"""Labels, annotations and names of objects: one place, so that what one part writes another part finds."""
+
+from stateward.api.base import GROUP
+
+LABEL_CLUSTER = f"{GROUP}/cluster"
+"""Name of the cluster resource an object belongs to."""
+LABEL_ENGINE = f"{GROUP}/engine"
+"""Engine of the cluster, for example `opensearch`."""
+LABEL_POOL = f"{GROUP}/pool"
+LABEL_MEMBER = f"{GROUP}/member"
+LABEL_ORDINAL = f"{GROUP}/ordinal"
+LABEL_ROLES = f"{GROUP}/roles"
+"""What a pod may lose when it goes: `data-voting`, `data`, `voting` or `none`; budgets and Services select by it."""
+
+ANNOTATION_INPUTS = f"{GROUP}/inputs"
+"""JSON object of input names and digests that an object was made from."""
+ANNOTATION_VERSION = f"{GROUP}/version"
+"""Engine version that a template, and so a pod, runs."""
+ANNOTATION_BOOTSTRAP = f"{GROUP}/bootstrap"
+"""On one pod: `granted` lets it form the cluster."""
+ANNOTATION_BOOTSTRAP_AGAIN = f"{GROUP}/bootstrap-again"
+"""On a cluster: `accept-data-loss` lets a cluster whose manager volumes are all lost be formed anew, and empty."""
+
+FIELD_MANAGER = "stateward"
+
+
+def member(cluster: str, pool: str, ordinal: int) -> str:
+    """Name of a member: its StatefulSet, its configuration Secret and its node in the database are called so."""
+    return f"{cluster}-{pool}-{ordinal}"
+
+
+def pod(member_name: str) -> str:
+    """Name of a member's only pod."""
+    return f"{member_name}-0"
+
+
+def claim(member_name: str) -> str:
+    """Name of a member's data claim."""
+    return f"data-{member_name}"
+
+
+def roles(*, data: bool, voting: bool) -> str:
+    """Value of the roles label."""
+    return {(True, True): "data-voting", (True, False): "data", (False, True): "voting", (False, False): "none"}[
+        data, voting
+    ]

@@ -1,0 +1,130 @@
+"""What a plan may ask for. Every action is idempotent: doing it twice is doing it once.
+
+Actions that can cost data or availability are `destructive`: they are carried out only from a plan made of live reads,
+and name the exact objects (UID and resourceVersion) that they mean.
+"""
+
+from typing import ClassVar
+
+from msgspec import Struct
+
+from stateward.planning.observation import Allocation, Ref
+
+
+class Action(Struct, frozen=True, tag=True):
+    """Base of all actions; `why` is a clause that completes the sentence about it."""
+
+    destructive: ClassVar[bool] = False
+    why: str
+
+
+class Create(Action, frozen=True):
+    """Make the member's configuration Secret, claim and StatefulSet; what exists of them is kept."""
+
+    member: str
+    pool: str
+    ordinal: int
+    version: str
+
+
+class Stage(Action, frozen=True):
+    """Write the member's new configuration and template, so that its next pod is made from them."""
+
+    member: str
+    pool: str
+    version: str
+
+
+class DeletePod(Action, frozen=True):
+    """Delete the member's pod; its StatefulSet makes the next one."""
+
+    destructive: ClassVar[bool] = True
+    member: str
+    pod: Ref
+
+
+class Release(Action, frozen=True):
+    """Let a member go that holds nothing: its StatefulSet is scaled to zero."""
+
+    destructive: ClassVar[bool] = True
+    member: str
+    workload: Ref
+
+
+class Forget(Action, frozen=True):
+    """Delete the StatefulSet and the configuration of a member whose pod is gone."""
+
+    destructive: ClassVar[bool] = True
+    member: str
+    workload: Ref | None
+
+
+class DeleteVolume(Action, frozen=True):
+    """Delete the claim of a member that left."""
+
+    destructive: ClassVar[bool] = True
+    member: str
+    claim: Ref
+
+
+class GrowVolume(Action, frozen=True):
+    """Ask for a larger volume."""
+
+    member: str
+    claim: Ref
+    size: int
+
+
+class RecordBootstrap(Action, frozen=True):
+    """Write down which member, with which volume, may form the cluster: before it is allowed to."""
+
+    member: str
+    volume: str
+
+
+class GrantBootstrap(Action, frozen=True):
+    """Allow this very pod to form the cluster."""
+
+    destructive: ClassVar[bool] = True
+    member: str
+    pod: Ref
+
+
+class LimitAllocation(Action, frozen=True):
+    """Keep the database from rebuilding elsewhere the copies of members that will be back at once."""
+
+    allocation: Allocation
+
+
+class RestoreAllocation(Action, frozen=True):
+    """Give the allocation back the value it had."""
+
+
+class Flush(Action, frozen=True):
+    """Write memory to disk, so that recovery after the restart is short."""
+
+
+class Drain(Action, frozen=True):
+    """Make these members, and no others, the ones that data is moved away from."""
+
+    members: frozenset[str]
+
+
+class ExcludeVoters(Action, frozen=True):
+    """Make these members, and no others, the ones without a vote."""
+
+    members: frozenset[str]
+
+
+class Move(Struct, frozen=True):
+    """One copy of a unit, from one member to another."""
+
+    unit: str
+    origin: str
+    target: str
+
+
+class MoveCopies(Action, frozen=True):
+    """Move single copies away from a member that is about to go down."""
+
+    moves: tuple[Move, ...]
