@@ -1,13 +1,14 @@
 """What every custom resource of Stateward has in common: the group, object metadata, conditions and the codec rules.
 
-JSON names are camelCase, Python names snake_case. Structs are frozen: a resource that was read is never changed in place.
-Fields whose shape belongs to Kubernetes (`podTemplate`, `resources`) stay plain JSON and are checked by the API server
-when the objects made from them are applied.
+JSON names are camelCase, Python names snake_case. Structs are frozen: a resource that was read is never changed in
+place. Fields whose shape belongs to Kubernetes (`podTemplate`, `resources`) stay plain JSON and are checked by the API
+server when the objects made from them are applied.
 """
 
-from typing import Any
+from typing import Annotated, Any, dataclass_transform
 
 import msgspec
+from msgspec import Meta
 
 GROUP = "stateward.dev"
 VERSION = "v1alpha1"
@@ -17,6 +18,7 @@ Json = dict[str, Any]
 """A JSON object whose schema Kubernetes or an engine owns."""
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
 class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Base of every wire type: immutable, keyword-only, camelCase in JSON, defaults left out when written."""
 
@@ -39,9 +41,14 @@ class Metadata(Record):
 class Condition(Record):
     """One condition of a status, as `kubectl wait` and kstatus understand it; times are RFC 3339 in UTC."""
 
-    type: str
-    status: str
-    reason: str = ""
-    message: str = ""
-    observed_generation: int = 0
-    last_transition_time: str = ""
+    type: Annotated[
+        str,
+        Meta(description="What the condition is about: Ready, Reconciling, Stalled, Available, Upgrading and more."),
+    ]
+    status: Annotated[str, Meta(description="True, False or Unknown.")]
+    reason: Annotated[str, Meta(description="Why, in one word for programs.")] = ""
+    message: Annotated[str, Meta(description="Why, in sentences for people.")] = ""
+    observed_generation: Annotated[
+        int, Meta(description="The generation of the resource that the condition speaks of.")
+    ] = 0
+    last_transition_time: Annotated[str, Meta(description="When the status of the condition last changed.")] = ""

@@ -8,9 +8,13 @@ never looks like a change somebody made.
 from enum import StrEnum
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, field
 
-from stateward.api.base import Condition, Json, Metadata, Record
+from stateward.api.base import API_VERSION, Condition, Json, Metadata, Record
+from stateward.api.settings import OWNED
+
+QUANTITY = r"^([0-9]+\.?[0-9]*|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?$"
+"""The grammar of a Kubernetes quantity without a sign."""
 
 
 class Retention(StrEnum):
@@ -35,18 +39,33 @@ class SingleCopy(StrEnum):
     INTERRUPT = "Interrupt"
 
 
+class ServiceType(StrEnum):
+    """How a Service can be reached."""
+
+    CLUSTER_IP = "ClusterIP"
+    NODE_PORT = "NodePort"
+    LOAD_BALANCER = "LoadBalancer"
+
+
 class Storage(Record):
     """Where the members of a pool keep their data."""
 
-    size: Annotated[str, Meta(description="Size of each member's volume, for example 20Gi.")] = "10Gi"
+    size: Annotated[
+        str,
+        Meta(
+            description="Size of each member's volume, for example 20Gi.",
+            pattern=QUANTITY,
+            max_length=32,
+            extra={"accepts": "must be a quantity of bytes, for example 500Mi, 20Gi or 1.5Ti"},
+        ),
+    ] = "10Gi"
     storage_class: Annotated[
-        str | None, Meta(description="StorageClass of the volumes; the cluster's default class when left out.")
+        Annotated[str, Meta(max_length=253)] | None,
+        Meta(description="StorageClass of the volumes; the cluster's default class when left out."),
     ] = None
     ephemeral: Annotated[
         bool,
-        Meta(
-            description="Keep data in the pod only: it is lost with the pod, so members are drained before they restart."
-        ),
+        Meta(description="Keep data in the pod only: it is lost with the pod, so members are drained before restarts."),
     ] = False
 
 
@@ -59,13 +78,19 @@ class Pool(Record):
             description="Name of the pool, part of its members' names.",
             pattern="^[a-z]([-a-z0-9]*[a-z0-9])?$",
             max_length=30,
+            extra={
+                "accepts": "must be lower-case letters, digits and dashes, begin with a letter and not end with a dash,"
+                " for example hot"
+            },
         ),
     ]
     replicas: Annotated[int, Meta(description="How many members the pool has.", ge=0, le=500)]
     roles: Annotated[
-        list[str] | None,
+        Annotated[list[Annotated[str, Meta(min_length=1, max_length=40)]], Meta(max_length=16)] | None,
         Meta(
-            description="Roles of the database nodes. An empty list is a coordinating-only node; left out means all default roles."
+            description="Roles of the database nodes: cluster_manager, data, ingest, remote_cluster_client and others"
+            " that the version knows. An empty list is a coordinating-only node; left out means all default roles.",
+            extra={"list_type": "set"},
         ),
     ] = None
     storage: Annotated[
@@ -75,12 +100,16 @@ class Pool(Record):
         None
     )
     config: Annotated[
-        Json | None, Meta(description="Settings of the configuration file for this pool; they win over the cluster's.")
+        Json | None,
+        Meta(
+            description="Settings of opensearch.yml for this pool; they win over the cluster's.", extra={"owned": OWNED}
+        ),
     ] = None
     pod_template: Annotated[
         Json | None,
         Meta(
-            description="Overrides of the pods (metadata and spec), merged over the cluster's and Stateward's own by the rules of Kubernetes: lists by name."
+            description="Overrides of the pods (metadata and spec), merged over the cluster's and Stateward's own by"
+            " the rules of Kubernetes: lists by name."
         ),
     ] = None
 
@@ -91,12 +120,13 @@ class UpdatePolicy(Record):
     max_unavailable: Annotated[
         int | str,
         Meta(
-            description="How many members may be down at once for changes, as a number or a percentage of all members. Fewer go down whenever more would not be safe."
+            description="How many members may be down at once for changes, as a number (1 or more) or a percentage of"
+            " all members (1% to 100%). Fewer go down whenever more would not be safe."
         ),
     ] = 1
     paused: Annotated[bool, Meta(description="Take no new step; what was begun is brought to a safe state.")] = False
     order: Annotated[
-        list[str] | None,
+        Annotated[list[Annotated[str, Meta(max_length=30)]], Meta(max_length=50)] | None,
         Meta(description="Names of pools in the order in which they change, within the safe order by role."),
     ] = None
     min_live_copies: Annotated[
@@ -105,7 +135,8 @@ class UpdatePolicy(Record):
     single_copy: Annotated[
         SingleCopy,
         Meta(
-            description="Before a member goes down that holds the only copy of a shard: move that copy away, wait, or accept that the shard is unavailable meanwhile."
+            description="Before a member goes down that holds the only copy of a shard: move that copy away, wait, or"
+            " accept that the shard is unavailable meanwhile."
         ),
     ] = SingleCopy.MOVE
 
@@ -125,7 +156,7 @@ class VolumePolicy(Record):
 class ServiceTemplate(Record):
     """Overrides of the client Service."""
 
-    type: Annotated[str, Meta(description="Type of the Service: ClusterIP, NodePort or LoadBalancer.")] = "ClusterIP"
+    type: Annotated[ServiceType, Meta(description="How clients reach the Service.")] = ServiceType.CLUSTER_IP
     labels: Annotated[dict[str, str] | None, Meta(description="Labels added to the Service.")] = None
     annotations: Annotated[dict[str, str] | None, Meta(description="Annotations added to the Service.")] = None
     spec: Annotated[Json | None, Meta(description="Further fields of the Service's spec.")] = None
@@ -135,15 +166,28 @@ class OpenSearchSpec(Record):
     """What an OpenSearch cluster should be."""
 
     version: Annotated[
-        str, Meta(description="Version of OpenSearch, for example 2.19.5.", pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")
+        str,
+        Meta(
+            description="Version of OpenSearch, for example 2.19.5.",
+            pattern=r"^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)$",
+            max_length=20,
+            extra={"accepts": "must be three numbers with dots between them, for example 2.19.5"},
+        ),
     ]
-    pools: Annotated[list[Pool], Meta(description="The pools of members.", min_length=1, max_length=50)]
+    pools: Annotated[
+        list[Pool],
+        Meta(description="The pools of members.", min_length=1, max_length=50, extra={"map_keys": ["name"]}),
+    ]
     image: Annotated[
-        str | None,
-        Meta(description="Image to run instead of the official one; its tag or digest must be that of the version."),
+        Annotated[str, Meta(max_length=512)] | None,
+        Meta(
+            description="Image to run instead of the official one; its tag (which may have a suffix, as in 2.19.5-ours)"
+            " or digest must be that of the version.",
+        ),
     ] = None
     config: Annotated[
-        Json | None, Meta(description="Settings of opensearch.yml for all pools, as nested or dotted keys.")
+        Json | None,
+        Meta(description="Settings of opensearch.yml for all pools, as nested or dotted keys.", extra={"owned": OWNED}),
     ] = None
     pod_template: Annotated[
         Json | None, Meta(description="Overrides of all pods (metadata and spec), merged by the rules of Kubernetes.")
@@ -158,70 +202,88 @@ class OpenSearchSpec(Record):
 class MemberCounts(Record):
     """Members that are ready and members that should be."""
 
-    ready: int = 0
-    desired: int = 0
+    ready: Annotated[int, Meta(description="Members that are ready to serve.")] = 0
+    desired: Annotated[int, Meta(description="Members that the spec asks for.")] = 0
 
 
 class PoolStatus(Record):
     """Where a pool stands."""
 
-    name: str
-    ready: int = 0
-    desired: int = 0
-    version: str = ""
+    name: Annotated[str, Meta(description="Name of the pool.")]
+    ready: Annotated[int, Meta(description="Members of the pool that are ready to serve.")] = 0
+    desired: Annotated[int, Meta(description="Members that the spec asks for.")] = 0
+    version: Annotated[str, Meta(description="The version that all members of the pool run or may come back with.")] = (
+        ""
+    )
     upgrade: Annotated[str, Meta(description="Empty, Pending, Upgrading or Upgraded.")] = ""
 
 
 class MemberStatus(Record):
     """Where a member stands, and why."""
 
-    name: str
-    pool: str = ""
-    state: str = ""
+    name: Annotated[str, Meta(description="Name of the member: its StatefulSet and its node in the database.")]
+    pool: Annotated[str, Meta(description="The pool that the member belongs to.")] = ""
+    state: Annotated[str, Meta(description="What the member is doing.")] = ""
     version: Annotated[str, Meta(description="Newest version with which the member has joined the cluster.")] = ""
-    node: str = ""
-    zone: str = ""
+    node: Annotated[str, Meta(description="The Kubernetes node that its pod is on.")] = ""
+    zone: Annotated[str, Meta(description="The zone of that node.")] = ""
     pending: Annotated[str, Meta(description="The effect that still waits for this member.")] = ""
-    reason: str = ""
-    since: str = ""
+    reason: Annotated[str, Meta(description="Why the member is in its state, in one sentence.")] = ""
+    since: Annotated[str, Meta(description="Since when the member is in its state.")] = ""
 
 
 class WaitStatus(Record):
     """Something that waits, for what, and since when."""
 
-    subject: str
-    reason: str
-    message: str
-    since: str = ""
+    subject: Annotated[str, Meta(description="What waits: a member, a pool or the cluster.")]
+    reason: Annotated[str, Meta(description="What it waits for, in one word for programs.")]
+    message: Annotated[str, Meta(description="What it waits for, in one sentence for people.")]
+    since: Annotated[str, Meta(description="Since when it waits.")] = ""
 
 
 class BootstrapStatus(Record):
     """Which member may form, or has formed, the cluster: granted once in a cluster's life."""
 
-    member: str
+    member: Annotated[str, Meta(description="Name of the member that may form the cluster.")]
     volume: Annotated[
         str, Meta(description="UID of the claim, or of the pod where data is ephemeral, that the grant was given to.")
     ]
-    formed: bool = False
+    formed: Annotated[bool, Meta(description="The cluster has been formed; it is never formed again.")] = False
 
 
 class ClusterStatus(Record):
     """What is, what is going on, and what waits."""
 
-    observed_generation: int = 0
+    observed_generation: Annotated[
+        int, Meta(description="The generation of the resource that this status speaks of.")
+    ] = 0
     version: Annotated[str, Meta(description="The version that was last deployed everywhere.")] = ""
     health: Annotated[str, Meta(description="green, yellow, red or unknown, as the database says.")] = ""
     cluster_uuid: Annotated[str, Meta(description="The identity that the database gave itself when it was formed.")] = (
         ""
     )
     doing: Annotated[str, Meta(description="One sentence: what is going on.")] = ""
-    members: MemberCounts = MemberCounts()
+    members: Annotated[MemberCounts, Meta(description="Ready and desired members of all pools.")] = MemberCounts()
     ready: Annotated[str, Meta(description="Ready and desired members, as shown by kubectl get.")] = ""
-    bootstrap: BootstrapStatus | None = None
-    pools: list[PoolStatus] = []
-    member_states: list[MemberStatus] = []
-    waiting: list[WaitStatus] = []
-    conditions: list[Condition] = []
+    bootstrap: Annotated[
+        BootstrapStatus | None, Meta(description="Which member may form, or has formed, the cluster.")
+    ] = None
+    pools: Annotated[list[PoolStatus], Meta(description="Where each pool stands.", extra={"map_keys": ["name"]})] = (
+        field(default_factory=list)
+    )
+    member_states: Annotated[
+        list[MemberStatus], Meta(description="Where each member stands, and why.", extra={"map_keys": ["name"]})
+    ] = field(default_factory=list)
+    waiting: Annotated[list[WaitStatus], Meta(description="What waits, for what, and since when.")] = field(
+        default_factory=list
+    )
+    conditions: Annotated[
+        list[Condition],
+        Meta(
+            description="Ready, Reconciling and Stalled as kstatus defines them, and Available and Upgrading.",
+            extra={"map_keys": ["type"]},
+        ),
+    ] = field(default_factory=list)
     last_progress: Annotated[
         str, Meta(description="When something last moved forward while changes were going on.")
     ] = ""
@@ -231,7 +293,7 @@ class OpenSearchCluster(Record):
     """An OpenSearch cluster."""
 
     metadata: Metadata
-    spec: OpenSearchSpec
-    status: ClusterStatus = ClusterStatus()
-    api_version: str = "stateward.dev/v1alpha1"
+    spec: Annotated[OpenSearchSpec, Meta(description="What the cluster should be.")]
+    status: Annotated[ClusterStatus, Meta(description="What is, what is going on, and what waits.")] = ClusterStatus()
+    api_version: str = API_VERSION
     kind: str = "OpenSearchCluster"

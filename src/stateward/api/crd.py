@@ -1,0 +1,127 @@
+"""The CustomResourceDefinitions: what the API server needs to know about the kinds of Stateward."""
+
+import inspect
+from dataclasses import dataclass
+
+from stateward.api.base import GROUP, VERSION, Json, Record
+from stateward.api.cluster import OpenSearchCluster
+from stateward.api.rules import LONGEST_NAMES, RULES
+from stateward.api.schema import field_schema
+
+_API_VERSION = "Version of the schema of this object, stateward.dev/v1alpha1."
+_KIND = "Kind of this object."
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of `kubectl get`; those with a priority above 0 show with `-o wide`."""
+
+    name: str
+    path: str
+    description: str
+    type: str = "string"
+    priority: int = 0
+
+    def document(self) -> Json:
+        """Return it as an item of `additionalPrinterColumns`."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "jsonPath": self.path,
+            "description": self.description,
+            "priority": self.priority,
+        }
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of custom resource, and how people call it."""
+
+    record: type[Record]
+    plural: str
+    singular: str
+    short: tuple[str, ...]
+    columns: tuple[Column, ...]
+
+    @property
+    def name(self) -> str:
+        """The kind in CamelCase."""
+        return self.record.__name__
+
+
+def _condition(name: str) -> str:
+    return f'.status.conditions[?(@.type=="{name}")].status'
+
+
+CLUSTER_COLUMNS = (
+    Column("Version", ".status.version", "The version that was last deployed everywhere."),
+    Column("Health", ".status.health", "green, yellow, red or unknown, as the database says."),
+    Column("Ready", ".status.ready", "Ready and desired members."),
+    Column("Doing", ".status.doing", "What is going on."),
+    Column("Age", ".metadata.creationTimestamp", "Time since the cluster was created.", type="date"),
+    Column("Wanted", ".spec.version", "The version that the spec asks for.", priority=1),
+    Column("Stalled", _condition("Stalled"), "True where a person is needed.", priority=1),
+    Column("Paused", ".spec.update.paused", "No new step is taken.", type="boolean", priority=1),
+    Column("Progress", ".status.lastProgress", "Time since something moved forward.", type="date", priority=1),
+    Column("UUID", ".status.clusterUuid", "The identity of the cluster in the database.", priority=1),
+)
+
+OPENSEARCH = Kind(OpenSearchCluster, "opensearchclusters", "opensearchcluster", ("os",), CLUSTER_COLUMNS)
+KINDS = (OPENSEARCH,)
+
+
+def crd(kind: Kind) -> Json:
+    """Return the CustomResourceDefinition of a kind."""
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{kind.plural}.{GROUP}", "labels": {"app.kubernetes.io/name": "stateward"}},
+        "spec": {
+            "group": GROUP,
+            "scope": "Namespaced",
+            "names": _names(kind),
+            "versions": [_version(kind)],
+        },
+    }
+
+
+def _names(kind: Kind) -> Json:
+    return {
+        "kind": kind.name,
+        "listKind": f"{kind.name}List",
+        "plural": kind.plural,
+        "singular": kind.singular,
+        "shortNames": list(kind.short),
+        "categories": ["all", "stateward"],
+    }
+
+
+def _version(kind: Kind) -> Json:
+    return {
+        "name": VERSION,
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "additionalPrinterColumns": [column.document() for column in kind.columns],
+        "schema": {"openAPIV3Schema": root_schema(kind)},
+    }
+
+
+def root_schema(kind: Kind) -> Json:
+    """Return the schema of a whole object: the record's, with the parts that belong to Kubernetes."""
+    return {
+        "description": inspect.getdoc(kind.record),
+        "type": "object",
+        "required": ["metadata", "spec"],
+        "properties": {
+            "apiVersion": {"description": _API_VERSION, "type": "string"},
+            "kind": {"description": _KIND, "type": "string"},
+            "metadata": {
+                "type": "object",
+                "properties": {"name": {"type": "string", "maxLength": LONGEST_NAMES - 2}},
+            },
+            "spec": field_schema(kind.record, "spec", RULES),
+            "status": field_schema(kind.record, "status", RULES),
+        },
+        "x-kubernetes-validations": [rule.document() for rule in RULES.get(kind.record, ())],
+    }

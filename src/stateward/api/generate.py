@@ -1,0 +1,76 @@
+"""Write the CustomResourceDefinitions and the reference pages from the types, or check that they are up to date.
+
+Run as `python -m stateward.api.generate [--check]` in the root of the repository.
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+from stateward.api.base import GROUP, Json
+from stateward.api.crd import KINDS, crd
+from stateward.api.reference import page
+
+COMMAND = "make docs"
+_HEADER = "# Generated from the types in src/stateward/api; renew it with `make docs`.\n"
+
+
+def files() -> Mapping[Path, str]:
+    """Return the content of every generated file, by its path from the root of the repository."""
+    crds = {Path(f"charts/stateward/crds/{GROUP}_{kind.plural}.yaml"): _HEADER + as_yaml(crd(kind)) for kind in KINDS}
+    pages = {Path(f"docs/reference/{kind.singular}.md"): page(kind) for kind in KINDS}
+    return crds | pages
+
+
+def as_yaml(document: Json) -> str:
+    """Write a document as YAML, in the order it was built in, the same on every machine."""
+    return yaml.dump(document, Dumper=_Plain, sort_keys=False, width=120, allow_unicode=True)
+
+
+class _Plain(yaml.SafeDumper):
+    """Writes out what occurs twice instead of referring to it, as kubectl's readers expect."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - the signature is PyYAML's
+        return True
+
+
+def outdated(root: Path, wanted: Mapping[Path, str]) -> list[Path]:
+    """Return the files that are missing or differ from what the types say."""
+    return [path for path, text in wanted.items() if not _same(root / path, text)]
+
+
+def _same(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text(encoding="utf-8") == text
+
+
+def write(root: Path, wanted: Mapping[Path, str], paths: list[Path]) -> None:
+    """Write the named files."""
+    for path in paths:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(wanted[path], encoding="utf-8")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write what is outdated, or say what is and return 1."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a file is outdated")
+    parser.add_argument("--root", type=Path, default=Path.cwd(), help="root of the repository")
+    options = parser.parse_args(arguments)
+    wanted = files()
+    paths = outdated(options.root, wanted)
+    if not options.check:
+        write(options.root, wanted, paths)
+    _report([str(path) for path in paths], check=options.check)
+    return 1 if options.check and paths else 0
+
+
+def _report(paths: list[str], *, check: bool) -> None:
+    for path in paths:
+        sys.stdout.write(f"{path} is not what the types say: run `{COMMAND}`\n" if check else f"wrote {path}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""What is wrong with something a person wrote, said so that it can be put right: where, what, and what is accepted."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Severity(StrEnum):
+    """Whether a problem stops the change or is only worth knowing."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One finding about one field; `message` says what is accepted there and why."""
+
+    path: str
+    value: Any
+    message: str
+    severity: Severity = Severity.ERROR
+
+    def __str__(self) -> str:
+        """Read as one line: path, value, message."""
+        return f"{self.path}: {_shown(self.value)}: {self.message}"
+
+
+def _shown(value: Any) -> str:
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def errors(problems: list[Problem]) -> list[Problem]:
+    """Those that stop the change."""
+    return [problem for problem in problems if problem.severity is Severity.ERROR]

@@ -1,0 +1,111 @@
+"""Rules between fields, which the API server checks itself, in its expression language (CEL), at `kubectl apply`.
+
+Each rule costs what its bounds allow it to cost in the worst case, and the API server refuses a CRD that could cost too
+much; that is why every list and text that a rule reads has a largest size in `cluster.py`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from stateward.api.base import Json, Record
+from stateward.api.cluster import OpenSearchCluster, OpenSearchSpec, Storage, UpdatePolicy
+from stateward.api.settings import Owned
+
+LONGEST_NAMES = 46
+"""A StatefulSet's name may have 52 characters (its pods carry it in a label, with a hash), and a member is
+`<cluster>-<pool>-<ordinal>` with up to four digits: 52 - 6 are left for the two names."""
+
+_MANAGER = "(!has(p.roles) || p.roles.exists(r, r == 'cluster_manager' || r == 'master'))"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An expression that must be true of a record, and what to say of the field where it is not."""
+
+    expression: str
+    message: str
+    field: str | None = None
+    reason: str = "FieldValueInvalid"
+
+    def document(self) -> Json:
+        """Return it as an item of `x-kubernetes-validations`."""
+        path = {} if self.field is None else {"fieldPath": self.field}
+        return {"rule": self.expression, "message": self.message, **path, "reason": self.reason}
+
+
+RULES: Mapping[type[Record], tuple[Rule, ...]] = {
+    OpenSearchCluster: (
+        Rule(
+            r"self.metadata.name.matches(r'^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+            "the name must be lower-case letters, digits and dashes, begin with a letter and not end with a dash:"
+            " Services are named after it",
+        ),
+        Rule(
+            f"self.spec.pools.all(p, size(self.metadata.name) + size(p.name) <= {LONGEST_NAMES})",
+            f"metadata.name and the name of each pool may have {LONGEST_NAMES} characters together: members are named"
+            " <cluster>-<pool>-<ordinal>",
+            field=".spec.pools",
+        ),
+    ),
+    OpenSearchSpec: (
+        Rule(
+            f"self.pools.exists(p, {_MANAGER})",
+            "at least one pool must have the role cluster_manager, or leave roles out to have all default roles",
+            field=".pools",
+        ),
+        Rule(
+            f"!self.pools.exists(p, {_MANAGER}) || self.pools.exists(p, p.replicas > 0 && {_MANAGER})",
+            "at least one member must be a cluster manager: give a pool with that role 1 or more replicas (3 is usual)",
+            field=".pools",
+        ),
+        Rule(
+            "!has(self.image) || self.image.contains('@') || self.image.matches(':[^/:]+$')",
+            "must name a tag or a digest, for example opensearchproject/opensearch:2.19.5",
+            field=".image",
+        ),
+        Rule(
+            "!has(self.image) || !self.image.matches('^[^@]*:[^/:@]+(@.*)?$')"
+            " || self.image.matches(':v?' + self.version + '([-_][^/:@]*)?(@.*)?$')",
+            "the tag must be that of spec.version, with or without a suffix, for example 2.19.5 or 2.19.5-ours;"
+            " use a digest alone for other tags",
+            field=".image",
+        ),
+    ),
+    Storage: (
+        Rule(
+            "!(has(self.ephemeral) && self.ephemeral && has(self.storageClass))",
+            "ephemeral storage has no storage class: leave storageClass out, or ephemeral",
+            field=".storageClass",
+            reason="FieldValueForbidden",
+        ),
+        Rule(
+            "!has(self.size) || !isQuantity(self.size) || quantity(self.size).isGreaterThan(quantity('0'))",
+            "must be more than 0",
+            field=".size",
+        ),
+    ),
+    UpdatePolicy: (
+        Rule(
+            "!has(self.maxUnavailable) || (type(self.maxUnavailable) == int ? self.maxUnavailable >= 1"
+            " : string(self.maxUnavailable).matches('^([1-9]|[1-9][0-9]|100)%$'))",
+            "must be a number of members, 1 or more, or a percentage from 1% to 100%",
+            field=".maxUnavailable",
+        ),
+        Rule(
+            "!has(self.order) || self.order.all(a, self.order.exists_one(b, a == b))",
+            "must name each pool once",
+            field=".order",
+            reason="FieldValueDuplicate",
+        ),
+    ),
+}
+
+
+def owned_rule(key: str, owned: Owned) -> Rule:
+    """Refuse a setting that is Stateward's."""
+    return Rule(
+        f"!has(self.{key.replace('.', '__dot__')})",
+        f"{key} cannot be set: {owned.reason}",
+        field=f"['{key}']",
+        reason="FieldValueForbidden",
+    )

@@ -1,0 +1,90 @@
+"""The settings of opensearch.yml: nested or dotted, and those that Stateward owns, each with the reason.
+
+A setting is owned where a value from a person would break a promise: the member would not find its data, join another
+cluster, form a second one, or be taken for somebody else.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Shape(StrEnum):
+    """How people write the value of a setting."""
+
+    SCALAR = "scalar"
+    FLAG = "flag"
+    LIST = "list"
+
+
+@dataclass(frozen=True)
+class Owned:
+    """Why a setting is Stateward's, and what to use instead."""
+
+    reason: str
+    shape: Shape = Shape.SCALAR
+
+
+_ADDRESS = "Stateward binds every member to the address of its pod; use spec.service to reach the cluster elsewhere"
+_PORT = "the ports are fixed (9200 and 9300), as Services, probes and budgets rely on them; use spec.service"
+_DISCOVERY = "members find each other through a seed-hosts file that follows the pods"
+_BOOTSTRAP = "Stateward forms a cluster exactly once in its life, so that two can never come out of one"
+_ROLES = "use spec.pools[].roles"
+_PATH = "it is the mount of the member's volume; use spec.pools[].storage or podTemplate"
+_ALLOCATION = "Stateward switches it around restarts and must be able to put it back"
+
+OWNED: Mapping[str, Owned] = {
+    "cluster.name": Owned("it is the name of the resource (metadata.name)"),
+    "node.name": Owned("it is the name of the member, by which shards are moved away from it"),
+    "node.roles": Owned(_ROLES, Shape.LIST),
+    "node.master": Owned(_ROLES, Shape.FLAG),
+    "node.data": Owned(_ROLES, Shape.FLAG),
+    "node.ingest": Owned(_ROLES, Shape.FLAG),
+    "node.remote_cluster_client": Owned(_ROLES, Shape.FLAG),
+    "network.host": Owned(_ADDRESS),
+    "network.bind_host": Owned(_ADDRESS),
+    "network.publish_host": Owned(_ADDRESS),
+    "http.port": Owned(_PORT),
+    "transport.port": Owned(_PORT),
+    "path.data": Owned(_PATH),
+    "path.logs": Owned(_PATH),
+    "discovery.type": Owned(_DISCOVERY),
+    "discovery.seed_hosts": Owned(_DISCOVERY, Shape.LIST),
+    "discovery.seed_providers": Owned(_DISCOVERY),
+    "cluster.initial_cluster_manager_nodes": Owned(_BOOTSTRAP, Shape.LIST),
+    "cluster.initial_master_nodes": Owned(_BOOTSTRAP, Shape.LIST),
+    "cluster.routing.allocation.enable": Owned(_ALLOCATION),
+}
+"""The owned settings that people write most; the API server refuses them in their dotted form."""
+
+FAMILIES: Mapping[str, str] = {
+    "discovery.": _DISCOVERY,
+    "http.bind_host": _ADDRESS,
+    "http.host": _ADDRESS,
+    "http.publish_": _ADDRESS,
+    "transport.bind_host": _ADDRESS,
+    "transport.host": _ADDRESS,
+    "transport.publish_": _ADDRESS,
+    "transport.tcp.port": _PORT,
+    "cluster.routing.allocation.exclude._name": _ALLOCATION,
+}
+"""Further owned settings, by the beginning of their name."""
+
+
+def reason_owned(key: str) -> str | None:
+    """Why a dotted key is Stateward's; None where people may set it."""
+    for name, owned in OWNED.items():
+        if key == name or key.startswith(f"{name}."):
+            return owned.reason
+    return next((reason for family, reason in FAMILIES.items() if key.startswith(family)), None)
+
+
+def flatten(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield every setting by its dotted key; one that was written in both forms comes twice."""
+    for key, value in config.items():
+        if isinstance(value, Mapping) and value:
+            for inner, leaf in flatten(value):  # pyright: ignore[reportUnknownArgumentType]
+                yield f"{key}.{inner}", leaf
+        else:
+            yield key, value
