@@ -1,0 +1,76 @@
+"""The sandbox's own branch of the cgroup trees, under both versions of the kernel's interface.
+
+Each node has a directory below the sandbox's; the kubelet and runc work below that. What is left at the end
+is ours by its place in the tree, and is removed from the leaves up.
+"""
+
+import contextlib
+from pathlib import Path
+
+_ROOT = Path("/sys/fs/cgroup")
+_CONTROLLERS = ("cpu", "cpuset", "io", "memory", "pids")
+
+
+def is_unified() -> bool:
+    """Tell whether this machine has the one tree of version 2 only."""
+    return (_ROOT / "cgroup.controllers").exists()
+
+
+def make(branch: str) -> None:
+    """Make the directories of `branch` in every hierarchy, ready to take containers."""
+    for hierarchy in _hierarchies():
+        directory = hierarchy
+        for part in branch.split("/"):
+            if is_unified():
+                _delegate(directory)
+            (directory / part).mkdir(exist_ok=True)
+            _inherit_cpuset(directory, directory / part)
+            directory /= part
+
+
+def remove(branch: str) -> None:
+    """Remove `branch` with everything below it from every hierarchy; nothing runs in it any more."""
+    for hierarchy in _all_hierarchies():
+        top = hierarchy / branch
+        if not top.is_dir():
+            continue
+        below = sorted((path for path in top.rglob("*") if path.is_dir()), key=lambda path: -len(path.parts))
+        for directory in (*below, top):
+            with contextlib.suppress(FileNotFoundError):
+                directory.rmdir()
+        with contextlib.suppress(OSError):
+            top.parent.rmdir()  # the branch of all sandboxes, unless another one still uses it
+
+
+def left(branch: str) -> list[Path]:
+    """Return the directories of `branch` that exist."""
+    return [hierarchy / branch for hierarchy in _all_hierarchies() if (hierarchy / branch).is_dir()]
+
+
+def _hierarchies() -> list[Path]:
+    if is_unified():
+        return [_ROOT]
+    return [path for path in _all_hierarchies() if not (path / "cgroup.controllers").exists()]
+
+
+def _all_hierarchies() -> list[Path]:
+    if is_unified():
+        return [_ROOT]
+    # cpu and cpuacct may be links to one hierarchy: each is visited once.
+    return sorted({path.resolve() for path in _ROOT.iterdir() if path.is_dir()})
+
+
+def _delegate(directory: Path) -> None:
+    offered = (directory / "cgroup.controllers").read_text().split()
+    for controller in _CONTROLLERS:
+        if controller in offered:
+            with contextlib.suppress(OSError):
+                (directory / "cgroup.subtree_control").write_text(f"+{controller}")
+
+
+def _inherit_cpuset(parent: Path, child: Path) -> None:
+    # Version 1: a new cpuset is empty, and nothing can run in it until somebody fills it.
+    for name in ("cpuset.cpus", "cpuset.mems"):
+        file = child / name
+        if not is_unified() and file.exists() and not file.read_text().strip():
+            file.write_text((parent / name).read_text())

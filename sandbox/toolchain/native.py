@@ -1,0 +1,30 @@
+"""The two small C programs: `pause`, which holds namespaces, and `nofile`, a preload for database images."""
+
+from pathlib import Path
+
+from sandbox.commands import run
+from sandbox.layout import cache_root, sources
+from sandbox.locks import locked
+from sandbox.progress import Progress
+from sandbox.toolchain import digest
+
+_RECIPES = {
+    "pause": ("-static", "pause.c"),
+    "nofile.so": ("-shared", "-fPIC", "nofile.c"),
+}
+
+
+def build_native(progress: Progress) -> Path:
+    """Return the directory of the compiled programs, compiling them if their sources are new."""
+    native = sources() / "native"
+    target = cache_root() / "native" / digest.of_files(native.glob("*.c"), repr(_RECIPES))
+    with locked(cache_root() / "native.lock"):
+        if all((target / name).exists() for name in _RECIPES):
+            return target
+        progress.say("compiling the namespace holder")
+        target.mkdir(parents=True, exist_ok=True)
+        for name, (*flags, source) in _RECIPES.items():
+            fresh = target / f".{name}.new"
+            run(["gcc", "-Os", "-s", "-Wall", "-Wextra", *flags, "-o", fresh, native / source])
+            fresh.replace(target / name)
+    return target

@@ -1,0 +1,26 @@
+"""A real API server for the integration tests: the sandbox's control plane, without nodes."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox import Sandbox
+
+
+@pytest.fixture(scope="session")
+def integration_sandbox() -> Iterator[Sandbox]:
+    """Bring a control plane up once for the session; KEEP=1 leaves it running for the next one."""
+    sandbox = Sandbox(os.environ.get("STATEWARD_INTEGRATION_SANDBOX", "stateward-int"))
+    try:
+        yield sandbox.up(nodes=0)
+    finally:
+        if not os.environ.get("KEEP"):
+            sandbox.down()
+
+
+@pytest.fixture(scope="session")
+def control_plane(integration_sandbox: Sandbox) -> Path:
+    """Return the path of the administrator's kubeconfig."""
+    return integration_sandbox.kubeconfig_path
