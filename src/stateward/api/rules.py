@@ -4,6 +4,7 @@ Each rule costs what its bounds allow it to cost in the worst case, and the API 
 much; that is why every list and text that a rule reads has a largest size in `cluster.py`.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -25,12 +26,20 @@ class Rule:
     expression: str
     message: str
     field: str | None = None
-    reason: str = "FieldValueInvalid"
+    shown: str | None = None
+    """An expression for the value as text: the API server itself shows only the type of what broke a rule."""
+    forbidden: bool = False
 
     def document(self) -> Json:
         """Return it as an item of `x-kubernetes-validations`."""
+        reason = "FieldValueForbidden" if self.forbidden else "FieldValueInvalid"
         path = {} if self.field is None else {"fieldPath": self.field}
-        return {"rule": self.expression, "message": self.message, **path, "reason": self.reason}
+        return {"rule": self.expression, "message": self.message, **self._spoken(), **path, "reason": reason}
+
+    def _spoken(self) -> Json:
+        if self.shown is None:
+            return {}
+        return {"messageExpression": f"{self.shown} + {json.dumps(': ' + self.message)}"}
 
 
 RULES: Mapping[type[Record], tuple[Rule, ...]] = {
@@ -39,6 +48,8 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
             r"self.metadata.name.matches(r'^[a-z]([-a-z0-9]*[a-z0-9])?$')",
             "the name must be lower-case letters, digits and dashes, begin with a letter and not end with a dash:"
             " Services are named after it",
+            field=".metadata.name",
+            shown="self.metadata.name",
         ),
         Rule(
             f"self.spec.pools.all(p, size(self.metadata.name) + size(p.name) <= {LONGEST_NAMES})",
@@ -62,6 +73,7 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
             "!has(self.image) || self.image.contains('@') || self.image.matches(':[^/:]+$')",
             "must name a tag or a digest, for example opensearchproject/opensearch:2.19.5",
             field=".image",
+            shown="self.image",
         ),
         Rule(
             "!has(self.image) || !self.image.matches('^[^@]*:[^/:@]+(@.*)?$')"
@@ -69,6 +81,7 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
             "the tag must be that of spec.version, with or without a suffix, for example 2.19.5 or 2.19.5-ours;"
             " use a digest alone for other tags",
             field=".image",
+            shown="self.image",
         ),
     ),
     Storage: (
@@ -76,12 +89,14 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
             "!(has(self.ephemeral) && self.ephemeral && has(self.storageClass))",
             "ephemeral storage has no storage class: leave storageClass out, or ephemeral",
             field=".storageClass",
-            reason="FieldValueForbidden",
+            shown="self.storageClass",
+            forbidden=True,
         ),
         Rule(
             "!has(self.size) || !isQuantity(self.size) || quantity(self.size).isGreaterThan(quantity('0'))",
             "must be more than 0",
             field=".size",
+            shown="self.size",
         ),
     ),
     UpdatePolicy: (
@@ -90,12 +105,13 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
             " : string(self.maxUnavailable).matches('^([1-9]|[1-9][0-9]|100)%$'))",
             "must be a number of members, 1 or more, or a percentage from 1% to 100%",
             field=".maxUnavailable",
+            shown="string(self.maxUnavailable)",
         ),
         Rule(
             "!has(self.order) || self.order.all(a, self.order.exists_one(b, a == b))",
             "must name each pool once",
             field=".order",
-            reason="FieldValueDuplicate",
+            shown="self.order.join(', ')",
         ),
     ),
 }
@@ -107,5 +123,5 @@ def owned_rule(key: str, owned: Owned) -> Rule:
         f"!has(self.{key.replace('.', '__dot__')})",
         f"{key} cannot be set: {owned.reason}",
         field=f"['{key}']",
-        reason="FieldValueForbidden",
+        forbidden=True,
     )

@@ -127,7 +127,7 @@ def _annotated(info: mi.Metadata, rules: Rules, at: str) -> Json:
 
 def _explain_pattern(schema: Json, accepts: str) -> None:
     """Put a rule in the pattern's place: the API server would show the expression and nothing else."""
-    rule = Rule(f"self.matches(r'{schema.pop('pattern')}')", accepts)
+    rule = Rule(f"self.matches(r'{schema.pop('pattern')}')", accepts, shown="self")
     schema["x-kubernetes-validations"] = [rule.document()]
 
 
