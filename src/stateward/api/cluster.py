@@ -225,6 +225,7 @@ class MemberStatus(Record):
     pool: Annotated[str, Meta(description="The pool that the member belongs to.")] = ""
     state: Annotated[str, Meta(description="What the member is doing.")] = ""
     version: Annotated[str, Meta(description="Newest version with which the member has joined the cluster.")] = ""
+    volume: Annotated[str, Meta(description="UID of the volume claim with which it has joined the cluster.")] = ""
     node: Annotated[str, Meta(description="The Kubernetes node that its pod is on.")] = ""
     zone: Annotated[str, Meta(description="The zone of that node.")] = ""
     pending: Annotated[str, Meta(description="The effect that still waits for this member.")] = ""

@@ -69,13 +69,15 @@ class Pod(Struct, frozen=True):
     """Whether the database's container is running now."""
     terminating: bool = False
     trouble: str = ""
-    """What keeps it from running, in Kubernetes' words: `CrashLoopBackOff: …`, `ImagePullBackOff: …`, `Unschedulable: …`."""
+    """What keeps it from running, in Kubernetes' words, such as `CrashLoopBackOff: …` or `Unschedulable: …`."""
     node: str = ""
     zone: str = ""
     node_ready: bool = True
     ip: str = ""
     bootstrap: str = ""
     """The grant that was given to this very pod: empty or `granted`."""
+    candidate: bool = False
+    """Whether it waits for the grant to form the cluster when its volume is empty."""
 
 
 class Claim(Struct, frozen=True):
@@ -279,6 +281,8 @@ class Observation(Struct, frozen=True):
     deployed_version: str = ""
     """The version last deployed everywhere; empty while the cluster is being created."""
     records: Mapping[str, Record] = {}
+    since: Mapping[str, float] = {}
+    """Since when each member has been in the state that the status names."""
     bootstrap: Bootstrap | None = None
     bootstrap_again: bool = False
     """Whether a person accepted that a lost cluster is formed anew and empty."""

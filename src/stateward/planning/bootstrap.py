@@ -1,0 +1,101 @@
+"""Form the cluster exactly once in its life.
+
+Two clusters out of one is the worst thing that can happen to a database: both take writes, and one of them is thrown
+away later. So only one member may ever form the cluster, alone, and the others join it. The grant is written into the
+status before it is given, it is given to one very pod (the annotation dies with the pod), and that pod uses it only
+when its volume is empty. When the volume that was granted is gone, nobody can know whether a cluster was formed on it:
+then a person decides.
+
+    no grant ──recorded in the status──▶ recorded ──annotated on the pod──▶ granted ──the database answers──▶ formed
+"""
+
+from stateward.planning.actions import Action, DeletePod, GrantBootstrap, RecordBootstrap, Stage
+from stateward.planning.change import member_version
+from stateward.planning.facts import Facts
+from stateward.planning.intent import Intent, Part, State, Wait
+from stateward.planning.observation import Member, Pod
+
+
+def bootstrap(facts: Facts) -> Part:
+    """Return what the forming of the cluster needs now; nothing once the database answers."""
+    if facts.database is not None:
+        return Part()
+    grant = facts.obs.bootstrap
+    member = first_voter(facts) if grant is None else facts.members.get(grant.member)
+    if grant is not None and grant.formed and not (everything_lost(facts) and facts.obs.bootstrap_again):
+        return Part(waits=lost_wait(facts))
+    if member is None:
+        member = first_voter(facts)
+    if member is None or member.pod is None or member.pod.terminating or not member.pod.running:
+        return Part()
+    volume = volume_of(member, member.pod)
+    if grant is None or (facts.obs.bootstrap_again and grant.volume != volume):
+        why = "the first manager forms the cluster, once"
+        return Part(actions=(RecordBootstrap(why=why, member=member.name, volume=volume),))
+    if grant.volume != volume:
+        return Part(waits=(interrupted(member),))
+    return grant_to(facts, member, member.pod)
+
+
+def first_voter(facts: Facts) -> Member | None:
+    """Return the member that forms the cluster: the lowest of the first pool with a vote."""
+    pool = next((p for p in facts.obs.desired.pools if p.voting), None)
+    found = [m for m in facts.obs.members if pool is not None and m.pool == pool.name and m.workload is not None]
+    return min(found, key=lambda m: m.ordinal, default=None)
+
+
+def volume_of(member: Member, pod: Pod) -> str:
+    """Return what the grant is tied to: the claim, or the pod where data goes with it."""
+    return member.claim.ref.uid if member.claim is not None else pod.ref.uid
+
+
+def grant_to(facts: Facts, member: Member, pod: Pod) -> Part:
+    """Return the grant, or what makes the pod one that waits for it."""
+    if pod.bootstrap == "granted" or pod.ready:
+        return Part()
+    actions: tuple[Action, ...]
+    if pod.candidate:
+        text = f"{member.name} forms the cluster"
+        actions = (
+            GrantBootstrap(why="it was recorded as the one that forms the cluster", member=member.name, pod=pod.ref),
+        )
+    else:
+        text = f"{member.name} is made anew so that it can form the cluster"
+        version = member_version(facts, member, facts.pools[member.pool])
+        actions = (
+            Stage(why="it forms the cluster", member=member.name, pool=member.pool, version=version),
+            DeletePod(why="it forms the cluster", member=member.name, pod=pod.ref),
+        )
+    return Part(actions=actions, intents={member.name: Intent(member.name, member.pool, State.STARTING, sentence=text)})
+
+
+def everything_lost(facts: Facts) -> bool:
+    """Return whether every manager that has been in the cluster now has another volume than it had then."""
+    voters = [m for m in facts.obs.members if m.name in facts.obs.records and facts.votes(m)]
+    return bool(voters) and all(changed_volume(facts, m) for m in voters)
+
+
+def changed_volume(facts: Facts, member: Member) -> bool:
+    """Return whether the volume is another than the one the member joined with."""
+    before = facts.obs.records[member.name].volume
+    return member.claim is not None and bool(before) and member.claim.ref.uid != before
+
+
+def lost_wait(facts: Facts) -> tuple[Wait, ...]:
+    """Return the call for a person when the volumes of all managers are gone."""
+    if not everything_lost(facts):
+        return ()
+    text = (
+        "every manager has lost its volume, so the cluster can only be formed anew, and empty; to accept that,"
+        " annotate the cluster with stateward.dev/bootstrap-again=accept-data-loss"
+    )
+    return (Wait(facts.obs.name, "ManagersLost", text, stalled=True),)
+
+
+def interrupted(member: Member) -> Wait:
+    """Return the call for a person when the volume that was to form the cluster is gone."""
+    text = (
+        f"the volume of {member.name} was replaced while it formed the cluster, so it is not known whether a cluster"
+        " exists on it; to form one anew, annotate the cluster with stateward.dev/bootstrap-again=accept-data-loss"
+    )
+    return Wait(member.name, "BootstrapInterrupted", text, stalled=True)

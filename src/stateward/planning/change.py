@@ -1,0 +1,72 @@
+"""How hard does a change hit a member: compare what its pod was made from with what it should be made from."""
+
+from msgspec import Struct
+
+from stateward.planning.facts import Facts
+from stateward.planning.observation import Effect, Inputs, Member, Pool
+from stateward.planning.upgrade import target_version
+
+
+class Change(Struct, frozen=True):
+    """The smallest effect that applies a change, and the names of the inputs that differ."""
+
+    effect: Effect = Effect.NONE
+    because: tuple[str, ...] = ()
+
+    def describe(self) -> str:
+        """Return what differs as a clause, for example `version, config/path.repo`."""
+        shown = ", ".join(self.because[:4])
+        return shown + (f" and {len(self.because) - 4} more" if len(self.because) > 4 else "")
+
+
+def differing(before: Inputs, after: Inputs) -> tuple[str, ...]:
+    """Return the names whose digests differ, those that came and those that went included, in order."""
+    return tuple(sorted(k for k in before.keys() | after.keys() if before.get(k) != after.get(k)))
+
+
+def effect_of(pool: Pool, name: str) -> Effect:
+    """Return what a changed input needs. An input that the driver does not list recreates: the safe assumption."""
+    return pool.effects.get(name.partition("/")[0], Effect.RECREATE)
+
+
+def target_inputs(facts: Facts, pool: Pool) -> Inputs:
+    """Return what members of the pool should be made from now: at the old version until the pool's turn."""
+    return pool.inputs if target_version(facts, pool) == facts.obs.desired.version else pool.held_inputs
+
+
+def change_of(facts: Facts, member: Member) -> Change:
+    """Return what the member's running pod needs to become what it should be; nothing if it has no pod or no pool."""
+    pool = facts.pools.get(member.pool)
+    if pool is None or member.pod is None:
+        return Change()
+    names = differing(member.pod.inputs, member_target(facts, member, pool))
+    effects = [(effect_of(pool, name), name) for name in names]
+    hard = [(effect, name) for effect, name in effects if effect > Effect.NONE]
+    if not hard:
+        return Change()
+    # Without an agent in the pod, a process is restarted by making its pod anew.
+    effect = max(effect for effect, _ in hard)
+    effect = Effect.RECREATE if effect is Effect.RESTART else effect
+    return Change(effect=effect, because=tuple(name for _, name in hard))
+
+
+def member_target(facts: Facts, member: Member, pool: Pool) -> Inputs:
+    """Return what this member should be made from: never a version below one it has already joined with."""
+    return pool.inputs if member_version(facts, member, pool) == facts.obs.desired.version else pool.held_inputs
+
+
+def member_version(facts: Facts, member: Member, pool: Pool) -> str:
+    """Return the version the member should run now."""
+    begun = {o.version for o in (member.pod, member.workload) if o is not None}
+    if facts.obs.desired.version in begun:
+        return facts.obs.desired.version
+    return target_version(facts, pool)
+
+
+def staged(facts: Facts, member: Member) -> bool:
+    """Return whether the member's next pod would be made from what it should be made from."""
+    pool, workload = facts.pools.get(member.pool), member.workload
+    if pool is None or workload is None:
+        return False
+    target = member_target(facts, member, pool)
+    return not differing(workload.inputs, target) and member.config is not None and not differing(member.config, target)
