@@ -65,6 +65,11 @@ class Unreadable(msgspec.Struct, frozen=True, gc=False):
     reason: str
     deleted: bool = False
 
+    @property
+    def key(self) -> str:
+        """The object's namespace and name, as far as they are known."""
+        return f"{self.metadata.namespace or '?'}/{self.metadata.name or '?'}"
+
 
 class Failed(msgspec.Struct, frozen=True, tag_field="type", tag="ERROR", gc=False):
     """An error inside the stream; raised by the client as the typed error of its status."""

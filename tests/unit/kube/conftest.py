@@ -1,0 +1,12 @@
+"""Runs this folder's tests in virtual time."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from stateward.kube.virtual_time import VirtualTimeLoop
+
+
+def pytest_asyncio_loop_factories(
+    config: object, item: object
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    return {"virtual": VirtualTimeLoop}

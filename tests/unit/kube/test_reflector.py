@@ -1,0 +1,192 @@
+"""A store fed by a reflector equals the server's state, whatever the connection does."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+
+from stateward.kube.http_client import HttpApi
+from stateward.kube.metadata import Key
+from stateward.kube.pods import Pod
+from stateward.kube.reflector import Reflector, ReflectorOptions
+from stateward.kube.resource import Selection
+from stateward.kube.resources import PODS
+from stateward.kube.store import Store
+from stateward.kube.virtual_time import VirtualClock
+from tests.unit.kube.fake_server import Step, answer, bookmark, event, page, pod, serving, status, stream
+
+FOREVER = 100_000.0
+
+
+@asynccontextmanager
+async def reflecting(api: HttpApi) -> AsyncGenerator[tuple[Store[Pod], Reflector[Pod]]]:
+    store = Store[Pod]("pods")
+    reflector = Reflector(api, PODS, Selection(labels="app=x"), store, ReflectorOptions(clock=VirtualClock()))
+    task = asyncio.create_task(reflector.run())
+    try:
+        yield store, reflector
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+def names(store: Store[Pod]) -> list[str]:
+    return sorted(pod.metadata.name for pod in store.all())
+
+
+async def test_streams_the_initial_state_and_then_the_changes() -> None:
+    steps = stream(
+        event("ADDED", pod("a", 1)),
+        event("ADDED", pod("b", 2)),
+        bookmark(5, initial_end=True),
+        event("DELETED", pod("a", 6)),
+        hold=FOREVER,
+    )
+    async with serving(steps) as (fake, api), reflecting(api) as (store, _):
+        await store.wait_synced()
+        await asyncio.sleep(1)
+        assert names(store) == ["b"]
+        assert store.version() == "6"
+        assert fake.requests[0].query["sendInitialEvents"] == "true"
+        assert fake.requests[0].query["labelSelector"] == "app=x"
+
+
+async def test_is_not_synced_before_the_initial_state_is_complete() -> None:
+    async with serving(stream(event("ADDED", pod("a", 1)), hold=50)) as (_, api), reflecting(api) as (store, _):
+        await asyncio.sleep(10)
+        assert not store.has_synced
+        assert len(store) == 0
+
+
+REFUSED = answer(status(422, "Invalid", "sendInitialEvents is forbidden"), 422)
+
+
+async def test_reads_pages_where_the_server_cannot_stream_the_state() -> None:
+    script = (REFUSED, page(pod("a", 1), version=9, token="more"), page(pod("b", 2), version=9), stream(hold=FOREVER))
+    async with serving(*script) as (fake, api), reflecting(api) as (store, _):
+        await store.wait_synced()
+        await asyncio.sleep(1)
+        assert names(store) == ["a", "b"]
+        assert fake.requests[2].query["continue"] == "more"
+        assert fake.requests[3].query["resourceVersion"] == "9"
+
+
+async def test_reads_the_list_in_one_piece_when_its_pages_expire() -> None:
+    expired = answer(status(410, "Expired", "too old"), 410)
+    script = (REFUSED, page(pod("a", 1), token="more"), expired, page(pod("a", 1), pod("b", 2)), stream(hold=FOREVER))
+    async with serving(*script) as (fake, api), reflecting(api) as (store, _):
+        await store.wait_synced()
+        assert names(store) == ["a", "b"]
+        assert "limit" not in fake.requests[3].query
+
+
+async def after_break(*broken: Step) -> tuple[list[str], list[str], list[str]]:
+    """Start with pods a and b, then go through `broken`; returns names, request versions and the deltas."""
+    start = stream(event("ADDED", pod("a", 1)), event("ADDED", pod("b", 2)), bookmark(5, initial_end=True))
+    async with serving(start, *broken) as (fake, api), reflecting(api) as (store, _):
+        deltas: list[str] = []
+        store.subscribe(lambda delta: deltas.append(f"{delta.change.value} {delta.key.name}"))
+        await store.wait_synced()
+        await asyncio.sleep(400)
+        return names(store), [request.query.get("resourceVersion", "") for request in fake.requests], deltas
+
+
+async def test_takes_up_an_ended_stream_where_it_stopped() -> None:
+    found, versions, _ = await after_break(stream(event("ADDED", pod("c", 7))), stream(hold=FOREVER))
+    assert found == ["a", "b", "c"]
+    assert versions[:3] == ["", "5", "7"]
+
+
+RELIST = stream(event("ADDED", pod("b", 2)), event("ADDED", pod("d", 8)), bookmark(9, initial_end=True), hold=FOREVER)
+
+
+async def test_reads_the_state_again_after_410_as_status_and_tells_of_what_was_deleted_meanwhile() -> None:
+    found, versions, deltas = await after_break(answer(status(410, "Expired"), 410), RELIST)
+    assert found == ["b", "d"]
+    assert versions[:3] == ["", "5", ""]
+    assert deltas == ["added a", "added b", "added d", "removed a"]
+
+
+async def test_reads_the_state_again_after_410_in_the_stream() -> None:
+    gone = stream(event("ERROR", status(410, "Expired", "too old resource version")), hold=FOREVER)
+    found, versions, _ = await after_break(gone, RELIST)
+    assert found == ["b", "d"]
+    assert versions[:3] == ["", "5", ""]
+
+
+async def test_a_line_torn_over_chunks_is_one_event() -> None:
+    line = event("ADDED", pod("c", 7))
+    found, versions, _ = await after_break(stream(line[:10], line[10:50], line[50:], hold=FOREVER))
+    assert found == ["a", "b", "c"]
+    assert versions[:2] == ["", "5"]
+
+
+async def test_a_reset_in_the_middle_of_a_line_loses_nothing() -> None:
+    line = event("ADDED", pod("c", 7))
+    found, versions, _ = await after_break(stream(line[:30], reset=True), stream(line, hold=FOREVER))
+    assert found == ["a", "b", "c"]
+    assert versions[:3] == ["", "5", "5"]
+
+
+async def test_a_stream_that_ends_in_the_middle_of_a_line_loses_nothing() -> None:
+    line = event("ADDED", pod("c", 7))
+    found, versions, _ = await after_break(stream(line[:30]), stream(line, hold=FOREVER))
+    assert found == ["a", "b", "c"]
+    assert versions[:3] == ["", "5", "5"]
+
+
+async def test_a_silent_watch_is_broken_and_made_again() -> None:
+    found, versions, _ = await after_break(stream(hold=FOREVER), stream(event("ADDED", pod("c", 7)), hold=FOREVER))
+    assert found == ["a", "b", "c"]
+    assert versions[:3] == ["", "5", "5"]
+
+
+async def test_duplicates_and_older_versions_change_nothing() -> None:
+    late = stream(
+        event("MODIFIED", pod("a", 8)), event("MODIFIED", pod("a", 7)), event("ADDED", pod("a", 8)), hold=FOREVER
+    )
+    _, _, deltas = await after_break(late)
+    assert deltas == ["added a", "added b", "changed a"]
+
+
+async def test_an_object_that_cannot_be_read_is_marked_and_stops_nothing() -> None:
+    bad = pod("a", 8) | {"spec": {"nodeName": 17}}
+    script = stream(event("MODIFIED", bad), event("ADDED", pod("c", 9)), hold=FOREVER)
+    start = stream(event("ADDED", pod("a", 1)), bookmark(5, initial_end=True))
+    async with serving(start, script) as (_, api), reflecting(api) as (store, _):
+        await asyncio.sleep(10)
+        assert names(store) == ["a", "c"]
+        trouble = store.unreadable[Key("ns", "a")]
+        assert "nodeName" in trouble.reason
+        assert trouble.metadata.resource_version == "8"
+
+
+async def test_an_object_of_a_list_that_cannot_be_read_is_not_taken_for_deleted() -> None:
+    bad = pod("a", 8) | {"spec": {"nodeName": 17}}
+    found, _, _ = await after_break(
+        answer(status(410, "Expired"), 410),
+        stream(event("ADDED", bad), event("ADDED", pod("b", 2)), bookmark(9, initial_end=True), hold=FOREVER),
+    )
+    assert found == ["a", "b"]
+
+
+async def test_failures_are_waited_out_with_growing_delays_and_can_be_read() -> None:
+    forbidden = answer(status(403, "Forbidden", "pods is forbidden"), 403)
+    async with serving(*[forbidden] * 1000) as (fake, api), reflecting(api) as (_, reflector):
+        await asyncio.sleep(600)
+        assert reflector.trouble == "Forbidden: pods is forbidden"
+        assert 15 < len(fake.requests) < 60
+
+
+async def test_a_server_that_ends_every_stream_at_once_causes_no_hot_loop() -> None:
+    start = stream(bookmark(5, initial_end=True))
+    async with serving(start, *[stream()] * 1000) as (fake, api), reflecting(api):
+        await asyncio.sleep(600)
+        assert len(fake.requests) < 60
+
+
+async def test_a_list_that_never_answers_is_given_up_and_tried_again() -> None:
+    script = (REFUSED, stream(hold=FOREVER), page(pod("a", 1)), stream(hold=FOREVER))
+    async with serving(*script) as (_, api), reflecting(api) as (store, _):
+        await asyncio.sleep(60)
+        assert names(store) == ["a"]
