@@ -18,6 +18,8 @@ ANNOTATION_VERSION = f"{GROUP}/version"
 """Engine version that a template, and so a pod, runs."""
 ANNOTATION_BOOTSTRAP = f"{GROUP}/bootstrap"
 """On one pod: `granted` lets it form the cluster."""
+ANNOTATION_BOOTSTRAP_CANDIDATE = f"{GROUP}/bootstrap-candidate"
+"""On a pod template: `true` makes the pod wait for the grant when its volume is empty."""
 ANNOTATION_BOOTSTRAP_AGAIN = f"{GROUP}/bootstrap-again"
 """On a cluster: `accept-data-loss` lets a cluster whose manager volumes are all lost be formed anew, and empty."""
 
