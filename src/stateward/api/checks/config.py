@@ -1,0 +1,27 @@
+"""Settings of opensearch.yml: none that Stateward owns, none given twice."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from stateward.api.base import Json
+from stateward.api.cluster import OpenSearchCluster
+from stateward.api.problem import Problem
+from stateward.api.settings import flatten, reason_owned
+
+
+def check(cluster: OpenSearchCluster) -> Iterator[Problem]:
+    """Yield what is wrong with `config`, of the cluster and of each pool."""
+    yield from _config("spec.config", cluster.spec.config)
+    for i, pool in enumerate(cluster.spec.pools):
+        yield from _config(f"spec.pools[{i}].config", pool.config)
+
+
+def _config(path: str, config: Json | None) -> Iterator[Problem]:
+    settings = list(flatten(config or {}))
+    counts = Counter(key for key, _ in settings)
+    for key, value in settings:
+        at = f"{path}[{key}]"
+        if (reason := reason_owned(key)) is not None:
+            yield Problem(at, value, f"cannot be set: {reason}")
+        elif counts[key] > 1:
+            yield Problem(at, value, "is given more than once, nested and with dots: keep one")

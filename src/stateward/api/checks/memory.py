@@ -1,0 +1,93 @@
+"""Memory: quantities that mean something, and a heap that fits."""
+
+import re
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any, cast
+
+from stateward.api.base import Json
+from stateward.api.checks.template import environment
+from stateward.api.cluster import OpenSearchCluster, Pool
+from stateward.api.problem import Problem, Severity
+from stateward.api.quantity import QuantityError, format_quantity, parse_quantity
+
+SMALLEST = 512 * 1024**2
+"""Bytes of memory below which the database spends its time collecting garbage."""
+
+_HEAP = re.compile(r"-Xm([sx])([0-9]+)([kKmMgGtT]?)(?=\s|$)")
+_UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
+
+
+def check(cluster: OpenSearchCluster) -> Iterator[Problem]:
+    """Yield what is wrong with the resources and the heap of each pool."""
+    for i, pool in enumerate(cluster.spec.pools):
+        path = f"spec.pools[{i}]"
+        yield from _resources(f"{path}.resources", pool.resources or {})
+        yield from _limit(f"{path}.resources.limits.memory", _memory(pool))
+        yield from _heap(_where(path, pool), _options(cluster, pool), _memory(pool))
+
+
+def _resources(path: str, resources: Json) -> Iterator[Problem]:
+    for kind in ("requests", "limits"):
+        if not isinstance(resources.get(kind, {}), Mapping):
+            yield Problem(f"{path}.{kind}", resources[kind], "must be a map of quantities, for example memory: 2Gi")
+    requests, limits = _amounts(resources, "requests"), _amounts(resources, "limits")
+    for kind, amounts in (("requests", requests), ("limits", limits)):
+        yield from _quantities(f"{path}.{kind}", amounts)
+    for name, amount in requests.items():
+        least, most = _value(amount), _value(limits.get(name))
+        if least is not None and most is not None and least > most:
+            yield Problem(f"{path}.requests.{name}", amount, f"must not be more than the limit, {limits[name]}")
+
+
+def _quantities(path: str, amounts: Mapping[str, Any]) -> Iterator[Problem]:
+    for name, amount in amounts.items():
+        if _value(amount) is None:
+            yield Problem(f"{path}.{name}", amount, "must be a quantity, 0 or more, for example 2Gi or 500m")
+
+
+def _amounts(resources: Json, kind: str) -> Mapping[str, Any]:
+    amounts = resources.get(kind)
+    return cast("Mapping[str, Any]", amounts) if isinstance(amounts, Mapping) else {}
+
+
+def _value(amount: Any) -> Fraction | None:
+    """Return an amount of 0 or more; None where it is none."""
+    try:
+        value = parse_quantity(str(amount)) if isinstance(amount, str | int | float) else None
+    except QuantityError:
+        return None
+    return value if value is not None and value >= 0 else None
+
+
+def _memory(pool: Pool) -> int | None:
+    """Return the bytes that the database's container may use; None where nothing limits it."""
+    value = _value(_amounts(pool.resources or {}, "limits").get("memory"))
+    return None if value is None else int(value)
+
+
+def _limit(path: str, memory: int | None) -> Iterator[Problem]:
+    if memory is not None and memory < SMALLEST:
+        text = f"is little for a database, half of it is the heap; {format_quantity(SMALLEST)} or more is better"
+        yield Problem(path, format_quantity(memory), text, Severity.WARNING)
+
+
+def _where(path: str, pool: Pool) -> str:
+    own = "OPENSEARCH_JAVA_OPTS" in environment(pool.pod_template)
+    return f"{path if own else 'spec'}.podTemplate.spec.containers[opensearch].env[OPENSEARCH_JAVA_OPTS]"
+
+
+def _options(cluster: OpenSearchCluster, pool: Pool) -> str:
+    merged = environment(cluster.spec.pod_template) | environment(pool.pod_template)
+    return merged.get("OPENSEARCH_JAVA_OPTS", "")
+
+
+def _heap(path: str, options: str, memory: int | None) -> Iterator[Problem]:
+    sizes = {which: int(number) * _UNITS[unit.lower()] for which, number, unit in _HEAP.findall(options)}
+    least, most = sizes.get("s"), sizes.get("x")
+    if least != most:
+        text = "-Xms and -Xmx must be given together and be the same, or the database refuses to start"
+        yield Problem(path, options, text)
+    if most is not None and memory is not None and most >= memory:
+        text = f"the heap must be smaller than the memory limit, {format_quantity(memory)}: about half of it"
+        yield Problem(path, options, text)

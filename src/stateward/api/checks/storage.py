@@ -1,0 +1,35 @@
+"""Volumes: sizes that mean something, and no class where there is no volume."""
+
+from collections.abc import Iterator
+
+from stateward.api.cluster import OpenSearchCluster, Pool, Storage
+from stateward.api.problem import Problem, Severity
+from stateward.api.quantity import QuantityError, parse_bytes
+from stateward.api.roles import manages
+
+
+def check(cluster: OpenSearchCluster) -> Iterator[Problem]:
+    """Yield what is wrong with storage."""
+    for i, pool in enumerate(cluster.spec.pools):
+        if pool.storage is not None:
+            yield from _storage(f"spec.pools[{i}].storage", pool, pool.storage)
+
+
+def _storage(path: str, pool: Pool, storage: Storage) -> Iterator[Problem]:
+    yield from _size(f"{path}.size", storage.size)
+    if storage.ephemeral and storage.storage_class is not None:
+        text = "ephemeral storage has no storage class: leave storageClass out, or ephemeral"
+        yield Problem(f"{path}.storageClass", storage.storage_class, text)
+    if storage.ephemeral and manages(pool.roles):
+        text = "cluster managers keep the state of the cluster: it is lost when most of their pods go at once"
+        yield Problem(f"{path}.ephemeral", storage.ephemeral, text, Severity.WARNING)
+
+
+def _size(path: str, size: str) -> Iterator[Problem]:
+    try:
+        wanted = parse_bytes(size)
+    except QuantityError as error:
+        yield Problem(path, size, f"must be a quantity of bytes, for example 20Gi: {error}")
+    else:
+        if wanted <= 0:
+            yield Problem(path, size, "must be more than 0, for example 20Gi")

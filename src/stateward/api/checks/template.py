@@ -1,0 +1,118 @@
+"""Overrides of pods: of the shape that pods have, and nothing by which a member would lose its identity.
+
+The whole schema of pods belongs to the API server, which checks the StatefulSets made from them. Here is what would
+otherwise be found out only there, or never: lists that are merged by name need names.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from stateward.api.base import GROUP, Json
+from stateward.api.cluster import OpenSearchCluster
+from stateward.api.problem import Problem
+
+ENGINE_CONTAINER = "opensearch"
+"""Name of the container that runs the database; others are sidecars."""
+
+_NAMED = ("containers", "initContainers", "volumes", "imagePullSecrets")
+_OWNED_BY_SET: Mapping[str, str] = {
+    "restartPolicy": "members are StatefulSets, whose pods are always restarted",
+    "hostname": "it is the name of the member",
+    "subdomain": "it is the headless Service",
+}
+_OWNED_BY_ENGINE: Mapping[str, str] = {
+    "image": "use spec.image, so that it goes with spec.version",
+    "command": "Stateward starts the database",
+    "args": "Stateward starts the database; use config, or env OPENSEARCH_JAVA_OPTS",
+}
+
+
+def check(cluster: OpenSearchCluster) -> Iterator[Problem]:
+    """Yield what is wrong with `podTemplate`, of the cluster and of each pool."""
+    yield from _template("spec.podTemplate", cluster.spec.pod_template)
+    for i, pool in enumerate(cluster.spec.pools):
+        yield from _template(f"spec.pools[{i}].podTemplate", pool.pod_template)
+
+
+def environment(template: Json | None) -> dict[str, str]:
+    """Return the plain environment variables that a template gives the database's container."""
+    containers = _listed(_mapped(template or {}, "spec"), "containers")
+    variables = [e for c in containers if c.get("name") == ENGINE_CONTAINER for e in _listed(c, "env")]
+    return {str(e["name"]): e["value"] for e in variables if "name" in e and isinstance(e.get("value"), str)}
+
+
+def _template(path: str, template: Json | None) -> Iterator[Problem]:
+    for key, value in (template or {}).items():
+        if key not in {"metadata", "spec"}:
+            yield Problem(f"{path}.{key}", value, "a pod template has metadata and spec only")
+        elif not isinstance(value, Mapping):
+            yield Problem(f"{path}.{key}", value, "must be an object")
+    yield from _metadata(f"{path}.metadata", _mapped(template or {}, "metadata"))
+    yield from _spec(f"{path}.spec", _mapped(template or {}, "spec"))
+
+
+def _metadata(path: str, metadata: Json) -> Iterator[Problem]:
+    for key, value in metadata.items():
+        if key not in {"labels", "annotations"}:
+            yield Problem(f"{path}.{key}", value, "only labels and annotations can be set: names are the members'")
+        elif not isinstance(value, Mapping):
+            yield Problem(f"{path}.{key}", value, "must be a map of text")
+        else:
+            yield from _texts(f"{path}.{key}", cast("Mapping[str, Any]", value))
+
+
+def _texts(path: str, values: Mapping[str, Any]) -> Iterator[Problem]:
+    for name, value in values.items():
+        if not isinstance(value, str):
+            yield Problem(f"{path}[{name}]", value, "must be text: put it in quotes")
+        if name.startswith(f"{GROUP}/"):
+            yield Problem(f"{path}[{name}]", value, f"cannot be set: {GROUP}/ is how Stateward finds its objects")
+
+
+def _spec(path: str, spec: Json) -> Iterator[Problem]:
+    for key, reason in _OWNED_BY_SET.items():
+        if key in spec:
+            yield Problem(f"{path}.{key}", spec[key], f"cannot be set: {reason}")
+    for key in _NAMED:
+        yield from _names(f"{path}.{key}", spec.get(key))
+    for kind in ("containers", "initContainers"):
+        for container in _listed(spec, kind):
+            yield from _container(f"{path}.{kind}[{container.get('name')}]", container, kind)
+
+
+def _container(path: str, container: Json, kind: str) -> Iterator[Problem]:
+    yield from _names(f"{path}.env", container.get("env"))
+    if kind != "containers" or container.get("name") != ENGINE_CONTAINER:
+        return
+    for key, reason in _OWNED_BY_ENGINE.items():
+        if key in container:
+            yield Problem(f"{path}.{key}", container[key], f"cannot be set: {reason}")
+
+
+def _names(path: str, items: Any) -> Iterator[Problem]:
+    """Check that a list can be merged by name: every item has one, and no two the same."""
+    if items is None:
+        return
+    if not isinstance(items, list):
+        yield Problem(path, items, "must be a list")
+        return
+    entries = cast("list[Any]", items)
+    names = [cast("Json", item).get("name") if isinstance(item, Mapping) else None for item in entries]
+    counts = Counter(name for name in names if isinstance(name, str))
+    for i, (item, name) in enumerate(zip(entries, names, strict=True)):
+        if not isinstance(name, str) or not name:
+            yield Problem(f"{path}[{i}]", item, "must be an object with a name, by which it is merged")
+        elif counts[name] > 1 and name in names[:i]:
+            yield Problem(f"{path}[{i}].name", name, "must be listed once")
+
+
+def _mapped(value: Json, key: str) -> Json:
+    inner = value.get(key)
+    return cast("Json", inner) if isinstance(inner, Mapping) else {}
+
+
+def _listed(value: Json, key: str) -> list[Json]:
+    inner = value.get(key)
+    items = cast("list[Any]", inner) if isinstance(inner, list) else []
+    return [cast("Json", item) for item in items if isinstance(item, Mapping)]

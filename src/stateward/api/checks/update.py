@@ -1,0 +1,47 @@
+"""How changes roll: a budget that lets something happen, and an order of pools that exist; and the client Service."""
+
+import re
+from collections.abc import Iterator
+
+from stateward.api.cluster import OpenSearchCluster, OpenSearchSpec, UpdatePolicy
+from stateward.api.problem import Problem
+
+_PERCENTAGE = re.compile(r"([0-9]{1,3})%")
+_OWNED_SERVICE_FIELDS = {
+    "selector": "Stateward selects the members that can serve",
+    "type": "use spec.service.type",
+    "clusterIP": "it can never change",
+    "clusterIPs": "they can never change",
+}
+
+
+def check(cluster: OpenSearchCluster) -> Iterator[Problem]:
+    """Yield what is wrong with the update policy and the Service."""
+    if cluster.spec.update is not None:
+        yield from _budget(cluster.spec.update)
+        yield from _order(cluster.spec, cluster.spec.update.order or [])
+    for key in (cluster.spec.service and cluster.spec.service.spec) or {}:
+        if key in _OWNED_SERVICE_FIELDS:
+            yield Problem(f"spec.service.spec.{key}", key, f"cannot be set: {_OWNED_SERVICE_FIELDS[key]}")
+
+
+def _budget(update: UpdatePolicy) -> Iterator[Problem]:
+    allowed = update.max_unavailable
+    if isinstance(allowed, str):
+        match = _PERCENTAGE.fullmatch(allowed)
+        good = match is not None and 1 <= int(match[1]) <= 100
+    else:
+        good = allowed >= 1
+    if not good:
+        text = "must be a number of members, 1 or more, or a percentage from 1% to 100%"
+        yield Problem("spec.update.maxUnavailable", allowed, text)
+
+
+def _order(spec: OpenSearchSpec, order: list[str]) -> Iterator[Problem]:
+    names = [pool.name for pool in spec.pools]
+    for i, name in enumerate(order):
+        path = f"spec.update.order[{i}]"
+        if name not in names:
+            yield Problem(path, name, f"must be the name of a pool: {', '.join(names)}")
+        elif name in order[:i]:
+            yield Problem(path, name, "must be listed once")

@@ -1,0 +1,27 @@
+"""Names of container images, taken apart."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image reference: repository, tag and digest, empty where they are missing."""
+
+    repository: str
+    tag: str = ""
+    digest: str = ""
+
+
+def parse_image(text: str) -> Image:
+    """Take a reference apart; the colon of a registry's port is not that of a tag."""
+    name, _, digest = text.partition("@")
+    repository, colon, tag = name.rpartition(":")
+    if not colon or "/" in tag:
+        return Image(name, "", digest)
+    return Image(repository, tag, digest)
+
+
+def carries(tag: str, version: str) -> bool:
+    """Whether a tag is that of a version, perhaps with a suffix: 2.19.5, v2.19.5, 2.19.5-ours."""
+    rest = tag.removeprefix("v")
+    return rest == version or rest.startswith((f"{version}-", f"{version}_"))

@@ -1,0 +1,64 @@
+"""From bytes or a loaded document to a cluster; what is wrong is said in full, by path, value and what is accepted."""
+
+from typing import cast
+
+import msgspec
+
+from stateward.api.base import API_VERSION, Json
+from stateward.api.cluster import OpenSearchCluster
+from stateward.api.problem import Problem
+from stateward.api.structure import check_structure, without_nulls
+
+
+class InvalidDocumentError(ValueError):
+    """A document that is no cluster; `problems` is never empty."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        """Keep the problems, and say them one to a line."""
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = problems
+
+
+def decode_cluster(data: bytes) -> OpenSearchCluster:
+    """Return the cluster that JSON text describes; raise `InvalidDocumentError` with every problem where it is none."""
+    try:
+        document = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidDocumentError([Problem("", data[:40], f"must be a JSON object: {error}")]) from error
+    return convert_cluster(document)
+
+
+def convert_cluster(document: object) -> OpenSearchCluster:
+    """Return the cluster that a loaded document (JSON or YAML) describes; unknown fields are refused.
+
+    Raises `InvalidDocumentError` with every problem where it is none.
+    """
+    pruned = without_nulls(document, OpenSearchCluster)
+    problems = check_structure(pruned, OpenSearchCluster) + _identity(pruned)
+    if problems:
+        raise InvalidDocumentError(problems)
+    try:
+        return msgspec.convert(pruned, OpenSearchCluster)
+    except msgspec.ValidationError as error:
+        raise InvalidDocumentError([_translated(error)]) from error
+
+
+def _identity(document: object) -> list[Problem]:
+    """Check what every object of Kubernetes begins with."""
+    if not isinstance(document, dict):
+        return []
+    wanted = {"apiVersion": API_VERSION, "kind": OpenSearchCluster.__name__}
+    found = cast("Json", document)
+    problems = [
+        Problem(key, found.get(key), f"must be {value}") for key, value in wanted.items() if found.get(key) != value
+    ]
+    metadata = found.get("metadata")
+    if isinstance(metadata, dict) and not cast("Json", metadata).get("name"):
+        problems.append(Problem("metadata.name", None, "is required: the name of the cluster"))
+    return problems
+
+
+def _translated(error: msgspec.ValidationError) -> Problem:
+    """Read msgspec's own sentence, `what - at `$.path``; only what `check_structure` overlooks comes here."""
+    what, _, at = str(error).partition(" - at ")
+    return Problem(at.strip("`").removeprefix("$").lstrip("."), None, what[:1].lower() + what[1:])

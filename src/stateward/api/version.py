@@ -1,0 +1,24 @@
+"""Versions of databases: three numbers."""
+
+import re
+from typing import NamedTuple
+
+_FORM = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)", re.ASCII)
+
+
+class Version(NamedTuple):
+    """A version; later ones compare greater."""
+
+    major: int
+    minor: int
+    patch: int
+
+    def __str__(self) -> str:
+        """Write it as people do."""
+        return f"{self.major}.{self.minor}.{self.patch}"
+
+
+def parse_version(text: str) -> Version | None:
+    """Return the version; None where the text is none."""
+    match = _FORM.fullmatch(text)
+    return Version(*(int(part) for part in match.groups())) if match else None

@@ -1,0 +1,28 @@
+"""Cluster documents for tests: a small good one, and a way to change one thing in it."""
+
+from typing import Any
+
+from stateward.api.cluster import OpenSearchCluster
+from stateward.api.parse import convert_cluster
+
+Document = dict[str, Any]
+
+
+def document(*, name: str = "logs", **spec: Any) -> Document:
+    """Return a cluster document that is right, with parts of its spec replaced."""
+    pools = [
+        {"name": "managers", "replicas": 3, "roles": ["cluster_manager"], "storage": {"size": "1Gi"}},
+        {"name": "hot", "replicas": 3, "roles": ["data", "ingest"], "storage": {"size": "20Gi"}},
+        {"name": "gateway", "replicas": 1, "roles": []},
+    ]
+    return {
+        "apiVersion": "stateward.dev/v1alpha1",
+        "kind": "OpenSearchCluster",
+        "metadata": {"name": name},
+        "spec": {"version": "2.19.5", "pools": pools, **spec},
+    }
+
+
+def cluster(*, name: str = "logs", **spec: Any) -> OpenSearchCluster:
+    """Return the cluster of `document`."""
+    return convert_cluster(document(name=name, **spec))

@@ -1,0 +1,62 @@
+"""The definitions that are installed: names, subresources, columns, and files that are up to date."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from stateward.api.crd import OPENSEARCH, crd
+from stateward.api.generate import as_yaml, files, main
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_kind_has_its_names() -> None:
+    definition = crd(OPENSEARCH)
+    assert definition["metadata"]["name"] == "opensearchclusters.stateward.dev"
+    assert definition["spec"]["names"] == {
+        "kind": "OpenSearchCluster",
+        "listKind": "OpenSearchClusterList",
+        "plural": "opensearchclusters",
+        "singular": "opensearchcluster",
+        "shortNames": ["os"],
+        "categories": ["all", "stateward"],
+    }
+
+
+def test_status_is_a_subresource_and_scale_is_not() -> None:
+    (version,) = crd(OPENSEARCH)["spec"]["versions"]
+    assert version["subresources"] == {"status": {}}
+
+
+def test_get_shows_what_people_ask_first() -> None:
+    (version,) = crd(OPENSEARCH)["spec"]["versions"]
+    columns = [column["name"] for column in version["additionalPrinterColumns"] if not column["priority"]]
+    assert columns == ["Version", "Health", "Ready", "Doing", "Age"]
+
+
+def test_generated_files_are_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--check", "--root", str(ROOT)]) == 0, capsys.readouterr().out
+
+
+def test_an_outdated_file_is_named_with_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--root", str(tmp_path)]) == 0
+    assert main(["--check", "--root", str(tmp_path)]) == 0
+    page = tmp_path / "docs/reference/opensearchcluster.md"
+    page.write_text("old", encoding="utf-8")
+    capsys.readouterr()
+    assert main(["--check", "--root", str(tmp_path)]) == 1
+    assert capsys.readouterr().out == (
+        "docs/reference/opensearchcluster.md is not what the types say: run `make docs`\n"
+    )
+
+
+def test_a_definition_survives_writing_and_reading() -> None:
+    assert yaml.safe_load(as_yaml(crd(OPENSEARCH))) == crd(OPENSEARCH)
+
+
+def test_the_page_has_every_field() -> None:
+    page = files()[Path("docs/reference/opensearchcluster.md")]
+    for field in ("maxUnavailable", "onShrink", "storageClass", "memberStates", "lastTransitionTime"):
+        assert f"| `{field}` |" in page
+    assert "| `cluster.name` |" in page

@@ -1,0 +1,336 @@
+"""Whatever is wrong with a cluster is named by path, with what is accepted; all of it at once."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from stateward.api.cluster import OpenSearchCluster, Pool, Storage
+from stateward.api.problem import Problem, Severity
+from stateward.api.validation import errors, validate
+from tests.unit.api.documents import cluster
+
+
+def pool(name: str = "all", replicas: int = 3, **fields: Any) -> dict[str, Any]:
+    return {"name": name, "replicas": replicas, **fields}
+
+
+def found(of: OpenSearchCluster, severity: Severity = Severity.ERROR) -> list[tuple[str, str]]:
+    return [(problem.path, problem.message) for problem in validate(of) if problem.severity is severity]
+
+
+def only(of: OpenSearchCluster, severity: Severity = Severity.ERROR) -> tuple[str, str]:
+    problems = found(of, severity)
+    assert len(problems) == 1, problems
+    return problems[0]
+
+
+def replaced(of: OpenSearchCluster, **spec: Any) -> OpenSearchCluster:
+    """Change the spec behind the decoder's back, as only code can."""
+    return msgspec.structs.replace(of, spec=msgspec.structs.replace(of.spec, **spec))
+
+
+def test_the_example_of_the_quick_start_is_right() -> None:
+    assert validate(cluster()) == []
+
+
+def test_a_problem_reads_as_one_line() -> None:
+    assert str(Problem("spec.version", "2.19", "must be x.y.z")) == "spec.version: '2.19': must be x.y.z"
+    assert len(str(Problem("spec.config", {"a": "b" * 200}, "no"))) < 120
+
+
+def test_all_problems_are_named_at_once() -> None:
+    bad = cluster(
+        version="2.19.5",
+        image="ours/opensearch:2.19.1",
+        pools=[pool("a", roles=["dta"]), pool("a", storage={"size": "0"})],
+        config={"cluster.name": "x"},
+        update={"maxUnavailable": "0%", "order": ["b"]},
+    )
+    assert {problem.path for problem in errors(validate(bad))} == {
+        "spec.image",
+        "spec.pools[0].name",
+        "spec.pools[1].name",
+        "spec.pools[0].roles[0]",
+        "spec.pools[1].storage.size",
+        "spec.config[cluster.name]",
+        "spec.update.maxUnavailable",
+        "spec.update.order[0]",
+    }
+
+
+class TestNames:
+    def test_pools_share_no_name(self) -> None:
+        problems = found(cluster(pools=[pool("hot"), pool("hot")]))
+        assert [path for path, _ in problems] == ["spec.pools[0].name", "spec.pools[1].name"]
+        assert "one pool only" in problems[0][1]
+
+    def test_a_member_name_fits_a_stateful_set(self) -> None:
+        path, message = only(cluster(name="c" * 40, pools=[pool("seven77")]))
+        assert path == "spec.pools[0].name"
+        assert "may have 6 characters" in message
+        assert validate(cluster(name="c" * 40, pools=[pool("six666")])) == []
+
+    def test_the_cluster_has_a_name_that_services_can_have(self) -> None:
+        assert only(cluster(name="1.logs"))[0] == "metadata.name"
+
+    def test_a_pool_built_by_code_has_a_name_that_objects_can_have(self) -> None:
+        assert only(replaced(cluster(), pools=[Pool(name="Hot_1", replicas=3)]))[0] == "spec.pools[0].name"
+
+
+class TestVersionAndImage:
+    @pytest.mark.parametrize("version", ["2.19", "v2.19.5", "latest", "2.19.5-rc1", "02.1.1", "2.19.5\n"])
+    def test_a_version_is_three_numbers(self, version: str) -> None:
+        assert ("spec.version", "must be three numbers with dots between them, for example 2.19.5") in found(
+            replaced(cluster(), version=version)
+        )
+
+    @pytest.mark.parametrize(
+        "image",
+        [
+            "opensearchproject/opensearch:2.19.5",
+            "registry.example:5000/os:2.19.5-ours",
+            "os:v2.19.5",
+            "os:2.19.5_1",
+            "os@sha256:0123",
+            "os:2.19.5@sha256:0123",
+        ],
+    )
+    def test_an_image_of_the_version_is_right(self, image: str) -> None:
+        assert validate(cluster(image=image)) == []
+
+    @pytest.mark.parametrize("image", ["os:latest", "os:2.19.50", "os:2.19.1@sha256:0123", "registry:5000/os:2.19.4"])
+    def test_an_image_of_another_version_is_refused(self, image: str) -> None:
+        path, message = only(cluster(image=image))
+        assert path == "spec.image"
+        assert "2.19.5-ours" in message
+
+    @pytest.mark.parametrize("image", ["os", "registry:5000/os"])
+    def test_an_image_without_tag_and_digest_is_refused(self, image: str) -> None:
+        assert only(cluster(image=image)) == (
+            "spec.image",
+            f"must carry a tag or a digest, for example {image}:2.19.5",
+        )
+
+    def test_an_image_has_a_name(self) -> None:
+        assert "must name an image" in only(cluster(image=":2.19.5"))[1]
+
+
+class TestRoles:
+    def roles(self, version: str, *roles: str) -> list[Problem]:
+        managers = pool("m", roles=["master"] if version.startswith("1.") else ["cluster_manager"])
+        return validate(
+            cluster(version=version, pools=[managers, pool("d", roles=["data"]), pool("x", 0, roles=list(roles))])
+        )
+
+    @pytest.mark.parametrize(
+        ("version", "role"),
+        [("1.3.20", "data"), ("2.17.1", "search"), ("2.19.5", "ml"), ("3.4.0", "warm"), ("3.4.0", "search")],
+    )
+    def test_roles_of_the_version_are_right(self, version: str, role: str) -> None:
+        assert self.roles(version, role) == []
+
+    @pytest.mark.parametrize(
+        ("version", "role", "words"),
+        [
+            ("1.3.20", "cluster_manager", "since 2.0.0); use master"),
+            ("2.3.0", "search", "since 2.4.0)"),
+            ("2.19.5", "warm", "since 3.0.0); use search"),
+            ("2.0.1", "ml", "since 2.1.0)"),
+            ("2.19.5", "cluster-manager", "did you mean cluster_manager?"),
+            ("2.19.5", "Data", "did you mean data?"),
+            ("1.3.20", "coordinating", "does not start with other roles"),
+        ],
+    )
+    def test_a_role_that_the_version_does_not_have_is_refused(self, version: str, role: str, words: str) -> None:
+        (problem,) = self.roles(version, role)
+        assert problem.path == "spec.pools[2].roles[0]"
+        assert words in problem.message
+        assert problem.severity is Severity.ERROR
+
+    def test_a_role_of_a_plug_in_is_only_a_warning_where_nodes_start_with_it(self) -> None:
+        (problem,) = self.roles("2.19.5", "geo_tiles")
+        assert problem.severity is Severity.WARNING
+
+    def test_the_old_name_of_a_role_is_only_a_warning(self) -> None:
+        (problem,) = self.roles("2.19.5", "master")
+        assert (problem.severity, problem.message) == (Severity.WARNING, "is called cluster_manager since 2.0.0")
+
+    def test_both_names_of_one_role_do_not_go_together(self) -> None:
+        problems = errors(self.roles("2.19.5", "master", "cluster_manager"))
+        assert [problem.path for problem in problems] == ["spec.pools[2].roles"]
+
+    def test_search_nodes_do_nothing_else_since_3(self) -> None:
+        assert [p.path for p in self.roles("3.4.0", "search", "data")] == ["spec.pools[2].roles"]
+
+    def test_a_role_is_listed_once(self) -> None:
+        (problem,) = self.roles("2.19.5", "data", "data")
+        assert (problem.path, problem.message) == ("spec.pools[2].roles[1]", "must be listed once")
+
+
+class TestManagers:
+    def test_a_cluster_without_managers_is_refused(self) -> None:
+        assert "at least one pool must have the role" in only(cluster(pools=[pool(roles=["data"])]))[1]
+
+    def test_a_cluster_with_no_manager_left_is_refused(self) -> None:
+        pools = [pool("m", 0, roles=["cluster_manager"]), pool("d", roles=["data"])]
+        assert "at least one member must be a cluster manager" in only(cluster(pools=pools))[1]
+
+    @pytest.mark.parametrize(("count", "words"), [(1, "single"), (2, "even"), (4, "even")])
+    def test_a_number_of_managers_that_helps_nobody_is_a_warning(self, count: int, words: str) -> None:
+        path, message = only(cluster(pools=[pool(replicas=count)]), Severity.WARNING)
+        assert path == "spec.pools"
+        assert words in message
+
+    def test_managers_of_all_pools_count(self) -> None:
+        assert validate(cluster(pools=[pool("a", 2), pool("b", 1)])) == []
+
+    def test_a_cluster_without_data_nodes_is_a_warning(self) -> None:
+        path, message = only(cluster(pools=[pool(roles=["cluster_manager"])]), Severity.WARNING)
+        assert "no member has the role data" in message
+        assert path == "spec.pools"
+
+
+class TestStorage:
+    @pytest.mark.parametrize("size", ["0", "0Gi", "-1Gi"])
+    def test_a_volume_has_a_size(self, size: str) -> None:
+        of = replaced(cluster(), pools=[Pool(name="all", replicas=3, storage=Storage(size=size))])
+        assert only(of) == ("spec.pools[0].storage.size", "must be more than 0, for example 20Gi")
+
+    def test_a_size_is_a_quantity(self) -> None:
+        of = replaced(cluster(), pools=[Pool(name="all", replicas=3, storage=Storage(size="20 GB"))])
+        assert "must be a quantity of bytes" in only(of)[1]
+
+    def test_ephemeral_storage_has_no_class(self) -> None:
+        pools = [pool("m"), pool("d", roles=["data"], storage={"ephemeral": True, "storageClass": "fast"})]
+        assert only(cluster(pools=pools))[0] == "spec.pools[1].storage.storageClass"
+
+    def test_ephemeral_managers_are_a_warning(self) -> None:
+        of = cluster(pools=[pool(storage={"ephemeral": True})])
+        assert only(of, Severity.WARNING)[0] == "spec.pools[0].storage.ephemeral"
+
+
+class TestConfig:
+    @pytest.mark.parametrize(
+        ("config", "key"),
+        [
+            ({"cluster.name": "x"}, "cluster.name"),
+            ({"cluster": {"name": "x"}}, "cluster.name"),
+            ({"cluster": {"initial_cluster_manager_nodes": ["a"]}}, "cluster.initial_cluster_manager_nodes"),
+            ({"discovery": {"zen": {"minimum_master_nodes": 2}}}, "discovery.zen.minimum_master_nodes"),
+            ({"node.data": True}, "node.data"),
+            ({"path": {"data": ["/a", "/b"]}}, "path.data"),
+            ({"http.publish_port": 1}, "http.publish_port"),
+            ({"transport": {"tcp": {"port": 1}}}, "transport.tcp.port"),
+            ({"cluster.routing.allocation.enable": "none"}, "cluster.routing.allocation.enable"),
+        ],
+    )
+    def test_an_owned_setting_is_refused_with_the_reason(self, config: dict[str, Any], key: str) -> None:
+        path, message = only(cluster(config=config))
+        assert path == f"spec.config[{key}]"
+        assert message.startswith("cannot be set: ")
+        assert only(cluster(pools=[pool(config=config)]))[0] == f"spec.pools[0].config[{key}]"
+
+    def test_other_settings_are_free(self) -> None:
+        config = {"node.attr.rack": "r1", "cluster": {"max_shards_per_node": 2000}, "http.cors.enabled": True, "x": {}}
+        assert validate(cluster(config=config)) == []
+
+    def test_a_setting_is_given_once(self) -> None:
+        assert only(cluster(config={"a": {"b": 1}, "a.b": 2}))[0] == "spec.config[a.b]"
+
+
+class TestUpdate:
+    @pytest.mark.parametrize("value", [1, 500, "1%", "100%"])
+    def test_a_budget_lets_something_happen(self, value: int | str) -> None:
+        assert validate(cluster(update={"maxUnavailable": value})) == []
+
+    @pytest.mark.parametrize("value", [0, -1, "0%", "101%", "two", "2", "%", ""])
+    def test_a_budget_of_nothing_or_more_than_all_is_refused(self, value: int | str) -> None:
+        assert only(cluster(update={"maxUnavailable": value}))[0] == "spec.update.maxUnavailable"
+
+    def test_an_order_names_pools_once(self) -> None:
+        problems = found(cluster(update={"order": ["hot", "cold", "hot"]}))
+        assert problems == [
+            ("spec.update.order[1]", "must be the name of a pool: managers, hot, gateway"),
+            ("spec.update.order[2]", "must be listed once"),
+        ]
+
+    def test_the_service_selects_what_stateward_selects(self) -> None:
+        assert only(cluster(service={"spec": {"selector": {}}}))[0] == "spec.service.spec.selector"
+
+
+def java(options: str) -> dict[str, Any]:
+    env = [{"name": "OPENSEARCH_JAVA_OPTS", "value": options}]
+    return {"spec": {"containers": [{"name": "opensearch", "env": env}]}}
+
+
+class TestMemory:
+    @pytest.mark.parametrize("amount", ["2 GB", "-1Gi", None, []])
+    def test_resources_are_quantities(self, amount: Any) -> None:
+        of = cluster(pools=[pool(resources={"limits": {"memory": amount}})])
+        assert only(of)[0] == "spec.pools[0].resources.limits.memory"
+
+    def test_resources_are_maps(self) -> None:
+        assert only(cluster(pools=[pool(resources={"limits": "2Gi"})]))[0] == "spec.pools[0].resources.limits"
+
+    def test_a_request_is_within_its_limit(self) -> None:
+        of = cluster(pools=[pool(resources={"requests": {"memory": "2Gi"}, "limits": {"memory": "1Gi"}})])
+        assert only(of) == ("spec.pools[0].resources.requests.memory", "must not be more than the limit, 1Gi")
+
+    def test_little_memory_is_a_warning(self) -> None:
+        of = cluster(pools=[pool(resources={"limits": {"memory": "400Mi", "cpu": 1}})])
+        assert only(of, Severity.WARNING)[0] == "spec.pools[0].resources.limits.memory"
+        assert found(of) == []
+
+    @pytest.mark.parametrize("options", ["-Xmx1g", "-Xms512m -Xmx1g", "-Xms1g"])
+    def test_a_heap_has_one_size(self, options: str) -> None:
+        path, message = only(cluster(podTemplate=java(options)))
+        assert path == "spec.podTemplate.spec.containers[opensearch].env[OPENSEARCH_JAVA_OPTS]"
+        assert "must be given together" in message
+
+    def test_a_heap_fits_the_limit_of_its_pool(self) -> None:
+        small = pool(resources={"limits": {"memory": "1Gi"}}, podTemplate=java("-Xms1g -Xmx1024M"))
+        path, message = only(cluster(pools=[small], podTemplate=java("-Xms256m -Xmx256m")))
+        assert path.startswith("spec.pools[0].podTemplate")
+        assert "smaller than the memory limit, 1Gi" in message
+
+    def test_a_heap_that_fits_is_right(self) -> None:
+        good = pool(resources={"limits": {"memory": "2Gi"}})
+        assert validate(cluster(pools=[good], podTemplate=java("-Xlog -Xms1g -Xmx1g -XX:+UseG1GC"))) == []
+
+
+class TestTemplate:
+    def test_sidecars_volumes_and_labels_are_free(self) -> None:
+        template = {
+            "metadata": {"labels": {"team": "a"}, "annotations": {"x/y": "z"}},
+            "spec": {
+                "containers": [{"name": "exporter", "image": "x:1"}, {"name": "opensearch", "env": [{"name": "A"}]}],
+                "initContainers": [{"name": "opensearch", "image": "y:1"}],
+                "volumes": [{"name": "v", "emptyDir": {}}],
+                "tolerations": [{"operator": "Exists"}],
+            },
+        }
+        assert validate(cluster(podTemplate=template)) == []
+
+    @pytest.mark.parametrize(
+        ("template", "path"),
+        [
+            ({"kind": "Pod"}, "kind"),
+            ({"spec": []}, "spec"),
+            ({"metadata": {"name": "x"}}, "metadata.name"),
+            ({"metadata": {"labels": ["x"]}}, "metadata.labels"),
+            ({"metadata": {"labels": {"x": 1}}}, "metadata.labels[x]"),
+            ({"metadata": {"labels": {"stateward.dev/pool": "x"}}}, "metadata.labels[stateward.dev/pool]"),
+            ({"spec": {"containers": {"name": "x"}}}, "spec.containers"),
+            ({"spec": {"containers": [{"image": "x"}]}}, "spec.containers[0]"),
+            ({"spec": {"containers": ["x"]}}, "spec.containers[0]"),
+            ({"spec": {"volumes": [{"name": "a"}, {"name": "a"}]}}, "spec.volumes[1].name"),
+            ({"spec": {"containers": [{"name": "a", "env": [{"value": "x"}]}]}}, "spec.containers[a].env[0]"),
+            ({"spec": {"hostname": "x"}}, "spec.hostname"),
+            ({"spec": {"containers": [{"name": "opensearch", "image": "x"}]}}, "spec.containers[opensearch].image"),
+            ({"spec": {"containers": [{"name": "opensearch", "args": []}]}}, "spec.containers[opensearch].args"),
+        ],
+    )
+    def test_what_is_no_override_of_a_pod_is_refused(self, template: dict[str, Any], path: str) -> None:
+        assert only(cluster(podTemplate=template))[0] == f"spec.podTemplate.{path}"
+        assert only(cluster(pools=[pool(podTemplate=template)]))[0] == f"spec.pools[0].podTemplate.{path}"
