@@ -94,7 +94,10 @@ class Pool(Record):
         ),
     ] = None
     storage: Annotated[
-        Storage | None, Meta(description="Volumes of the members; 10Gi of the default class when left out.")
+        Storage | None,
+        Meta(
+            description="Volumes of the members. Left out: 10Gi of the default class, or none where there is no data."
+        ),
     ] = None
     resources: Annotated[Json | None, Meta(description="Resource requests and limits of the database container.")] = (
         None
@@ -181,8 +184,8 @@ class OpenSearchSpec(Record):
     image: Annotated[
         Annotated[str, Meta(max_length=512)] | None,
         Meta(
-            description="Image to run instead of the official one; its tag (which may have a suffix, as in 2.19.5-ours)"
-            " or digest must be that of the version.",
+            description="Image to run instead of the official one. Its tag must have the version in it, as 2.19.5-ours"
+            " has; with a digest and no tag, the version cannot be changed later.",
         ),
     ] = None
     config: Annotated[

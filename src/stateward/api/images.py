@@ -1,5 +1,6 @@
 """Names of container images, taken apart."""
 
+import re
 from dataclasses import dataclass
 
 
@@ -22,6 +23,5 @@ def parse_image(text: str) -> Image:
 
 
 def carries(tag: str, version: str) -> bool:
-    """Whether a tag is that of a version, perhaps with a suffix: 2.19.5, v2.19.5, 2.19.5-ours."""
-    rest = tag.removeprefix("v")
-    return rest == version or rest.startswith((f"{version}-", f"{version}_"))
+    """Whether a tag is that of a version, perhaps with more around it: 2.19.5, v2.19.5, 2.19.5-ours, ours-2.19.5."""
+    return re.fullmatch(rf"(.*[^0-9.])?{re.escape(version)}([^0-9.].*)?", tag) is not None

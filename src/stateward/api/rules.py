@@ -77,9 +77,8 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
         ),
         Rule(
             "!has(self.image) || !self.image.matches('^[^@]*:[^/:@]+(@.*)?$')"
-            " || self.image.matches(':v?' + self.version + '([-_][^/:@]*)?(@.*)?$')",
-            "the tag must be that of spec.version, with or without a suffix, for example 2.19.5 or 2.19.5-ours;"
-            " use a digest alone for other tags",
+            " || self.image.matches(':([^/:@]*[^/:@0-9.])?' + self.version + '([^/:@0-9.][^/:@]*)?(@.*)?$')",
+            "the tag must have spec.version in it, for example 2.19.5 or 2.19.5-ours; or use a digest alone",
             field=".image",
             shown="self.image",
         ),

@@ -92,6 +92,7 @@ class TestVersionAndImage:
             "registry.example:5000/os:2.19.5-ours",
             "os:v2.19.5",
             "os:2.19.5_1",
+            "os:ours-2.19.5",
             "os@sha256:0123",
             "os:2.19.5@sha256:0123",
         ],
@@ -99,7 +100,10 @@ class TestVersionAndImage:
     def test_an_image_of_the_version_is_right(self, image: str) -> None:
         assert validate(cluster(image=image)) == []
 
-    @pytest.mark.parametrize("image", ["os:latest", "os:2.19.50", "os:2.19.1@sha256:0123", "registry:5000/os:2.19.4"])
+    @pytest.mark.parametrize(
+        "image",
+        ["os:latest", "os:2.19.50", "os:12.19.5", "os:2.19.5.1", "os:2.19.1@sha256:0123", "registry:5000/os:2.19.4"],
+    )
     def test_an_image_of_another_version_is_refused(self, image: str) -> None:
         path, message = only(cluster(image=image))
         assert path == "spec.image"
@@ -133,7 +137,6 @@ class TestRoles:
     @pytest.mark.parametrize(
         ("version", "role", "words"),
         [
-            ("1.3.20", "cluster_manager", "since 2.0.0); use master"),
             ("2.3.0", "search", "since 2.4.0)"),
             ("2.19.5", "warm", "since 3.0.0); use search"),
             ("2.0.1", "ml", "since 2.1.0)"),
@@ -152,13 +155,14 @@ class TestRoles:
         (problem,) = self.roles("2.19.5", "geo_tiles")
         assert problem.severity is Severity.WARNING
 
-    def test_the_old_name_of_a_role_is_only_a_warning(self) -> None:
-        (problem,) = self.roles("2.19.5", "master")
-        assert (problem.severity, problem.message) == (Severity.WARNING, "is called cluster_manager since 2.0.0")
+    @pytest.mark.parametrize("version", ["1.3.20", "2.19.5", "3.4.0"])
+    @pytest.mark.parametrize("role", ["master", "cluster_manager"])
+    def test_both_names_of_the_manager_role_go_with_every_version(self, version: str, role: str) -> None:
+        assert self.roles(version, role) == []
 
-    def test_both_names_of_one_role_do_not_go_together(self) -> None:
-        problems = errors(self.roles("2.19.5", "master", "cluster_manager"))
-        assert [problem.path for problem in problems] == ["spec.pools[2].roles"]
+    def test_both_names_at_once_are_only_a_warning(self) -> None:
+        (problem,) = self.roles("2.19.5", "master", "cluster_manager")
+        assert (problem.path, problem.severity) == ("spec.pools[2].roles", Severity.WARNING)
 
     def test_search_nodes_do_nothing_else_since_3(self) -> None:
         assert [p.path for p in self.roles("3.4.0", "search", "data")] == ["spec.pools[2].roles"]

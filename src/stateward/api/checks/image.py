@@ -24,5 +24,5 @@ def _image(text: str, version: str) -> Iterator[Problem]:
     elif not image.tag and not image.digest:
         yield Problem("spec.image", text, f"must carry a tag or a digest, for example {image.repository}:{version}")
     elif image.tag and not carries(image.tag, version):
-        accepted = f"must be {version}, with or without a suffix such as {version}-ours, or be left out beside a digest"
+        accepted = f"must have {version} in it, for example {version} or {version}-ours, or be left out beside a digest"
         yield Problem("spec.image", text, f"the tag is not that of spec.version: it {accepted}")

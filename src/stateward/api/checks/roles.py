@@ -33,8 +33,6 @@ def _role(path: str, role: str, version: Version) -> Iterator[Problem]:
         yield Problem(path, role, f"OpenSearch {version} has no such role (since {since}){instead}")
     elif since is None:
         yield _unknown(path, role, version)
-    elif role == "master" and version >= SINCE["cluster_manager"]:
-        yield Problem(path, role, "is called cluster_manager since 2.0.0", Severity.WARNING)
 
 
 def _unknown(path: str, role: str, version: Version) -> Problem:
@@ -51,7 +49,7 @@ def _unknown(path: str, role: str, version: Version) -> Problem:
 def _together(path: str, pool: Pool, version: Version) -> Iterator[Problem]:
     roles = pool.roles or []
     if set(roles) >= MANAGER_ROLES:
-        yield Problem(path, roles, "master and cluster_manager are the same role: keep one of them")
+        yield Problem(path, roles, "master and cluster_manager are the same role: keep one of them", Severity.WARNING)
     if "search" in roles and len(set(roles)) > 1 and version.major >= 3:
         yield Problem(path, roles, f"search must be the only role of its nodes in OpenSearch {version}")
 
