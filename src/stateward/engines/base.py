@@ -1,0 +1,108 @@
+"""What a driver must answer and what it can be told, whatever the database.
+
+A driver remembers nothing. What it sets in the database it marks there, so that any later process can take exactly that
+back. Every call first makes sure that it talks to the right cluster: addresses of pods are used again.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from msgspec import Struct
+
+from stateward.api.base import Json
+from stateward.planning.actions import Move
+from stateward.planning.observation import Allocation, Database, Unknown
+
+
+class EngineError(Exception):
+    """Something the database did not do or answer, in words a person understands."""
+
+
+class Unreachable(EngineError):
+    """No answer: refused, reset, timed out, or more than can be read."""
+
+
+class Garbled(EngineError):
+    """An answer that is not what the database would say."""
+
+
+class Refused(EngineError):
+    """The database understood and said no, or that it cannot now; `status` is that of HTTP."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class NotFormed(EngineError):
+    """The node that answered belongs to no cluster yet."""
+
+
+class AnotherCluster(EngineError):
+    """Somebody else answers at these addresses."""
+
+
+class Target(Struct, frozen=True):
+    """Which cluster is meant, and where it may answer."""
+
+    endpoints: tuple[str, ...]
+    """Base URLs, for example `http://10.1.2.3:9200`; tried in turn until one answers."""
+    name: str
+    """The name that the cluster's nodes carry."""
+    identity: str = ""
+    """The identity that the database gave itself when it was formed; empty while that is not known."""
+
+
+class Answer(Struct, frozen=True):
+    """A whole answer, as it came."""
+
+    status: int
+    body: bytes
+
+
+class Transport(Protocol):
+    """One HTTP request to one endpoint: the place where the simulation puts another world."""
+
+    async def request(
+        self,
+        endpoint: str,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: Json | None = None,
+    ) -> Answer:
+        """Return the whole answer, whatever its status; raise `Unreachable` where there is none."""
+        ...
+
+
+class Engine(Protocol):
+    """A database's driver. All but `observe` raise `EngineError`, and may be called again after they did."""
+
+    async def observe(self, target: Target) -> Database | Unknown:
+        """Return one consistent picture of the database, or why there is none; never a part of one."""
+        ...
+
+    async def limit_allocation(self, target: Target, allocation: Allocation) -> None:
+        """Limit which copies the database may place, and remember in the database what was set before."""
+        ...
+
+    async def restore_allocation(self, target: Target) -> None:
+        """Put back exactly what was set before the limit; do nothing where there is none of ours."""
+        ...
+
+    async def flush(self, target: Target) -> None:
+        """Write memory to disk. A failure makes the next recovery longer and nothing else."""
+        ...
+
+    async def drain(self, target: Target, members: frozenset[str]) -> None:
+        """Move data away from these members, and from no others on our account."""
+        ...
+
+    async def exclude_voters(self, target: Target, members: frozenset[str]) -> None:
+        """Take the vote from these members, and give it back to all others that we took it from."""
+        ...
+
+    async def move_copies(self, target: Target, moves: tuple[Move, ...]) -> None:
+        """Move single copies; raise `Refused` with the database's reasons when one cannot move."""
+        ...

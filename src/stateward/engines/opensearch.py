@@ -1,0 +1,58 @@
+"""OpenSearch: its names and defaults, and what the operator asks of it.
+
+The functions are pure; `driver` is the only thing here that talks to a database.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from stateward.api.base import Json
+from stateward.api.cluster import OpenSearchCluster
+from stateward.engines.search import desired as family_desired
+from stateward.engines.search import member as family_member
+from stateward.engines.search import shared as family_shared
+from stateward.engines.search.flavor import Flavor
+from stateward.engines.search.identity import cluster_name
+from stateward.engines.search.member import MemberObjects
+from stateward.planning.budget import Budget
+from stateward.planning.observation import Desired
+
+__all__ = ["OPENSEARCH", "MemberObjects", "cluster_name", "cluster_objects", "desired", "member_objects"]
+
+OPENSEARCH = Flavor(
+    engine="opensearch",
+    image="docker.io/opensearchproject/opensearch",
+    home="/usr/share/opensearch",
+    config_file="opensearch.yml",
+    entrypoint="/usr/share/opensearch/opensearch-docker-entrypoint.sh",
+    java_options="OPENSEARCH_JAVA_OPTS",
+    default_roles=frozenset({"cluster_manager", "data", "ingest", "remote_cluster_client"}),
+    data_roles=frozenset({"data", "search", "warm"}),
+    tiers={"search": 0, "warm": 1, "data": 2},
+    environment={
+        "DISABLE_INSTALL_DEMO_CONFIG": "true",
+        # Transport and HTTP are plain for now: whoever reaches the pods' network reaches the data.
+        "DISABLE_SECURITY_PLUGIN": "true",
+        "DISABLE_PERFORMANCE_ANALYZER_AGENT_CLI": "true",
+    },
+    settings={
+        # Mapping files into memory needs vm.max_map_count of 262144 on every Kubernetes node, and the database refuses
+        # to start where it is less. Raising it takes a privileged container, which many clusters forbid, so it is left
+        # to those who prepared their nodes: `config: {node.store.allow_mmap: true}`.
+        "node.store.allow_mmap": "false",
+    },
+)
+
+
+def desired(cluster: OpenSearchCluster) -> Desired:
+    """Return what should be, with every default filled in and a refused version left out."""
+    return family_desired.desired(OPENSEARCH, cluster)
+
+
+def member_objects(cluster: OpenSearchCluster, pool: str, ordinal: int, version: str) -> MemberObjects:
+    """Return configuration, claim and StatefulSet of a member; raise KeyError when the spec has no such pool."""
+    return family_member.member_objects(OPENSEARCH, cluster, pool, ordinal, version)
+
+
+def cluster_objects(cluster: OpenSearchCluster, voters: Iterable[str], budgets: Sequence[Budget] = ()) -> list[Json]:
+    """Return Services, ConfigMaps and budgets; `voters` are the addresses of the pods that vote, Ready or not."""
+    return family_shared.cluster_objects(OPENSEARCH, cluster, voters, budgets)

@@ -1,0 +1,1 @@
+"""What OpenSearch and Elasticsearch have in common: one family, two flavors."""

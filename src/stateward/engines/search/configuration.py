@@ -1,0 +1,36 @@
+"""The configuration file of a member: what people chose, what Stateward owns, and defaults for the rest."""
+
+import json
+from typing import Any
+
+from stateward.api import names
+from stateward.engines.search.flavor import HTTP_PORT, TRANSPORT_PORT
+from stateward.engines.search.identity import cluster_name
+from stateward.engines.search.pools import ResolvedPool
+from stateward.engines.search.versions import role_names
+
+
+def render(pool: ResolvedPool, ordinal: int, version: str) -> str:
+    """Return the file: one setting a line in the order of the alphabet, values as JSON, which is YAML too."""
+    settings = {**pool.flavor.settings, **pool.settings, **owned(pool, ordinal, version)}
+    return "".join(f"{key}: {json.dumps(value)}\n" for key, value in sorted(settings.items()))
+
+
+def owned(pool: ResolvedPool, ordinal: int, version: str) -> dict[str, Any]:
+    """Return the settings that nobody else may set: validation refuses them, and here they win in any case."""
+    cluster = pool.cluster.metadata
+    settings: dict[str, Any] = {
+        "cluster.name": cluster_name(pool.cluster),
+        "node.name": names.member(cluster.name, pool.name, ordinal),
+        "network.host": "0.0.0.0",  # noqa: S104 - a pod has one address, and it is not known here
+        "network.publish_host": "${POD_IP}",
+        "http.port": HTTP_PORT,
+        "transport.port": TRANSPORT_PORT,
+        "path.data": f"{pool.flavor.home}/data",
+        # The file follows the pods without a restart. The name is for the first minutes: the file reaches a pod late.
+        "discovery.seed_providers": "file",
+        "discovery.seed_hosts": [f"{cluster.name}-discovery.{cluster.namespace}.svc"],
+    }
+    if pool.spec.roles is not None:
+        settings["node.roles"] = role_names(pool.spec.roles, version)
+    return settings

@@ -1,0 +1,70 @@
+"""A cluster's spec as planning understands it: every default filled in, every pool with its inputs."""
+
+from stateward.api.cluster import Retention, UpdatePolicy, VolumePolicy, VolumeShrink
+from stateward.api.quantity import parse_bytes
+from stateward.engines.search.flavor import Flavor, SearchCluster
+from stateward.engines.search.images import knows_versions
+from stateward.engines.search.inputs import EFFECTS, inputs
+from stateward.engines.search.pools import ResolvedPool, resolve
+from stateward.engines.search.versions import refuse_upgrade
+from stateward.planning.observation import Desired, Pool, Refusal, SoleCopy
+
+
+def desired(flavor: Flavor, cluster: SearchCluster) -> Desired:
+    """Return what should be. A refused version is left out: the cluster goes on running what it ran."""
+    refusals = tuple(_refusals(flavor, cluster))
+    refused = any(refusal.subject == "spec.version" for refusal in refusals)
+    version = cluster.status.version if refused else cluster.spec.version
+    update = cluster.spec.update or UpdatePolicy()
+    volumes = cluster.spec.volumes or VolumePolicy()
+    return Desired(
+        version=version,
+        pools=tuple(_pool(pool, version) for pool in resolve(flavor, cluster)),
+        max_unavailable=max_unavailable(update.max_unavailable, sum(pool.replicas for pool in cluster.spec.pools)),
+        min_live_copies=update.min_live_copies,
+        sole_copy=SoleCopy(update.single_copy.value),
+        paused=update.paused,
+        order=tuple(update.order or ()),
+        replace_on_shrink=volumes.on_shrink is VolumeShrink.REPLACE,
+        delete_volumes=volumes.on_scale_down is Retention.DELETE,
+        refusals=refusals,
+    )
+
+
+def max_unavailable(value: int | str, members: int) -> int:
+    """Return how many members may be down at once, at least one; a percentage is of all members, rounded down."""
+    if isinstance(value, int):
+        return max(1, value)
+    return max(1, members * int(value.removesuffix("%")) // 100)
+
+
+def _pool(pool: ResolvedPool, version: str) -> Pool:
+    storage = pool.storage
+    return Pool(
+        name=pool.name,
+        replicas=pool.spec.replicas,
+        voting=pool.voting,
+        data=pool.data,
+        ephemeral=storage.ephemeral,
+        inputs=inputs(pool, version),
+        held_inputs=inputs(pool, pool.cluster.status.version or version),
+        effects=EFFECTS,
+        volume_size=0 if storage.ephemeral else parse_bytes(storage.size),
+        storage_class=None if storage.ephemeral else storage.storage_class,
+        tier=pool.tier,
+    )
+
+
+def _refusals(flavor: Flavor, cluster: SearchCluster) -> list[Refusal]:
+    deployed, asked = cluster.status.version, cluster.spec.version
+    reason = refuse_upgrade(deployed, asked)
+    if reason is not None:
+        return [Refusal(subject="spec.version", reason="UpgradeRefused", message=reason, everything=False)]
+    if deployed and deployed != asked and not knows_versions(flavor, cluster):
+        message = (
+            f"{cluster.spec.image} does not show the version in its tag, so members whose turn to be upgraded"
+            f" has not come could not come back with {deployed}: name an image whose tag has the version in it,"
+            f" such as {asked}-ours"
+        )
+        return [Refusal(subject="spec.image", reason="ImageWithoutVersion", message=message)]
+    return []

@@ -1,0 +1,51 @@
+"""The volumes of a member's pod: data, configuration, scripts, seeds, and what the pod knows about itself."""
+
+from stateward.api import names
+from stateward.api.base import Json
+from stateward.engines.search.pools import ResolvedPool
+
+ROOT = "/stateward"
+SCRIPT = "start.sh"
+
+
+def seeds(cluster: str) -> str:
+    """Return the name of the ConfigMap with the addresses of the voting members."""
+    return f"{cluster}-seeds"
+
+
+def scripts(cluster: str) -> str:
+    """Return the name of the ConfigMap with the start script."""
+    return f"{cluster}-scripts"
+
+
+def volumes(pool: ResolvedPool, member: str) -> list[Json]:
+    """Return the volumes. Whole directories are mounted, since a file mounted by `subPath` is never updated."""
+    cluster = pool.cluster.metadata.name
+    bootstrap = {
+        "path": "bootstrap",
+        "fieldRef": {"fieldPath": f"metadata.annotations['{names.ANNOTATION_BOOTSTRAP}']"},
+    }
+    return [
+        {"name": "data", **_data(pool, member)},
+        {"name": "config", "secret": {"secretName": member}},
+        {"name": "seeds", "configMap": {"name": seeds(cluster)}},
+        {"name": "scripts", "configMap": {"name": scripts(cluster), "defaultMode": 0o555}},
+        {"name": "pod", "downwardAPI": {"items": [bootstrap]}},
+        {"name": "run", "emptyDir": {}},
+    ]
+
+
+def volume_mounts(pool: ResolvedPool) -> list[Json]:
+    """Return where the volumes are mounted in the database's container."""
+    fixed = [{"name": name, "mountPath": f"{ROOT}/{name}", "readOnly": True} for name in _READ_ONLY]
+    data = {"name": "data", "mountPath": f"{pool.flavor.home}/data"}
+    return [data, *fixed, {"name": "run", "mountPath": f"{ROOT}/run"}]
+
+
+_READ_ONLY = ("config", "seeds", "scripts", "pod")
+
+
+def _data(pool: ResolvedPool, member: str) -> Json:
+    if pool.storage.ephemeral:
+        return {"emptyDir": {}}
+    return {"persistentVolumeClaim": {"claimName": names.claim(member)}}

@@ -1,0 +1,126 @@
+"""The pod template of a member: Stateward's own, with the overrides of cluster and pool merged over it."""
+
+import json
+from typing import Any, cast
+
+from stateward.api import names
+from stateward.api.base import Json
+from stateward.engines.merge import merge
+from stateward.engines.search.flavor import HTTP_PORT, TRANSPORT_PORT
+from stateward.engines.search.identity import candidate
+from stateward.engines.search.images import image_for
+from stateward.engines.search.inputs import inputs
+from stateward.engines.search.labels import member_labels
+from stateward.engines.search.memory import DEFAULT_RESOURCES, heap_options
+from stateward.engines.search.mounts import ROOT, SCRIPT, volume_mounts, volumes
+from stateward.engines.search.pools import ResolvedPool
+from stateward.engines.search.probes import probes
+from stateward.engines.search.scheduling import affinity, spread
+from stateward.engines.search.versions import initial_nodes_setting
+
+USER = 1000
+"""The user and group of the official images."""
+GRACE = 120
+"""Seconds that a member has to close its shards."""
+BOOTSTRAP_CANDIDATE = "STATEWARD_BOOTSTRAP_CANDIDATE"
+
+
+def template(pool: ResolvedPool, ordinal: int, version: str) -> Json:
+    """Return the template of a member's pod at a version."""
+    member = names.member(pool.cluster.metadata.name, pool.name, ordinal)
+    waits = candidate(pool.flavor, pool.cluster, member)
+    own: Json = {
+        "metadata": {"labels": member_labels(pool, ordinal), "annotations": _annotations(pool, version, waits=waits)},
+        "spec": _spec(pool, member, version, waits=waits),
+    }
+    merged = merge(own, pool.template)
+    return _with_heap(pool, _with_own_metadata(merged, own["metadata"]))
+
+
+def _annotations(pool: ResolvedPool, version: str, *, waits: bool) -> dict[str, str]:
+    annotations = made_from(pool, version)
+    return {**annotations, names.ANNOTATION_BOOTSTRAP_CANDIDATE: "true"} if waits else annotations
+
+
+def made_from(pool: ResolvedPool, version: str) -> dict[str, str]:
+    """Return the annotations that say what an object was made from."""
+    text = json.dumps(dict(inputs(pool, version)), sort_keys=True, separators=(",", ":"))
+    return {names.ANNOTATION_INPUTS: text, names.ANNOTATION_VERSION: version}
+
+
+def _spec(pool: ResolvedPool, member: str, version: str, *, waits: bool) -> Json:
+    return {
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": GRACE,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": USER,
+            "runAsGroup": USER,
+            "fsGroup": USER,
+            # Changing the owner of every file at every start would take hours on a full volume.
+            "fsGroupChangePolicy": "OnRootMismatch",
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "affinity": affinity(pool),
+        "topologySpreadConstraints": spread(pool),
+        "containers": [_container(pool, member, version, waits=waits)],
+        "volumes": volumes(pool, member),
+    }
+
+
+def _container(pool: ResolvedPool, member: str, version: str, *, waits: bool) -> Json:
+    return {
+        "name": pool.flavor.engine,
+        "image": image_for(pool.flavor, pool.cluster, version),
+        "command": ["/bin/bash", f"{ROOT}/scripts/{SCRIPT}"],
+        "env": _environment(pool, member, version, waits=waits),
+        "ports": [
+            {"name": "http", "containerPort": HTTP_PORT, "protocol": "TCP"},
+            {"name": "transport", "containerPort": TRANSPORT_PORT, "protocol": "TCP"},
+        ],
+        "resources": pool.spec.resources or DEFAULT_RESOURCES,
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        "volumeMounts": volume_mounts(pool),
+        **probes(),
+    }
+
+
+def _environment(pool: ResolvedPool, member: str, version: str, *, waits: bool) -> list[Json]:
+    flavor = pool.flavor
+    values = {
+        "STATEWARD_MEMBER": member,
+        "STATEWARD_ENGINE": flavor.engine,
+        "STATEWARD_HOME": flavor.home,
+        "STATEWARD_ENTRYPOINT": flavor.entrypoint,
+        "STATEWARD_INITIAL_NODES": initial_nodes_setting(version),
+        **({BOOTSTRAP_CANDIDATE: "true"} if waits else {}),
+        **flavor.environment,
+    }
+    address = {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+    return [address, *({"name": name, "value": value} for name, value in values.items())]
+
+
+def _with_own_metadata(merged: Json, own: Json) -> Json:
+    """Put back labels and annotations by which the operator finds its pods, whatever an override did to them."""
+    metadata: Json = merged.get("metadata") or {}
+    kept: Json = {kind: {**(metadata.get(kind) or {}), **values} for kind, values in own.items()}
+    return {**merged, "metadata": {**metadata, **kept}}
+
+
+def _with_heap(pool: ResolvedPool, merged: Json) -> Json:
+    """Give the database half of the memory that its container has in the end, unless somebody chose otherwise."""
+    containers = cast("list[Json]", merged["spec"].get("containers") or [])
+    return {
+        **merged,
+        "spec": {**merged["spec"], "containers": [_container_with_heap(pool, container) for container in containers]},
+    }
+
+
+def _container_with_heap(pool: ResolvedPool, container: Json) -> Json:
+    name = pool.flavor.java_options
+    environment: list[dict[str, Any]] = container.get("env") or []
+    if container.get("name") != pool.flavor.engine or any(variable.get("name") == name for variable in environment):
+        return container
+    options = heap_options(container.get("resources") or {})
+    return {**container, "env": [*environment, {"name": name, "value": options}]}

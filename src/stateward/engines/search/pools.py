@@ -1,0 +1,107 @@
+"""A pool with every default filled in, and what follows from its roles."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
+
+from stateward.api import names
+from stateward.api.base import Json
+from stateward.api.cluster import Pool, Storage
+from stateward.api.settings import flatten
+from stateward.engines.merge import compose
+from stateward.engines.search.flavor import Flavor, SearchCluster
+from stateward.engines.search.versions import MANAGER_ROLES
+
+_NOT_SERVING = MANAGER_ROLES | {"remote_cluster_client", "voting_only"}
+"""A node with no other roles than these is a dedicated manager, and clients stay away from it."""
+
+
+class ResolvedPool(Struct, frozen=True, dict=True):
+    """A pool of a cluster, of one flavor."""
+
+    flavor: Flavor
+    cluster: SearchCluster
+    spec: Pool
+
+    @property
+    def name(self) -> str:
+        """Name of the pool."""
+        return self.spec.name
+
+    @cached_property
+    def roles(self) -> frozenset[str]:
+        """Roles of its nodes, the default ones where none were named."""
+        return self.flavor.default_roles if self.spec.roles is None else frozenset(self.spec.roles)
+
+    @property
+    def voting(self) -> bool:
+        """Whether its members vote and can be elected."""
+        return bool(self.roles & MANAGER_ROLES)
+
+    @property
+    def data(self) -> bool:
+        """Whether its members may hold shards."""
+        return bool(self.roles & self.flavor.data_roles)
+
+    @property
+    def serves(self) -> bool:
+        """Whether clients may send requests to its members: to all but dedicated managers."""
+        return not self.roles or bool(self.roles - _NOT_SERVING)
+
+    @property
+    def tier(self) -> int:
+        """Place among the tiers; pools without data come last."""
+        last = max(self.flavor.tiers.values(), default=0)
+        return max((self.flavor.tiers[role] for role in self.roles & self.flavor.tiers.keys()), default=last)
+
+    @cached_property
+    def storage(self) -> Storage:
+        """Volumes of its members. Nodes that hold nothing get no volume unless one is asked for."""
+        if self.spec.storage is not None:
+            return self.spec.storage
+        return Storage(ephemeral=not (self.data or self.voting))
+
+    @cached_property
+    def settings(self) -> Mapping[str, Any]:
+        """Settings that people chose, by dotted key: the pool's over the cluster's; `null` takes a setting back."""
+        chosen: dict[str, Any] = {}
+        for config in (self.cluster.spec.config, self.spec.config):
+            # Sorted, so that a key written both nested and dotted means the same whatever its place.
+            chosen.update(sorted(flatten(config or {}), key=_by_key))
+        return {key: value for key, value in chosen.items() if value is not None and value != {}}
+
+    @cached_property
+    def template(self) -> Json:
+        """Overrides of the pod: the cluster's and then the pool's, as one patch."""
+        return compose(self.cluster.spec.pod_template or {}, self.spec.pod_template or {})
+
+    @property
+    def role_label(self) -> str:
+        """What a member may take with it when it goes."""
+        return names.roles(data=self.data, voting=self.voting)
+
+
+def resolve(flavor: Flavor, cluster: SearchCluster) -> tuple[ResolvedPool, ...]:
+    """Return the pools of a cluster in the order of its spec."""
+    return tuple(ResolvedPool(flavor, cluster, spec) for spec in cluster.spec.pools)
+
+
+def find(flavor: Flavor, cluster: SearchCluster, name: str) -> ResolvedPool:
+    """Return a pool by name; raise KeyError when the spec has none of that name."""
+    for pool in resolve(flavor, cluster):
+        if pool.name == name:
+            return pool
+    raise KeyError(f"{cluster.metadata.name} has no pool {name!r}")
+
+
+def bootstrap_member(flavor: Flavor, cluster: SearchCluster) -> str:
+    """Return the only member that may form the cluster: the first of the first pool that votes; empty if none does."""
+    voting = (pool for pool in resolve(flavor, cluster) if pool.voting and pool.spec.replicas > 0)
+    first = next(voting, None)
+    return names.member(cluster.metadata.name, first.name, 0) if first else ""
+
+
+def _by_key(item: tuple[str, Any]) -> str:
+    return item[0]

@@ -1,0 +1,34 @@
+"""Probes that know the difference between starting, joined and alive. Measured on OpenSearch 1.3, 2.19 and 3.4.
+
+`GET /` answers 200 as soon as the process listens, with or without a cluster manager, so it says that the process is
+alive and nothing more. Counting the documents of indices that don't exist goes the way of every search: it is refused
+at once with 503 until the node has joined a cluster whose state is recovered, and costs nothing. It goes on answering
+while a cluster manager is being elected, and so it should: the node can still serve reads.
+"""
+
+from stateward.api.base import Json
+from stateward.engines.search.flavor import HTTP_PORT
+
+ALIVE = "/"
+SERVES = "/stateward-readiness-*/_count?allow_no_indices=true&ignore_unavailable=true"
+
+
+def probes() -> Json:
+    """Return the three probes of the database's container."""
+    return {
+        # 15 minutes: the leave to form the cluster may take 5, and a node with many shards reads their state first.
+        "startupProbe": _get(ALIVE, period=5, timeout=5, failures=180),
+        "readinessProbe": _get(SERVES, period=5, timeout=5, failures=3),
+        # 3 minutes without any answer: a long collection of garbage is not a reason to lose a node.
+        "livenessProbe": _get(ALIVE, period=20, timeout=10, failures=9),
+    }
+
+
+def _get(path: str, *, period: int, timeout: int, failures: int) -> Json:
+    return {
+        "httpGet": {"path": path, "port": HTTP_PORT, "scheme": "HTTP"},
+        "periodSeconds": period,
+        "timeoutSeconds": timeout,
+        "failureThreshold": failures,
+        "successThreshold": 1,
+    }

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Starts one member: puts its configuration in place, waits for leave to form the cluster where that is its part, and
+# runs the image's own entrypoint, passing signals on.
+#
+# It stays process 1 and does not `exec` the entrypoint: the entrypoint of the official images before 2.15 is a shell that
+# neither execs nor forwards SIGTERM, so every stop of a pod would last the whole grace period and end in a kill.
+set -u -o pipefail
+set -m # a process group for the database, so that a signal reaches it through whatever shell started it
+
+root=${STATEWARD_ROOT:-/stateward}
+home=${STATEWARD_HOME:?}
+patience=${STATEWARD_BOOTSTRAP_PATIENCE:-300} # seconds
+pause=${STATEWARD_BOOTSTRAP_PAUSE:-1}         # seconds
+arguments=()
+trap 'exit 143' TERM INT
+
+say() {
+  printf '[%s] [stateward] %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$*"
+}
+
+# A pod runs with the configuration it was made with, also when its container is started again after a newer one was
+# written: a change takes effect when the plan says so, and not when a process happens to crash.
+place_configuration() {
+  local file kept name
+  for file in "$root"/config/*; do
+    name=${file##*/}
+    kept=$root/run/$name
+    if [[ ! -e $kept ]]; then
+      cp -L -- "$file" "$kept.new" && mv -- "$kept.new" "$kept" || return 1
+    fi
+    cp -- "$kept" "$home/config/$name" || return 1
+  done
+  # The addresses of the voting members follow the pods, and the database reads the file again whenever it looks for them.
+  ln -sfn -- "$root/seeds/unicast_hosts.txt" "$home/config/unicast_hosts.txt"
+}
+
+formed() { [[ -s $root/seeds/formed ]]; }
+
+granted() { [[ $(cat -- "$root/pod/bootstrap" 2>/dev/null) == granted ]]; }
+
+holds_state() { compgen -G "$home/data/nodes/*/_state/*" >/dev/null || compgen -G "$home/data/_state/*" >/dev/null; }
+
+# The disaster this prevents: a manager that has lost its volume starts empty, believes that it is the first of a new
+# cluster and forms a second one beside the first; both take writes, and those of one are lost later. So nobody forms a
+# cluster because of what stands in its template. Exactly one member may, and only after the operator has written into
+# the cluster's status that this volume is the one, and then onto this very pod that it may go on. A pod that is made
+# anew has lost that leave. On a volume that already belongs to a cluster the setting does nothing: the database ignores
+# it once it has a voting configuration. That is why leave is asked for also when the volume is not empty: a first start
+# that failed half-way has left files there without having formed anything.
+await_leave() {
+  local started=$SECONDS told=-30
+  while ! formed; do
+    if granted; then
+      say "this member has leave to form the cluster"
+      arguments+=("-E${STATEWARD_INITIAL_NODES:?}=${STATEWARD_MEMBER:?}")
+      return 0
+    fi
+    if ((SECONDS - started >= patience)); then
+      holds_state && say "no leave to form the cluster came; starting, as the volume may belong to a cluster" && return 0
+      say "no leave to form the cluster came within $patience s: is the operator running?"
+      return 1
+    fi
+    if ((SECONDS - told >= 30)); then
+      say "waiting for the operator's leave to form the cluster (pod annotation stateward.dev/bootstrap)"
+      told=$SECONDS
+    fi
+    sleep "$pause"
+  done
+  say "the cluster has been formed; this member joins it"
+}
+
+run() {
+  local status=0
+  trap stop TERM INT
+  "${STATEWARD_ENTRYPOINT:?}" "${STATEWARD_ENGINE:?}" "$@" &
+  database=$!
+  while kill -0 "$database" 2>/dev/null; do
+    wait "$database"
+    status=$?
+  done
+  # The shell around the database is gone; the database itself may still be closing its files.
+  stop
+  while kill -0 -- "-$database" 2>/dev/null; do
+    sleep 0.1
+  done
+  return "$status"
+}
+
+stop() {
+  kill -TERM -- "-$database" 2>/dev/null
+}
+
+place_configuration || { say "the configuration could not be put in place"; exit 1; }
+if [[ ${STATEWARD_BOOTSTRAP_CANDIDATE:-} == true ]]; then
+  await_leave || exit 1
+fi
+run ${arguments[@]+"${arguments[@]}"}
