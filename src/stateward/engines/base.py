@@ -18,15 +18,15 @@ class EngineError(Exception):
     """Something the database did not do or answer, in words a person understands."""
 
 
-class Unreachable(EngineError):
+class UnreachableError(EngineError):
     """No answer: refused, reset, timed out, or more than can be read."""
 
 
-class Garbled(EngineError):
+class GarbledError(EngineError):
     """An answer that is not what the database would say."""
 
 
-class Refused(EngineError):
+class RefusedError(EngineError):
     """The database understood and said no, or that it cannot now; `status` is that of HTTP."""
 
     def __init__(self, message: str, status: int = 0) -> None:
@@ -34,11 +34,11 @@ class Refused(EngineError):
         self.status = status
 
 
-class NotFormed(EngineError):
+class NotFormedError(EngineError):
     """The node that answered belongs to no cluster yet."""
 
 
-class AnotherCluster(EngineError):
+class AnotherClusterError(EngineError):
     """Somebody else answers at these addresses."""
 
 
@@ -72,7 +72,7 @@ class Transport(Protocol):
         params: Mapping[str, str] | None = None,
         body: Json | None = None,
     ) -> Answer:
-        """Return the whole answer, whatever its status; raise `Unreachable` where there is none."""
+        """Return the whole answer, whatever its status; raise `UnreachableError` where there is none."""
         ...
 
 
@@ -104,5 +104,5 @@ class Engine(Protocol):
         ...
 
     async def move_copies(self, target: Target, moves: tuple[Move, ...]) -> None:
-        """Move single copies; raise `Refused` with the database's reasons when one cannot move."""
+        """Move single copies; raise `RefusedError` with the database's reasons when one cannot move."""
         ...

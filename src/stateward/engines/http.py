@@ -1,13 +1,12 @@
 """HTTP to databases over aiohttp: bounded in time and in size, and never half an answer."""
 
-import asyncio
 from collections.abc import Mapping
 
 import aiohttp
 import msgspec
 
 from stateward.api.base import Json
-from stateward.engines.base import Answer, Unreachable
+from stateward.engines.base import Answer, UnreachableError
 
 LARGEST = 256 << 20
 """Bytes of an answer: ten times what 100,000 shards take. More is not an answer of a database in order."""
@@ -32,7 +31,7 @@ class HttpTransport:
         params: Mapping[str, str] | None = None,
         body: Json | None = None,
     ) -> Answer:
-        """Return the whole answer, whatever its status; raise `Unreachable` where there is none."""
+        """Return the whole answer, whatever its status; raise `UnreachableError` where there is none."""
         data = None if body is None else msgspec.json.encode(body)
         headers = {"Accept": "application/json", **({} if data is None else {"Content-Type": "application/json"})}
         try:
@@ -46,15 +45,15 @@ class HttpTransport:
                 allow_redirects=False,
             ) as response:
                 return Answer(response.status, await self._read(response, endpoint))
-        except asyncio.TimeoutError as error:  # noqa: UP041 - one name for the kinds that aiohttp raises
-            raise Unreachable(f"{endpoint} did not answer in time") from error
+        except TimeoutError as error:
+            raise UnreachableError(f"{endpoint} did not answer in time") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise Unreachable(f"{endpoint} cannot be asked: {error or type(error).__name__}") from error
+            raise UnreachableError(f"{endpoint} cannot be asked: {error or type(error).__name__}") from error
 
     async def _read(self, response: aiohttp.ClientResponse, endpoint: str) -> bytes:
         body = bytearray()
         async for chunk in response.content.iter_chunked(_CHUNK):
             body += chunk
             if len(body) > self._largest:
-                raise Unreachable(f"{endpoint} answers with more than {self._largest >> 20} MiB")
+                raise UnreachableError(f"{endpoint} answers with more than {self._largest >> 20} MiB")
         return bytes(body)

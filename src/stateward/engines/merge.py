@@ -75,12 +75,14 @@ def _settled(composed: Json) -> Json:
     return {DIRECTIVE: REPLACE, **_plain(composed)}
 
 
-def _merge_value(name: str, base: Json, value: Any, *, composing: bool) -> Any:
+def _merge_value(name: str, base: Json, value: object, *, composing: bool) -> object:
     if isinstance(value, dict):
         return _merge_under(name, base, cast("Json", value), composing=composing)
-    if isinstance(value, list) and name in KEYS and all(isinstance(item, dict) for item in cast("list[Any]", value)):
-        return _merge_list_under(name, base, cast("list[Json]", value), composing=composing)
-    return value
+    if name in KEYS and isinstance(value, list):
+        items = cast("list[Any]", value)
+        if all(isinstance(item, dict) for item in items):
+            return _merge_list_under(name, base, items, composing=composing)
+    return cast("object", value)
 
 
 def _merge_under(name: str, base: Json, patch: Json, *, composing: bool) -> Json:
