@@ -1,0 +1,251 @@
+"""The CustomResourceDefinition on a real API server: accepted, explained; wrong input is refused with a sentence."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+
+from sandbox.kubeapi import ApiError, KubeApi
+from sandbox.progress import Progress
+from sandbox.toolchain.kubelite import build_kubelite
+from stateward.api.cluster import OpenSearchCluster
+from stateward.api.crd import OPENSEARCH, root_schema
+from stateward.api.parse import InvalidDocumentError, convert_cluster
+from stateward.api.rules import RULES, owned_rule
+from stateward.api.settings import OWNED, Shape
+from stateward.api.structure import without_nulls
+from stateward.api.validation import errors, validate
+from tests.unit.api.documents import Document, document
+from tests.unit.api.test_schema import documents, nodes
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).parents[2]
+COLLECTION = "/apis/stateward.dev/v1alpha1/namespaces/default/opensearchclusters"
+DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/opensearchclusters.stateward.dev"
+SUBMIT = f"{COLLECTION}?dryRun=All&fieldValidation=Strict"
+
+
+@pytest.fixture(scope="module")
+def api(control_plane: Path) -> KubeApi:
+    api = KubeApi(control_plane)
+    (definition,) = yaml.safe_load_all(
+        (ROOT / "charts/stateward/crds/stateward.dev_opensearchclusters.yaml").read_text()
+    )
+    api.apply(DEFINITION, definition)
+    deadline = time.monotonic() + 30
+    while not (_established(api) and api.find(COLLECTION)):
+        assert time.monotonic() < deadline, api.get(DEFINITION)["status"]
+        time.sleep(0.1)
+    return api
+
+
+def _established(api: KubeApi) -> bool:
+    conditions = api.get(DEFINITION).get("status", {}).get("conditions", [])
+    return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
+
+
+@pytest.fixture(scope="module")
+def kubectl(control_plane: Path, api: KubeApi) -> Any:
+    binary = build_kubelite(Progress()) / "kubectl"
+
+    def run(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "KUBECONFIG": str(control_plane)}
+        return subprocess.run(
+            [binary, *arguments], input=stdin, env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    return run
+
+
+def refusal(api: KubeApi, of: Document) -> str:
+    with pytest.raises(ApiError) as caught:
+        api.post(SUBMIT, of)
+    return str(caught.value)
+
+
+def pool(**fields: Any) -> list[dict[str, Any]]:
+    return [{"name": "all", "replicas": 3, **fields}]
+
+
+def test_the_definition_is_accepted_and_structural(api: KubeApi) -> None:
+    conditions = {c["type"]: c["status"] for c in api.get(DEFINITION)["status"]["conditions"]}
+    assert conditions["Established"] == "True"
+    assert "NonStructuralSchema" not in conditions
+
+
+def test_a_good_cluster_is_accepted(api: KubeApi) -> None:
+    everything = document(
+        image="registry.example:5000/opensearch:2.19.5-ours",
+        config={"cluster": {"max_shards_per_node": 2000}, "http.cors.enabled": True, "a": None},
+        podTemplate={"spec": {"tolerations": [{"operator": "Exists"}]}},
+        update={"maxUnavailable": "50%", "order": ["hot", "managers"], "paused": True, "singleCopy": "Wait"},
+        volumes={"onScaleDown": "Delete"},
+        service={"type": "NodePort", "labels": {"a": "b"}},
+    )
+    assert api.post(SUBMIT, everything)["spec"] == everything["spec"]
+
+
+CASES: dict[str, Document] = {
+    "metadata.name": document(name="1logs"),
+    "spec.pools: names": document(name="c" * 40, pools=pool(name="hot-data")),
+    "spec.pools: no manager": document(pools=pool(roles=["data"])),
+    "spec.pools: managers of 0": document(pools=pool(replicas=0)),
+    "spec.image: no tag": document(image="registry.example:5000/opensearch"),
+    "spec.image: other tag": document(image="registry.example:5000/opensearch:2.19.4"),
+    "spec.version": document(version="2.19"),
+    "spec.pools[0].name": document(pools=pool(name="Hot")),
+    "spec.pools[0].storage.size: form": document(pools=pool(storage={"size": "20GB"})),
+    "spec.pools[0].storage.size: zero": document(pools=pool(storage={"size": "0Gi"})),
+    "spec.pools[0].storage.storageClass": document(pools=pool(storage={"ephemeral": True, "storageClass": "fast"})),
+    "spec.update.maxUnavailable: number": document(update={"maxUnavailable": 0}),
+    "spec.update.maxUnavailable: percentage": document(update={"maxUnavailable": "120%"}),
+    "spec.update.order": document(update={"order": ["hot", "hot"]}),
+}
+MESSAGES = {
+    "metadata.name": "1logs: the name must be lower-case letters",
+    "spec.pools: names": "may have 46 characters together",
+    "spec.pools: no manager": "at least one pool must have the role cluster_manager",
+    "spec.pools: managers of 0": "at least one member must be a cluster manager",
+    "spec.image: no tag": "registry.example:5000/opensearch: must name a tag or a digest",
+    "spec.image: other tag": "opensearch:2.19.4: the tag must have spec.version in it",
+    "spec.version": "2.19: must be three numbers",
+    "spec.pools[0].name": "Hot: must be lower-case letters",
+    "spec.pools[0].storage.size: form": "20GB: must be a quantity of bytes",
+    "spec.pools[0].storage.size: zero": "0Gi: must be more than 0",
+    "spec.pools[0].storage.storageClass": "fast: ephemeral storage has no storage class",
+    "spec.update.maxUnavailable: number": "0: must be a number of members",
+    "spec.update.maxUnavailable: percentage": "120%: must be a number of members",
+    "spec.update.order": "hot, hot: must name each pool once",
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_wrong_input_is_refused_with_path_value_and_what_is_accepted(api: KubeApi, case: str) -> None:
+    said = refusal(api, CASES[case])
+    assert case.partition(": ")[0] in said
+    assert MESSAGES[case] in said
+
+
+def test_every_rule_has_a_case() -> None:
+    for rule in (rule for rules in RULES.values() for rule in rules):
+        assert any(
+            message.partition(": ")[2] in rule.message or message in rule.message for message in MESSAGES.values()
+        )
+
+
+@pytest.mark.parametrize("where", ["spec.config", "spec.pools[0].config"])
+def test_owned_settings_are_refused_with_the_reason(api: KubeApi, where: str) -> None:
+    values: dict[Shape, object] = {Shape.SCALAR: "x", Shape.FLAG: True, Shape.LIST: ["x"]}
+    config = {key: values[owned.shape] for key, owned in OWNED.items()}
+    said = refusal(api, document(config=config) if where == "spec.config" else document(pools=pool(config=config)))
+    for key, owned in OWNED.items():
+        assert f"{where}.{key}: Forbidden: {owned_rule(key, owned).message}" in said
+
+
+@pytest.mark.parametrize(
+    ("of", "words"),
+    [
+        (document(pools=[*pool(), *pool()]), 'spec.pools[1]: Duplicate value: {"name":"all"}'),
+        (document(pools=pool(roles=["data", "data"])), 'spec.pools[0].roles[1]: Duplicate value: "data"'),
+        (document(pools=pool(replicas=-1)), "spec.pools[0].replicas: Invalid value: -1"),
+        (document(pools=[]), "spec.pools: Invalid value: 0: spec.pools in body should have at least 1 items"),
+        (document(service={"type": "Ingress"}), 'supported values: "ClusterIP", "NodePort", "LoadBalancer"'),
+        (document(pools=pool(replica=1)), 'unknown field "spec.pools[0].replica"'),
+        ({**document(), "spec": {"version": "2.19.5"}}, "spec.pools: Required value"),
+    ],
+)
+def test_the_shape_is_checked(api: KubeApi, of: Document, words: str) -> None:
+    assert words in refusal(api, of)
+
+
+def test_apply_says_all_of_it_at_once(kubectl: Any) -> None:
+    bad = document(version="2.19", pools=pool(roles=["data"], storage={"size": "0"}), config={"cluster.name": "x"})
+    done = kubectl("apply", "-f", "-", stdin=yaml.safe_dump(bad))
+    assert done.returncode == 1
+    for words in ("three numbers", "the role cluster_manager", "more than 0", "cluster.name cannot be set"):
+        assert words in done.stderr
+
+
+def test_every_field_is_explained(kubectl: Any) -> None:
+    for path, node in nodes(root_schema(OPENSEARCH)):
+        if path.startswith(".metadata") or not node.get("properties"):
+            continue
+        shown = kubectl("explain", f"opensearchcluster{path.replace('[]', '')}")
+        assert shown.returncode == 0, shown.stderr
+        words = " ".join(shown.stdout.split())
+        for name, inner in node["properties"].items():
+            assert f"{name} <" in words
+            if name != "metadata" and path + name not in {"apiVersion", "kind"}:
+                assert " ".join(inner.get("description", "").split()) in words
+
+
+@pytest.fixture
+def stored(api: KubeApi) -> Iterator[Document]:
+    api.delete(f"{COLLECTION}/stored")
+    yield api.post(f"{COLLECTION}?fieldValidation=Strict", document(name="stored"))
+    api.delete(f"{COLLECTION}/stored")
+
+
+def test_status_is_written_beside_the_spec(api: KubeApi, kubectl: Any, stored: Document) -> None:
+    status = {
+        "observedGeneration": 1,
+        "version": "2.19.5",
+        "health": "green",
+        "ready": "7/7",
+        "doing": "nothing: all is as it should be",
+        "conditions": [{"type": "Ready", "status": "True", "reason": "Settled"}],
+    }
+    path = f"{COLLECTION}/stored"
+    api.patch(path, {"status": {"health": "red"}})
+    assert "status" not in api.get(path), "the status is written through its subresource only"
+    written = api.patch(f"{path}/status", {"status": status, "spec": {"version": "3.0.0"}})
+    assert written["status"] == status
+    assert written["spec"] == stored["spec"]
+    assert written["metadata"]["generation"] == stored["metadata"]["generation"]
+    lines = [line.split() for line in kubectl("get", "os", "stored").stdout.splitlines()]
+    assert lines[0] == ["NAME", "VERSION", "HEALTH", "READY", "DOING", "AGE"]
+    assert lines[1][:4] == ["stored", "2.19.5", "green", "7/7"]
+    assert "stored" in kubectl("get", "stateward").stdout
+    assert "WANTED" in kubectl("get", "opensearchcluster", "-o", "wide").stdout
+
+
+def test_pools_of_two_appliers_are_merged_by_name(api: KubeApi) -> None:
+    path = f"{COLLECTION}/merged"
+    try:
+        for manager, name in (("first", "hot"), ("second", "cold")):
+            of = document(name="merged", pools=[{"name": name, "replicas": 3}])
+            body = {**of, "spec": {**of["spec"], "version": "2.19.5"}}
+            api.call("PATCH", f"{path}?fieldManager={manager}", body, kind="application/apply-patch+yaml")
+        assert [p["name"] for p in api.get(path)["spec"]["pools"]] == ["hot", "cold"]
+    finally:
+        api.delete(path)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(drawn=documents())
+def test_a_file_and_the_api_server_agree(api: KubeApi, drawn: Document) -> None:
+    """What the API server refuses is an error in a file, too; and what it stores is read back as the file was."""
+    of = {name: value for name, value in drawn.items() if name != "status"}  # Dropped when an object is created.
+    try:
+        stored = api.post(SUBMIT, of)
+    except ApiError:
+        with pytest.raises(InvalidDocumentError):
+            _checked(of)
+        return
+    pruned = without_nulls(of, OpenSearchCluster)
+    assert isinstance(pruned, dict)
+    assert stored["spec"] == pruned["spec"]
+    convert_cluster(of)
+
+
+def _checked(of: Document) -> None:
+    found = errors(validate(convert_cluster(of)))
+    if found:
+        raise InvalidDocumentError(found)
