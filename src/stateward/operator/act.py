@@ -1,0 +1,170 @@
+"""Carries out actions, one by one and in order. Each is idempotent; what fails ends the round and is tried again.
+
+Deletes name the exact object by UID and resourceVersion, and only a process that still holds the lease sends them.
+What the API server returns for a write goes into the cache, so the next plan knows of it.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import structlog
+
+from stateward.api import names
+from stateward.engines.base import Engine, Target
+from stateward.engines.opensearch import MemberObjects
+from stateward.kube import resources as kinds
+from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
+from stateward.kube.errors import AlreadyExists, NotFound
+from stateward.kube.metadata import Key
+from stateward.kube.resource import Resource
+from stateward.operator.caches import Caches
+from stateward.operator.engine import Family
+from stateward.operator.holdings import Holdings
+from stateward.planning import actions as a
+from stateward.planning.observation import Ref
+
+_log = structlog.get_logger(__name__)
+
+
+class NotOurs(Exception):  # noqa: N818 - a state of the world, named as such
+    """An object of the name that a member needs belongs to someone else; nothing is done to it."""
+
+
+class Actor:
+    """Carries out the actions of one cluster's plan."""
+
+    def __init__(self, api: Api, caches: Caches, family: Family, fence: Callable[[], None]) -> None:
+        self._api = api
+        self._caches = caches
+        self._family = family
+        self._fence = fence
+
+    async def carry_out(self, action: a.Action, holdings: Holdings, target: Target) -> None:
+        """Carry out one action; raises ApiError, EngineError or NotOurs, and then it may be tried again as it is."""
+        if action.destructive:
+            self._fence()
+        _log.info("action", action=type(action).__name__, why=action.why, member=getattr(action, "member", ""))
+        call = in_database(action, self._family.engine, target)
+        if call is None:
+            call = self._in_kubernetes(action, holdings)
+        await call
+
+    def _in_kubernetes(self, action: a.Action, holdings: Holdings) -> Awaitable[None]:
+        steps: dict[type[a.Action], Callable[[Any, Holdings], Awaitable[None]]] = {
+            a.Create: self._create,
+            a.Stage: self._stage,
+            a.DeletePod: self._delete_pod,
+            a.Release: self._scale_to_zero,
+            a.Forget: self._forget,
+            a.DeleteVolume: self._delete_volume,
+            a.GrowVolume: self._grow,
+            a.RecordBootstrap: self._nothing,
+            a.GrantBootstrap: self._grant,
+        }
+        return steps[type(action)](action, holdings)
+
+    async def _nothing(self, action: a.RecordBootstrap, holdings: Holdings) -> None:
+        """Do nothing: the status that is written at the end of the round is the record."""
+
+    async def _delete_pod(self, action: a.DeletePod, holdings: Holdings) -> None:
+        await self._delete(kinds.PODS, holdings, action.pod)
+
+    async def _delete_volume(self, action: a.DeleteVolume, holdings: Holdings) -> None:
+        await self._delete(kinds.CLAIMS, holdings, action.claim)
+
+    async def _grant(self, action: a.GrantBootstrap, holdings: Holdings) -> None:
+        annotations = {names.ANNOTATION_BOOTSTRAP: "granted"}
+        patch = {"metadata": {"uid": action.pod.uid, "annotations": annotations}}
+        await self._patch(kinds.PODS, holdings, action.pod, patch)
+
+    async def _create(self, action: a.Create, holdings: Holdings) -> None:
+        objects = self._member(holdings, action.pool, action.ordinal, action.version)
+        # The configuration comes first: a pod that finds no Secret waits in an error state.
+        await self._ensure(kinds.SECRETS, objects.config, holdings)
+        if objects.claim is not None:
+            await self._ensure(kinds.CLAIMS, objects.claim, holdings)
+        await self._ensure(kinds.STATEFUL_SETS, objects.workload, holdings)
+
+    async def _stage(self, action: a.Stage, holdings: Holdings) -> None:
+        ordinal = int(action.member.removeprefix(names.member(holdings.cluster.metadata.name, action.pool, 0)[:-1]))
+        objects = self._member(holdings, action.pool, ordinal, action.version)
+        await self._apply(kinds.SECRETS, objects.config)
+        await self._apply(kinds.STATEFUL_SETS, objects.workload)
+
+    def _member(self, holdings: Holdings, pool: str, ordinal: int, version: str) -> MemberObjects:
+        return self._family.member_objects(holdings.cluster, pool, ordinal, version)
+
+    async def _ensure(self, kind: Resource[Any], body: dict[str, Any], holdings: Holdings) -> None:
+        """Create an object, or make it so when it is there already and ours."""
+        key = key_in(body)
+        try:
+            self._wrote(kind, await self._api.create(kind, body, namespace=key.namespace))
+        except AlreadyExists:
+            existing = await self._api.get(kind, key)
+            owner = existing.metadata.controller_uid
+            labelled = existing.metadata.labels.get(names.LABEL_CLUSTER) == holdings.cluster.metadata.name
+            if existing.metadata.terminating or not labelled or owner not in ("", holdings.cluster.metadata.uid):
+                raise NotOurs(f"{kind.kind} {key} is there already and belongs to another owner") from None
+            if kind is not kinds.CLAIMS:  # A kept volume is used as it is.
+                await self._apply(kind, body)
+
+    async def _apply(self, kind: Resource[Any], body: dict[str, Any]) -> None:
+        options = ApplyOptions(manager=names.FIELD_MANAGER, force=True)
+        self._wrote(kind, await self._api.apply(kind, key_in(body), body, options))
+
+    def _wrote(self, kind: Resource[Any], obj: Any) -> None:
+        """Put the answer to a write into the cache, and expect the watch to tell of it."""
+        owner = Key(obj.metadata.namespace, obj.metadata.labels.get(names.LABEL_CLUSTER, ""))
+        self._caches.expectations(owner).wrote(self._caches.of(kind), obj)
+
+    async def _delete(self, kind: Resource[Any], holdings: Holdings, ref: Ref) -> None:
+        meta = holdings.cluster.metadata
+        key = Key(meta.namespace, ref.name)
+        try:
+            left = await self._api.delete(kind, key, DeleteOptions(Preconditions(ref.uid, ref.resource_version)))
+        except NotFound:
+            left = None
+        if left is None:
+            self._caches.expectations(Key(meta.namespace, meta.name)).deleted(self._caches.of(kind), key, ref.uid)
+        else:
+            self._wrote(kind, left)
+
+    async def _scale_to_zero(self, action: a.Release, holdings: Holdings) -> None:
+        ref = action.workload
+        patch = {"metadata": {"uid": ref.uid, "resourceVersion": ref.resource_version}, "spec": {"replicas": 0}}
+        await self._patch(kinds.STATEFUL_SETS, holdings, ref, patch)
+
+    async def _forget(self, action: a.Forget, holdings: Holdings) -> None:
+        secret = next((s for s in holdings.secrets if s.metadata.labels.get(names.LABEL_MEMBER) == action.member), None)
+        if secret is not None:
+            meta = secret.metadata
+            await self._delete(kinds.SECRETS, holdings, Ref(meta.name, meta.uid, meta.resource_version))
+        if action.workload is not None:
+            await self._delete(kinds.STATEFUL_SETS, holdings, action.workload)
+
+    async def _grow(self, action: a.GrowVolume, holdings: Holdings) -> None:
+        size = {"resources": {"requests": {"storage": str(action.size)}}}
+        await self._patch(kinds.CLAIMS, holdings, action.claim, {"metadata": {"uid": action.claim.uid}, "spec": size})
+
+    async def _patch(self, kind: Resource[Any], holdings: Holdings, ref: Ref, patch: dict[str, Any]) -> None:
+        key = Key(holdings.cluster.metadata.namespace, ref.name)
+        self._wrote(kind, await self._api.patch(kind, key, patch, kind=PatchKind.MERGE))
+
+
+def key_in(body: dict[str, Any]) -> Key:
+    """Return where an object written as a manifest is."""
+    return Key(body["metadata"].get("namespace", ""), body["metadata"]["name"])
+
+
+def in_database(action: a.Action, engine: Engine, target: Target) -> Awaitable[None] | None:
+    """Return the call to the database that an action is; None for actions on Kubernetes objects."""
+    calls: dict[type[a.Action], Callable[[Any], Awaitable[None]]] = {
+        a.LimitAllocation: lambda step: engine.limit_allocation(target, step.allocation),
+        a.RestoreAllocation: lambda _: engine.restore_allocation(target),
+        a.Flush: lambda _: engine.flush(target),
+        a.Drain: lambda step: engine.drain(target, step.members),
+        a.ExcludeVoters: lambda step: engine.exclude_voters(target, step.members),
+        a.MoveCopies: lambda step: engine.move_copies(target, step.moves),
+    }
+    call = calls.get(type(action))
+    return call(action) if call else None

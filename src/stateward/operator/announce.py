@@ -1,0 +1,46 @@
+"""Tells people, as Kubernetes events on the cluster resource, what was done and what has begun to wait for a person."""
+
+from stateward.api.cluster import ClusterStatus, OpenSearchCluster
+from stateward.kube.event_record import Occurrence, Severity, about
+from stateward.kube.events import EventRecorder
+from stateward.operator.caches import CLUSTERS
+from stateward.planning import actions as a
+
+ROUTINE = (a.Flush, a.RecordBootstrap)
+"""Steps that mean nothing by themselves."""
+
+
+class Announcer:
+    """Turns steps and changes of the status into events."""
+
+    def __init__(self, recorder: EventRecorder) -> None:
+        self._recorder = recorder
+
+    def carried_out(self, cluster: OpenSearchCluster, action: a.Action) -> None:
+        """Announce a step that was taken."""
+        if not isinstance(action, ROUTINE):
+            self._tell(cluster, Severity.NORMAL, type(action).__name__, sentence(action))
+
+    def changed(self, cluster: OpenSearchCluster, after: ClusterStatus) -> None:
+        """Announce what the new status says for the first time: a version that is deployed, a wait for a person."""
+        before = cluster.status
+        if after.version and after.version != before.version:
+            self._tell(cluster, Severity.NORMAL, "Deployed", f"every member runs {after.version}")
+        known = {(w.subject, w.reason, w.message) for w in before.waiting}
+        stalled = next((c for c in after.conditions if c.type == "Stalled" and c.status == "True"), None)
+        was = next((c.message for c in before.conditions if c.type == "Stalled" and c.status == "True"), "")
+        if stalled is not None and stalled.message != was:
+            self._tell(cluster, Severity.WARNING, stalled.reason, stalled.message)
+        for wait in after.waiting:
+            new = (wait.subject, wait.reason, wait.message) not in known
+            if new and "Refused" in wait.reason and (stalled is None or wait.message != stalled.message):
+                self._tell(cluster, Severity.WARNING, wait.reason, wait.message)
+
+    def _tell(self, cluster: OpenSearchCluster, severity: Severity, reason: str, note: str) -> None:
+        self._recorder.record(Occurrence(about(CLUSTERS, cluster), severity, reason, "Reconcile", note))
+
+
+def sentence(action: a.Action) -> str:
+    """Return an action as a sentence."""
+    member = getattr(action, "member", "")
+    return f"{member}: {action.why}" if member else action.why

@@ -1,0 +1,133 @@
+"""The watch caches of the operator, and what they hold about one cluster.
+
+Everything is selected by Stateward's own label, so that a cache holds what belongs to clusters and not every pod of the
+installation. Secrets and ConfigMaps are cached as metadata: their contents never reach this process.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from stateward.api import names
+from stateward.api.base import GROUP, VERSION
+from stateward.api.cluster import OpenSearchCluster
+from stateward.kube import resources as kinds
+from stateward.kube.client import Api
+from stateward.kube.deltas import Delta, by_label
+from stateward.kube.expectations import Expectations
+from stateward.kube.metadata import Key
+from stateward.kube.reflector import Reflector, ReflectorOptions
+from stateward.kube.resource import Resource, Selection
+from stateward.kube.store import Store
+from stateward.operator.holdings import Holdings
+
+CLUSTERS = Resource(GROUP, VERSION, "opensearchclusters", "OpenSearchCluster", OpenSearchCluster)
+"""The clusters, as people write them."""
+
+OWNED: tuple[Resource[Any], ...] = (
+    kinds.STATEFUL_SETS,
+    kinds.PODS,
+    kinds.CLAIMS,
+    kinds.SECRETS,
+    kinds.CONFIG_MAPS,
+    kinds.SERVICES,
+    kinds.BUDGETS,
+)
+"""The kinds of objects that a cluster consists of, each labelled with its cluster."""
+
+SHARED: tuple[Resource[Any], ...] = (kinds.NODES, kinds.STORAGE_CLASSES)
+"""Kinds that are read for all clusters."""
+
+
+class Caches:
+    """One store per kind, fed from the given namespaces (an empty name is all of them)."""
+
+    def __init__(self, namespaces: tuple[str, ...] = ("",)) -> None:
+        self.namespaces = namespaces
+        self.clusters: Store[OpenSearchCluster] = Store("clusters", namespaces=namespaces)
+        index = {"cluster": by_label(names.LABEL_CLUSTER)}
+        self.owned: dict[str, Store[Any]] = {
+            kind.plural: Store(kind.plural, namespaces=namespaces, indexes=index) for kind in OWNED
+        }
+        self._expectations: dict[Key, Expectations] = {}
+        self.shared: dict[str, Store[Any]] = {kind.plural: Store(kind.plural) for kind in SHARED}
+
+    def stores(self) -> Iterator[Store[Any]]:
+        """Return all stores."""
+        yield self.clusters
+        yield from self.owned.values()
+        yield from self.shared.values()
+
+    def reflectors(self, api: Api, options: ReflectorOptions) -> Iterator[Reflector[Any]]:
+        """Return what keeps the stores equal to the server, one per kind and namespace."""
+        for namespace in self.namespaces:
+            yield Reflector(api, CLUSTERS, Selection(namespace), self.clusters, options)
+            for kind in OWNED:
+                selection = Selection(namespace, labels=names.LABEL_CLUSTER)
+                yield Reflector(api, kind, selection, self.owned[kind.plural], options)
+        for kind in SHARED:
+            yield Reflector(api, kind, Selection(), self.shared[kind.plural], options)
+
+    async def wait_synced(self) -> None:
+        """Wait until every store has the whole state."""
+        for store in self.stores():
+            await store.wait_synced()
+
+    @property
+    def synced(self) -> bool:
+        """Whether every store has the whole state."""
+        return all(store.has_synced for store in self.stores())
+
+    def on_change(self, enqueue: Callable[[Key], None]) -> None:
+        """Call `enqueue` with the key of each cluster that a change concerns."""
+
+        def own(delta: Delta[Any]) -> None:
+            enqueue(delta.key)
+
+        def part(delta: Delta[Any]) -> None:
+            for obj in (delta.old, delta.new):
+                if obj is not None:
+                    enqueue(Key(obj.metadata.namespace, obj.metadata.labels.get(names.LABEL_CLUSTER, "")))
+
+        self.clusters.subscribe(own)
+        for store in self.owned.values():
+            store.subscribe(part)
+
+    def of(self, kind: Resource[Any]) -> Store[Any]:
+        """Return the store of a kind; raises KeyError for a kind that is not cached."""
+        return self.owned[kind.plural]
+
+    def expectations(self, key: Key) -> Expectations:
+        """Return our own writes for a cluster that its caches still have to show."""
+        return self._expectations.setdefault(key, Expectations())
+
+    def forget(self, key: Key) -> None:
+        """Drop what is remembered of a cluster that is gone."""
+        self._expectations.pop(key, None)
+
+    def holdings(self, key: Key) -> Holdings | None:
+        """Return what the caches hold about a cluster; None when there is no such cluster."""
+        cluster = self.clusters.get(key)
+        if cluster is None:
+            return None
+        value = f"{key.namespace}/{key.name}"
+        found = {plural: store.indexed("cluster", value) for plural, store in self.owned.items()}
+        uid = cluster.metadata.uid
+        return Holdings(
+            cluster=cluster,
+            sets=tuple(controlled(found["statefulsets"], uid)),
+            pods=found["pods"],
+            claims=found["persistentvolumeclaims"],
+            secrets=tuple(controlled(found["secrets"], uid)),
+            nodes={node.metadata.name: node for node in self.shared["nodes"].all()},
+            classes={cls.metadata.name: cls for cls in self.shared["storageclasses"].all()},
+            caught_up=self.expectations(key).caught_up,
+        )
+
+
+def controlled(objects: Iterable[Any], uid: str) -> Iterator[Any]:
+    """Return the objects that the owner of this UID controls.
+
+    By UID and not by name: a deleted cluster of the same name leaves objects behind until they are collected, and
+    taking them for ours would bring a dead cluster's StatefulSets back.
+    """
+    return (obj for obj in objects if obj.metadata.controller_uid == uid)

@@ -1,0 +1,56 @@
+"""Keeps the objects that a cluster as a whole has: Services, configuration maps and disruption budgets.
+
+They are applied every round, and skipped when nothing would change. Budgets that no kind of member needs any more are
+removed; everything else goes with the cluster resource, which owns it.
+"""
+
+from contextlib import suppress
+from typing import Any
+
+from stateward.kube import resources as kinds
+from stateward.kube.apply import Applier
+from stateward.kube.client import Api, DeleteOptions, Preconditions
+from stateward.kube.errors import NotFound
+from stateward.kube.expectations import Expectations
+from stateward.kube.metadata import Key, key_of
+from stateward.kube.resource import Resource
+from stateward.operator.caches import Caches, controlled
+from stateward.operator.engine import Family
+from stateward.operator.holdings import Holdings
+from stateward.planning.budget import Budget
+
+BY_KIND: dict[str, Resource[Any]] = {
+    kind.kind: kind for kind in (kinds.CONFIG_MAPS, kinds.SERVICES, kinds.BUDGETS, kinds.SECRETS)
+}
+
+
+class Furnisher:
+    """Applies the objects of a cluster as a whole."""
+
+    def __init__(self, api: Api, caches: Caches, family: Family, applier: Applier) -> None:
+        self._api = api
+        self._caches = caches
+        self._family = family
+        self._applier = applier
+
+    async def furnish(self, holdings: Holdings, budgets: tuple[Budget, ...]) -> None:
+        """Make the objects so; raises ApiError."""
+        meta = holdings.cluster.metadata
+        expectations = self._caches.expectations(Key(meta.namespace, meta.name))
+        wanted = set[str]()
+        for body in self._family.cluster_objects(holdings, budgets):
+            kind = BY_KIND[body["kind"]]
+            await self._applier.apply(kind, body, store=self._caches.of(kind), expectations=expectations)
+            wanted.add(f"{kind.kind}/{body['metadata']['name']}")
+        await self._prune(holdings, wanted, expectations)
+
+    async def _prune(self, holdings: Holdings, wanted: set[str], expectations: Expectations) -> None:
+        meta = holdings.cluster.metadata
+        store = self._caches.of(kinds.BUDGETS)
+        for budget in controlled(store.indexed("cluster", f"{meta.namespace}/{meta.name}"), meta.uid):
+            if f"{kinds.BUDGETS.kind}/{budget.metadata.name}" in wanted or budget.metadata.terminating:
+                continue
+            with suppress(NotFound):
+                await self._api.delete(kinds.BUDGETS, key_of(budget), DeleteOptions(Preconditions(budget.metadata.uid)))
+            expectations.deleted(store, key_of(budget), budget.metadata.uid)
+            self._applier.forget(kinds.BUDGETS, key_of(budget))

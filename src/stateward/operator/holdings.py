@@ -1,0 +1,32 @@
+"""What was read from the API server about one cluster, from the caches or live, before it is frozen for planning."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from stateward.api.cluster import OpenSearchCluster
+from stateward.kube.metadata import PartialObject
+from stateward.kube.nodes import Node
+from stateward.kube.pods import Pod
+from stateward.kube.storage import PersistentVolumeClaim, StorageClass
+from stateward.kube.workloads import StatefulSet
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """The objects of one cluster.
+
+    StatefulSets and Secrets are those that this very cluster resource controls, by UID: a dead cluster of the same name
+    leaves objects behind for a while, and they are not ours. Pods and claims come by label, because kept claims belong
+    to no one and pods to their StatefulSets.
+    """
+
+    cluster: OpenSearchCluster
+    sets: tuple[StatefulSet, ...]
+    pods: tuple[Pod, ...]
+    claims: tuple[PersistentVolumeClaim, ...]
+    secrets: tuple[PartialObject, ...]
+    nodes: Mapping[str, Node]
+    classes: Mapping[str, StorageClass]
+    caught_up: bool = True
+    """Whether every cache behind it has seen the operator's own writes."""
+    live: bool = False

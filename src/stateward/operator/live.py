@@ -1,0 +1,45 @@
+"""A fresh read of one cluster from the API server: nothing is destroyed on a cached read."""
+
+from typing import TypeVar
+
+from stateward.api import names
+from stateward.kube import resources as kinds
+from stateward.kube.client import Api
+from stateward.kube.errors import DecodeError
+from stateward.kube.listing import list_all
+from stateward.kube.metadata import Key, KubeObject, key_of
+from stateward.kube.resource import Resource, Selection
+from stateward.operator.caches import CLUSTERS, controlled
+from stateward.operator.holdings import Holdings
+
+T = TypeVar("T", bound=KubeObject)
+
+
+async def read_live(api: Api, key: Key) -> Holdings:
+    """Return the cluster and its objects as the API server has them now.
+
+    Raises NotFound when the cluster is gone, any other ApiError when a part could not be read: then nothing is known,
+    and nothing may be destroyed.
+    """
+    cluster = await api.get(CLUSTERS, key)
+    selection = Selection(key.namespace, labels=f"{names.LABEL_CLUSTER}={key.name}")
+    uid = cluster.metadata.uid
+    return Holdings(
+        cluster=cluster,
+        sets=tuple(controlled(await everything(api, kinds.STATEFUL_SETS, selection), uid)),
+        pods=await everything(api, kinds.PODS, selection),
+        claims=await everything(api, kinds.CLAIMS, selection),
+        secrets=tuple(controlled(await everything(api, kinds.SECRETS, selection), uid)),
+        nodes={node.metadata.name: node for node in await everything(api, kinds.NODES, Selection())},
+        classes={cls.metadata.name: cls for cls in await everything(api, kinds.STORAGE_CLASSES, Selection())},
+        caught_up=True,
+        live=True,
+    )
+
+
+async def everything(api: Api, kind: Resource[T], selection: Selection) -> tuple[T, ...]:
+    """Return all selected objects; raises DecodeError when one cannot be read, for it may be the one that matters."""
+    state = await list_all(api, kind, selection)
+    if state.troubles:
+        raise DecodeError(f"{kind.kind} {key_of(state.troubles[0])} cannot be read: {state.troubles[0].reason}")
+    return state.objects

@@ -1,0 +1,119 @@
+"""Prometheus metrics: of the clusters, for those who run databases, and of the runtime, for those who run Stateward.
+
+Names of controller-runtime are used where they mean the same, so that existing dashboards work.
+"""
+
+from contextlib import suppress
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from stateward.api.cluster import ClusterStatus
+from stateward.kube.metadata import Key
+from stateward.planning.plan import Plan
+from stateward.planning.status import parse_time
+
+CLUSTER = ("namespace", "name")
+QUEUE_NAME = "clusters"
+
+
+class Metrics:
+    """All metrics of one operator process, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        registry = self.registry
+        self.desired = Gauge("stateward_cluster_members_desired", "Members asked for.", CLUSTER, registry=registry)
+        self.ready = Gauge("stateward_cluster_members_ready", "Members in service.", CLUSTER, registry=registry)
+        self.health = Gauge(
+            "stateward_cluster_health",
+            "1 for the health that the database has.",
+            (*CLUSTER, "health"),
+            registry=registry,
+        )
+        self.settled = Gauge(
+            "stateward_cluster_settled", "1 when nothing is to be done and nothing waits.", CLUSTER, registry=registry
+        )
+        self.stalled = Gauge("stateward_cluster_stalled", "1 when a person is needed.", CLUSTER, registry=registry)
+        self.waiting = Gauge("stateward_cluster_waiting", "Things that wait.", CLUSTER, registry=registry)
+        self.progress = Gauge(
+            "stateward_cluster_seconds_since_progress",
+            "Seconds since something moved forward; 0 when the cluster is settled.",
+            CLUSTER,
+            registry=registry,
+        )
+        self.actions = Counter("stateward_actions", "Actions carried out.", (*CLUSTER, "action"), registry=registry)
+        self.leader = Gauge("stateward_leader", "1 while this process is the one that acts.", registry=registry)
+        self.reconciled = Counter(
+            "controller_runtime_reconcile", "Reconciliations.", ("controller", "result"), registry=registry
+        )
+        self.reconcile_time = Histogram(
+            "controller_runtime_reconcile_time_seconds",
+            "Seconds a reconciliation took.",
+            ("controller",),
+            registry=registry,
+        )
+        self.queue_depth = Gauge("workqueue_depth", "Keys that are ready.", ("name",), registry=registry)
+        self.queue_wait = Histogram(
+            "workqueue_queue_duration_seconds",
+            "Seconds a key was ready before it was taken.",
+            ("name",),
+            registry=registry,
+        )
+        self.watch_restarts = Counter(
+            "stateward_watch_restarts", "Watches made again.", ("store", "reason"), registry=registry
+        )
+        self.unreadable_objects = Counter(
+            "stateward_unreadable_objects", "Objects not understood.", ("store",), registry=registry
+        )
+
+    def cluster(self, key: Key, plan: Plan, status: ClusterStatus, now: float) -> None:
+        """Note where a cluster stands at time `now` (seconds since the epoch)."""
+        labels = (key.namespace, key.name)
+        self.desired.labels(*labels).set(status.members.desired)
+        self.ready.labels(*labels).set(status.members.ready)
+        for health in ("green", "yellow", "red", "unknown"):
+            self.health.labels(*labels, health).set(status.health == health)
+        self.settled.labels(*labels).set(plan.settled)
+        self.stalled.labels(*labels).set(any(c.type == "Stalled" and c.status == "True" for c in status.conditions))
+        self.waiting.labels(*labels).set(len(plan.waits))
+        moved = parse_time(status.last_progress)
+        self.progress.labels(*labels).set(0 if plan.settled or moved is None else max(0.0, now - moved))
+
+    def forget(self, key: Key) -> None:
+        """Drop the series of a cluster that is gone."""
+        labels = (key.namespace, key.name)
+        gauges = (self.desired, self.ready, self.settled, self.stalled, self.waiting, self.progress)
+        for gauge in gauges:
+            with suppress(KeyError):
+                gauge.remove(*labels)
+        self.health.remove_by_labels({"namespace": key.namespace, "name": key.name})
+        self.actions.remove_by_labels({"namespace": key.namespace, "name": key.name})
+
+    # What the runtime reports of itself (kube.observers).
+
+    def depth(self, ready: int, delayed: int) -> None:  # noqa: ARG002
+        """Note how many keys are ready."""
+        self.queue_depth.labels(QUEUE_NAME).set(ready)
+
+    def started(self, waited: float) -> None:
+        """Note how long a key was ready before a worker took it, in seconds."""
+        self.queue_wait.labels(QUEUE_NAME).observe(waited)
+
+    def finished(self, took: float, *, failed: bool) -> None:
+        """Note how long the work on a key took, in seconds, and whether it failed."""
+        self.reconciled.labels(QUEUE_NAME, "error" if failed else "success").inc()
+        self.reconcile_time.labels(QUEUE_NAME).observe(took)
+
+    def heard(self, store: str) -> None:
+        """Watch events are too many to count one by one."""
+
+    def listed(self, store: str, objects: int, seconds: float) -> None:
+        """Whole states are read seldom; nothing is counted."""
+
+    def restarted(self, store: str, reason: str) -> None:
+        """Count a watch that is made again."""
+        self.watch_restarts.labels(store, reason).inc()
+
+    def unreadable(self, store: str) -> None:
+        """Count an object that could not be read."""
+        self.unreadable_objects.labels(store).inc()

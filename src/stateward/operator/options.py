@@ -1,0 +1,23 @@
+"""How the operator is told to run: everything that a flag or an environment variable can set."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorOptions:
+    """Settings of one operator process; `namespaces` empty means all of them. Ports 0 choose a free one."""
+
+    kubeconfig: str = ""
+    context: str = ""
+    namespaces: tuple[str, ...] = ()
+    workers: int = 16
+    leader_elect: bool = True
+    lease_namespace: str = ""
+    lease_name: str = "stateward"
+    identity: str = ""
+    health_host: str = "0.0.0.0"  # noqa: S104 - the kubelet comes from outside the pod
+    health_port: int = 8081
+    metrics_host: str = "0.0.0.0"  # noqa: S104
+    metrics_port: int = 8080
+    log_level: str = "info"
+    grace_seconds: float = 20.0

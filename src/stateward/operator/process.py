@@ -1,0 +1,145 @@
+"""Starts the operator, and stops it: caches first, then the lease, then the work.
+
+A process that is not the leader keeps its caches warm, so that it takes over at once. One that loses the lease ends:
+the next one starts with nothing remembered, which is the only state that is known to be right.
+"""
+
+import asyncio
+import signal
+import socket
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from uuid import uuid4
+
+import structlog
+
+from stateward import __version__
+from stateward.api.names import FIELD_MANAGER
+from stateward.kube.apply import Applier
+from stateward.kube.client import Api
+from stateward.kube.clock import Clock, SystemClock
+from stateward.kube.config import connect
+from stateward.kube.events import EventRecorder
+from stateward.kube.http_client import HttpApi
+from stateward.kube.lease import LeaderElection
+from stateward.kube.metadata import Key
+from stateward.kube.queue import WorkQueue
+from stateward.kube.reflector import ReflectorOptions
+from stateward.kube.workers import Workers
+from stateward.operator.act import Actor
+from stateward.operator.announce import Announcer
+from stateward.operator.caches import Caches
+from stateward.operator.engine import Family, open_family
+from stateward.operator.furnish import Furnisher
+from stateward.operator.health import health_routes, metrics_routes, serve
+from stateward.operator.metrics import Metrics
+from stateward.operator.options import OperatorOptions
+from stateward.operator.reconcile import Parts, Reconciler
+
+_log = structlog.get_logger(__name__)
+LEASE_MARGIN = 5.0
+"""Seconds that the lease must still be ours before something is destroyed: longer than one request takes."""
+
+
+class LostLease(Exception):  # noqa: N818 - an orderly end, not an error
+    """The lease is not certainly ours any more; whatever was about to be destroyed is left to the next leader."""
+
+
+class Operator:
+    """Everything one operator process consists of, wired; `run` it in a task and cancel that to stop."""
+
+    def __init__(self, api: Api, family: Family, options: OperatorOptions, *, clock: Clock | None = None) -> None:
+        self.clock = clock or SystemClock()
+        self.options = options
+        self.metrics = Metrics()
+        self.caches = Caches(options.namespaces or ("",))
+        self.queue = WorkQueue[Key](clock=self.clock, observer=self.metrics)
+        self.election = LeaderElection(
+            api, Key(options.lease_namespace, options.lease_name), options.identity, clock=self.clock
+        )
+        self.recorder = EventRecorder(api, "stateward.dev/operator", options.identity, clock=self.clock)
+        self._api = api
+        parts = Parts(
+            caches=self.caches,
+            family=family,
+            actor=Actor(api, self.caches, family, self._fence),
+            furnisher=Furnisher(api, self.caches, family, Applier(api, FIELD_MANAGER)),
+            announcer=Announcer(self.recorder),
+            metrics=self.metrics,
+            clock=self.clock,
+        )
+        reconciler = Reconciler(api, parts)
+        self.workers = Workers(
+            self.queue, reconciler.reconcile, count=options.workers, clock=self.clock, observer=self.metrics
+        )
+
+    def ready(self) -> bool:
+        """Return whether the caches have the whole state."""
+        return self.caches.synced
+
+    async def run(self) -> None:
+        """Watch, campaign and work until cancelled or the lease is lost (raises LostLease)."""
+        self.caches.on_change(self.queue.add)
+        watching = ReflectorOptions(clock=self.clock, observer=self.metrics)
+        async with asyncio.TaskGroup() as group:
+            for reflector in self.caches.reflectors(self._api, watching):
+                group.create_task(reflector.run())
+            group.create_task(self.recorder.run())
+            await self.caches.wait_synced()
+            if self.options.leader_elect:
+                group.create_task(self._lead())
+                await self.election.wait_elected()
+            self.metrics.leader.set(1)
+            _log.info("working", version=__version__, clusters=len(self.caches.clusters))
+            await self.workers.run()
+
+    async def stop(self) -> None:
+        """Finish what was begun, within the grace period, and write the last events."""
+        await self.workers.stop(self.options.grace_seconds)
+        await self.recorder.close()
+
+    async def _lead(self) -> None:
+        await self.election.run(lambda: None)
+        raise LostLease("the lease was lost")
+
+    def _fence(self) -> None:
+        if self.options.leader_elect and not self.election.is_leader(LEASE_MARGIN):
+            raise LostLease("the lease is not certainly held")
+
+
+async def run_operator(options: OperatorOptions) -> None:
+    """Run the operator until it is told to stop by SIGTERM or SIGINT; raises ConfigError, OSError or LostLease."""
+    connection = connect(kubeconfig=options.kubeconfig, context=options.context)
+    options = replace(
+        options,
+        lease_namespace=options.lease_namespace or connection.namespace,
+        identity=options.identity or f"{socket.gethostname()}-{uuid4().hex[:8]}",
+    )
+    async with AsyncExitStack() as stack:
+        api = await stack.enter_async_context(HttpApi(connection))
+        family = await stack.enter_async_context(open_family())
+        operator = Operator(api, family, options)
+        await stack.enter_async_context(serve(options.health_host, options.health_port, health_routes(operator.ready)))
+        routes = metrics_routes(operator.metrics.registry)
+        await stack.enter_async_context(serve(options.metrics_host, options.metrics_port, routes))
+        await until_signalled(operator)
+
+
+async def until_signalled(operator: Operator) -> None:
+    """Run an operator until it ends by itself or a signal asks it to."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    running = asyncio.create_task(operator.run())
+    stopping = asyncio.create_task(stop.wait())
+    await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not running.done():
+        _log.info("stopping")
+        await operator.stop()
+        running.cancel()
+    try:
+        await running
+    except asyncio.CancelledError:
+        _log.info("stopped")

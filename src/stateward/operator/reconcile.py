@@ -1,0 +1,155 @@
+"""One loop over one cluster: observe, plan, act, and write down what people read.
+
+A plan that destroys something is not carried out: it is the reason to read everything live and to plan again, and that
+second plan is. So a stale cache can cost a round, and never a pod. One reconciliation is short; the next event or timer
+goes on.
+"""
+
+from dataclasses import dataclass
+
+import msgspec
+import structlog
+
+from stateward.api.cluster import ClusterStatus, OpenSearchCluster
+from stateward.api.validation import Severity, validate
+from stateward.engines.base import EngineError
+from stateward.kube.client import Api, PatchKind
+from stateward.kube.clock import Clock
+from stateward.kube.errors import ApiError, NotFound
+from stateward.kube.metadata import Key
+from stateward.operator.act import Actor, NotOurs
+from stateward.operator.announce import Announcer
+from stateward.operator.caches import CLUSTERS, Caches
+from stateward.operator.engine import Family
+from stateward.operator.furnish import Furnisher
+from stateward.operator.holdings import Holdings
+from stateward.operator.live import read_live
+from stateward.operator.metrics import Metrics
+from stateward.operator.translate import observation
+from stateward.planning.intent import Wait
+from stateward.planning.observation import Desired, Observation, Refusal
+from stateward.planning.plan import Plan, plan
+from stateward.planning.status import status
+
+_log = structlog.get_logger(__name__)
+
+BUSY_SECONDS = 3.0
+"""How soon to look again while something goes on: the database tells no one when a shard has moved."""
+SETTLED_SECONDS = 60.0
+"""How soon to look again at a cluster that is as it should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one reconciliation found, decided, and could not do."""
+
+    holdings: Holdings
+    observed: Observation
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a reconciler works with."""
+
+    caches: Caches
+    family: Family
+    actor: Actor
+    furnisher: Furnisher
+    announcer: Announcer
+    metrics: Metrics
+    clock: Clock
+
+
+class Reconciler:
+    """Reconciles clusters of one family, one key at a time; safe to call for several keys at once."""
+
+    def __init__(self, api: Api, parts: Parts) -> None:
+        self._api = api
+        self._caches = parts.caches
+        self._family = parts.family
+        self._actor = parts.actor
+        self._furnisher = parts.furnisher
+        self._announcer = parts.announcer
+        self._metrics = parts.metrics
+        self._clock = parts.clock
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Bring one cluster a step closer; returns the seconds after which to look again, None when it is gone."""
+        holdings = self._caches.holdings(key)
+        if holdings is None or holdings.cluster.metadata.deletion_timestamp is not None:
+            self._metrics.forget(key)
+            self._caches.forget(key)
+            return None
+        with structlog.contextvars.bound_contextvars(cluster=str(key)):
+            return await self._round(key, holdings)
+
+    async def _round(self, key: Key, holdings: Holdings) -> float | None:
+        turn = await self._decide(holdings)
+        if turn.plan.destructive:
+            try:
+                holdings = await read_live(self._api, key)
+            except NotFound:
+                return None
+            turn = await self._decide(holdings)
+        failure = await self._act(turn)
+        await self._write_status(key, turn, failure)
+        if failure is not None:
+            raise failure
+        return SETTLED_SECONDS if turn.plan.settled else BUSY_SECONDS
+
+    async def _decide(self, holdings: Holdings) -> Round:
+        desired = self._desired(holdings.cluster)
+        database = await self._family.engine.observe(self._family.target(holdings))
+        observed = observation(holdings, desired, database, self._family.container)
+        return Round(holdings, observed, plan(observed, self._now()))
+
+    def _desired(self, cluster: OpenSearchCluster) -> Desired:
+        """Return what should be, or, for a spec that makes no sense, nothing but its refusals."""
+        errors = [p for p in validate(cluster) if p.severity is Severity.ERROR]
+        if errors:
+            refusals = tuple(Refusal(subject=p.path, reason="InvalidSpec", message=str(p)) for p in errors)
+            return Desired(version=cluster.status.version, pools=(), refusals=refusals)
+        return self._family.desired(cluster)
+
+    async def _act(self, turn: Round) -> Exception | None:
+        """Carry out the plan; returns what went wrong, after which the rest of the round is left for the next one."""
+        target = self._family.target(turn.holdings)
+        try:
+            if turn.observed.desired.pools:
+                await self._furnisher.furnish(turn.holdings, turn.plan.budgets)
+            for action in turn.plan.actions:
+                await self._actor.carry_out(action, turn.holdings, target)
+                self._announcer.carried_out(turn.holdings.cluster, action)
+                labels = (turn.observed.namespace, turn.observed.name, type(action).__name__)
+                self._metrics.actions.labels(*labels).inc()
+        except (ApiError, EngineError, NotOurs) as error:
+            _log.warning("a step failed and will be tried again", error=f"{type(error).__name__}: {error}")
+            return error
+        return None
+
+    async def _write_status(self, key: Key, turn: Round, failure: Exception | None) -> None:
+        before = turn.holdings.cluster.status
+        shown = turn.plan
+        if failure is not None:
+            wait = Wait(key.name, "StepFailed", f"{type(failure).__name__}: {failure}")
+            shown = msgspec.structs.replace(shown, waits=(*shown.waits, wait), settled=False)
+        now = self._now()
+        after = status(turn.observed, shown, before, now)
+        self._announcer.changed(turn.holdings.cluster, after)
+        self._metrics.cluster(key, shown, after, now)
+        if after != before:
+            await self._patch_status(key, turn.holdings.cluster, after)
+
+    async def _patch_status(self, key: Key, cluster: OpenSearchCluster, after: ClusterStatus) -> None:
+        """Replace the status, if the cluster is still the one that was read: two leaders must not overwrite another."""
+        patch = [
+            {"op": "test", "path": "/metadata/uid", "value": cluster.metadata.uid},
+            {"op": "test", "path": "/metadata/resourceVersion", "value": cluster.metadata.resource_version},
+            {"op": "add", "path": "/status", "value": msgspec.to_builtins(after)},
+        ]
+        written = await self._api.patch(CLUSTERS, key, patch, kind=PatchKind.JSON, subresource="status")
+        self._caches.expectations(key).wrote(self._caches.clusters, written)
+
+    def _now(self) -> float:
+        return self._clock.now().timestamp()

@@ -1,0 +1,211 @@
+"""Freezes what was read into the observation that planning understands. Pure: no I/O, no clock, no decision.
+
+Where an object does not say something that a decision needs, the result says *unknown* and not a friendly default.
+"""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+import msgspec
+
+from stateward.api import names
+from stateward.api.cluster import ClusterStatus
+from stateward.api.quantity import parse_bytes
+from stateward.kube.metadata import ObjectMeta, PartialObject
+from stateward.kube.nodes import Node
+from stateward.kube.pods import ContainerStatus, Pod
+from stateward.kube.storage import PersistentVolumeClaim, StorageClass
+from stateward.kube.workloads import StatefulSet
+from stateward.operator.holdings import Holdings
+from stateward.planning import observation as o
+from stateward.planning.status import parse_time
+
+TROUBLES = frozenset(
+    {
+        "CrashLoopBackOff",
+        "ImagePullBackOff",
+        "ErrImagePull",
+        "ErrImageNeverPull",
+        "InvalidImageName",
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "RunContainerError",
+        "ImageInspectError",
+    }
+)
+"""Reasons for which a container waits that do not go away by waiting alone."""
+
+
+def observation(
+    holdings: Holdings, desired: o.Desired, database: o.Database | o.Unknown, container: str
+) -> o.Observation:
+    """Return the observation; `container` is the name of the database's container in the pods."""
+    cluster, status = holdings.cluster, holdings.cluster.status
+    meta = cluster.metadata
+    return o.Observation(
+        name=meta.name,
+        namespace=meta.namespace,
+        uid=meta.uid,
+        generation=meta.generation,
+        desired=desired,
+        members=members(holdings, container),
+        database=database,
+        deployed_version=status.version,
+        records=records(status),
+        since=since(status),
+        bootstrap=bootstrap(status),
+        bootstrap_again=meta.annotations.get(names.ANNOTATION_BOOTSTRAP_AGAIN) == "accept-data-loss",
+        settled_writes=holdings.caught_up,
+        live=holdings.live,
+    )
+
+
+def records(status: ClusterStatus) -> dict[str, o.Record]:
+    """Return what is remembered of members that have been in the cluster."""
+    return {m.name: o.Record(version=m.version, volume=m.volume) for m in status.member_states if m.version}
+
+
+def since(status: ClusterStatus) -> dict[str, float]:
+    """Return since when each member has been in its state, in seconds since the epoch."""
+    times = ((m, parse_time(m.since)) for m in status.member_states)
+    return {m.name: when for m, when in times if when is not None}
+
+
+def bootstrap(status: ClusterStatus) -> o.Bootstrap | None:
+    """Return the grant that the status remembers."""
+    grant = status.bootstrap
+    return o.Bootstrap(member=grant.member, volume=grant.volume, formed=grant.formed) if grant else None
+
+
+def members(holdings: Holdings, container: str) -> tuple[o.Member, ...]:
+    """Return every member of which at least one object is there, in order of name."""
+    cluster = holdings.cluster.metadata.name
+    sets = by_member(holdings.sets)
+    pods = by_member(holdings.pods)
+    claims = by_member(holdings.claims)
+    secrets = by_member(holdings.secrets)
+    found: list[o.Member] = []
+    for name in sorted(sets.keys() | pods.keys() | claims.keys()):
+        parts = [part for part in (sets.get(name), pods.get(name), claims.get(name)) if part is not None]
+        pool, ordinal = identity(parts[0].metadata, cluster)
+        if ordinal is None:
+            continue
+        found.append(
+            o.Member(
+                name=name,
+                pool=pool,
+                ordinal=ordinal,
+                workload=workload(sets[name]) if name in sets else None,
+                pod=pod(pods[name], holdings.nodes, container) if name in pods else None,
+                claim=claim(claims[name], holdings.classes) if name in claims else None,
+                config=inputs(secrets[name].metadata.annotations) if name in secrets else None,
+            )
+        )
+    return tuple(found)
+
+
+Labelled = TypeVar("Labelled", StatefulSet, Pod, PersistentVolumeClaim, PartialObject)
+
+
+def by_member(objects: tuple[Labelled, ...]) -> dict[str, Labelled]:
+    """Return objects by the member that their label names."""
+    return {
+        obj.metadata.labels[names.LABEL_MEMBER]: obj for obj in objects if names.LABEL_MEMBER in obj.metadata.labels
+    }
+
+
+def identity(meta: ObjectMeta, cluster: str) -> tuple[str, int | None]:
+    """Return the pool and ordinal of a member's object; the ordinal is None when its labels do not say it."""
+    ordinal = meta.labels.get(names.LABEL_ORDINAL, "")
+    pool = meta.labels.get(names.LABEL_POOL, "")
+    fits = ordinal.isdigit() and names.member(cluster, pool, int(ordinal)) == meta.labels.get(names.LABEL_MEMBER)
+    return pool, int(ordinal) if fits else None
+
+
+def ref(meta: ObjectMeta) -> o.Ref:
+    """Return the exact version of an object that was read."""
+    return o.Ref(name=meta.name, uid=meta.uid, resource_version=meta.resource_version)
+
+
+def inputs(annotations: Mapping[str, str]) -> dict[str, str]:
+    """Return the inputs that an object says it was made from; what cannot be read counts as made from nothing."""
+    try:
+        return msgspec.json.decode(annotations.get(names.ANNOTATION_INPUTS, "{}"), type=dict[str, str])
+    except msgspec.DecodeError:
+        return {}
+
+
+def workload(stateful_set: StatefulSet) -> o.Workload:
+    """Return a StatefulSet as planning sees it."""
+    template = stateful_set.spec.template.metadata.annotations
+    return o.Workload(
+        ref=ref(stateful_set.metadata),
+        inputs=inputs(template),
+        version=template.get(names.ANNOTATION_VERSION, ""),
+        replicas=stateful_set.spec.replicas,
+        observed=stateful_set.observed,
+        terminating=stateful_set.metadata.terminating,
+    )
+
+
+def pod(source: Pod, nodes: Mapping[str, Node], container: str) -> o.Pod:
+    """Return a pod as planning sees it."""
+    meta, annotations = source.metadata, source.metadata.annotations
+    node = nodes.get(source.spec.node_name)
+    status = next((c for c in source.status.container_statuses if c.name == container), None)
+    created = meta.creation_timestamp
+    return o.Pod(
+        ref=ref(meta),
+        inputs=inputs(annotations),
+        version=annotations.get(names.ANNOTATION_VERSION, ""),
+        created=created.timestamp() if created else 0.0,
+        ready=source.ready,
+        running=status is not None and status.state.running is not None,
+        terminating=meta.terminating,
+        trouble=trouble(source),
+        node=source.spec.node_name,
+        zone=node.zone if node else "",
+        # A node that is gone from the API is no node to wait for; one that was never heard of is not judged.
+        node_ready=node.ready if node else not source.spec.node_name or not nodes,
+        ip=source.status.pod_ip,
+        bootstrap=annotations.get(names.ANNOTATION_BOOTSTRAP, ""),
+        candidate=annotations.get(names.ANNOTATION_BOOTSTRAP_CANDIDATE) == "true",
+    )
+
+
+def trouble(source: Pod) -> str:
+    """Return what keeps the pod from running, in Kubernetes' words; empty when nothing does."""
+    for condition in source.status.conditions:
+        if condition.type == "PodScheduled" and condition.status == "False":
+            return f"{condition.reason or 'Unschedulable'}: {condition.message}"
+    for status in (*source.status.init_container_statuses, *source.status.container_statuses):
+        found = container_trouble(status)
+        if found:
+            return found
+    failed = source.status.phase == "Failed"
+    return f"{source.status.reason or 'Failed'}: {source.status.message}" if failed else ""
+
+
+def container_trouble(status: ContainerStatus) -> str:
+    """Return what keeps a container from running."""
+    waiting, last = status.state.waiting, status.last_state.terminated
+    if waiting is None or waiting.reason not in TROUBLES:
+        return ""
+    ended = f" (it ended with code {last.exit_code}: {last.reason})" if last is not None else ""
+    return f"{waiting.reason}: {waiting.message}{ended}"
+
+
+def claim(source: PersistentVolumeClaim, classes: Mapping[str, StorageClass]) -> o.Claim:
+    """Return a claim as planning sees it; sizes in bytes."""
+    name = source.spec.storage_class_name or ""
+    known = classes.get(name)
+    resizing = [c.message for c in source.status.conditions if "esiz" in c.type and c.message]
+    return o.Claim(
+        ref=ref(source.metadata),
+        requested=parse_bytes(source.requested) if source.requested else 0,
+        capacity=parse_bytes(source.capacity) if source.capacity else 0,
+        storage_class=name,
+        expandable=known.allow_volume_expansion if known else None,
+        terminating=source.metadata.terminating,
+        message=resizing[0] if resizing else "",
+    )
