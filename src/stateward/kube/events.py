@@ -5,49 +5,22 @@ in a series instead of another object, and an object that produces too many new 
 dropped is counted.
 """
 
-import hashlib
 from collections import OrderedDict
-from dataclasses import dataclass, field
-from datetime import datetime
-from enum import StrEnum
-from typing import Any
+from dataclasses import dataclass
 
 import structlog
 
 from stateward.kube.client import Api, PatchKind
 from stateward.kube.clock import Clock, SystemClock
 from stateward.kube.errors import AlreadyExists, ApiError, NotFound, TooManyRequests, TransportError, Unavailable
-from stateward.kube.lease_record import micro_time
+from stateward.kube.event_record import Occurrence, Series, manifest, name_of, tally
 from stateward.kube.metadata import Key
 from stateward.kube.queue import QueueClosed, WorkQueue
 from stateward.kube.rate import TokenBuckets
-from stateward.kube.records import ObjectReference
 from stateward.kube.resources import EVENTS
 
 _log = structlog.get_logger(__name__)
-_NOTE_BYTES = 1024
 _TRIES = 4
-
-
-class Severity(StrEnum):
-    """The two kinds of events that Kubernetes knows."""
-
-    NORMAL = "Normal"
-    WARNING = "Warning"
-
-
-@dataclass(frozen=True, slots=True)
-class Occurrence:
-    """Something that happened to an object.
-
-    `reason` and `action` are CamelCase words for machines, `note` is a sentence for people (1,024 bytes are kept).
-    """
-
-    regarding: ObjectReference
-    severity: Severity
-    reason: str
-    action: str
-    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +38,6 @@ class EventLimits:
     series: int = 2_000
 
 
-@dataclass(slots=True)
-class _Series:
-    first: datetime
-    last: datetime
-    heard_at: float
-    count: int = 1
-    written: int = 0
-    written_at: float = field(default=float("-inf"))
-
-
 class EventRecorder:
     """Records events as `controller`; run `run` in a task, and `close` it to stop."""
 
@@ -87,7 +50,7 @@ class EventRecorder:
         self._clock = clock or SystemClock()
         self._limits = limits or EventLimits()
         self._queue = WorkQueue[Occurrence](clock=self._clock)
-        self._series: OrderedDict[Occurrence, _Series] = OrderedDict()
+        self._series: OrderedDict[Occurrence, Series] = OrderedDict()
         self._buckets = TokenBuckets(self._clock, self._limits.burst, self._limits.refill)
 
     def record(self, occurrence: Occurrence) -> None:
@@ -130,7 +93,7 @@ class EventRecorder:
             self._drop(1, f"too many for {occurrence.regarding.kind} {occurrence.regarding.name}")
             return False
         moment = self._clock.now()
-        self._series[occurrence] = _Series(moment, moment, now)
+        self._series[occurrence] = Series(moment, moment, now)
         self._series.move_to_end(occurrence)
         if len(self._series) > self._limits.series:
             _, oldest = self._series.popitem(last=False)
@@ -151,18 +114,18 @@ class EventRecorder:
         series.written, series.written_at = count, self._clock.monotonic()
         self._queue.forget(occurrence)
 
-    async def _send(self, occurrence: Occurrence, series: _Series, count: int) -> None:
-        key = Key(occurrence.regarding.namespace or "default", _name(occurrence, series.first))
+    async def _send(self, occurrence: Occurrence, series: Series, count: int) -> None:
+        key = Key(occurrence.regarding.namespace or "default", name_of(occurrence, series.first))
         if series.written:
             try:
-                await self._api.patch(EVENTS, key, {"series": _tally(series, count)}, kind=PatchKind.MERGE)
+                await self._api.patch(EVENTS, key, {"series": tally(series, count)}, kind=PatchKind.MERGE)
             except NotFound:
                 pass  # The server forgets events after an hour: the series begins anew.
             else:
                 return
-        body = _manifest(occurrence, series, key) | self._reporter
+        body = manifest(occurrence, series, key) | self._reporter
         if count > 1:
-            body["series"] = _tally(series, count)
+            body["series"] = tally(series, count)
         try:
             await self._api.create(EVENTS, body, namespace=key.namespace)
         except AlreadyExists:
@@ -180,27 +143,3 @@ class EventRecorder:
     def _drop(self, count: int, why: str) -> None:
         self.dropped += count
         _log.warning("events dropped", count=count, why=why, total=self.dropped)
-
-
-def _name(occurrence: Occurrence, first: datetime) -> str:
-    # The same try has the same name, so a lost answer does not make a second event.
-    digest = hashlib.sha256(f"{occurrence}{first.isoformat()}".encode()).hexdigest()
-    return f"{occurrence.regarding.name[:230]}.{digest[:16]}"
-
-
-def _tally(series: _Series, count: int) -> dict[str, Any]:
-    return {"count": count, "lastObservedTime": micro_time(series.last)}
-
-
-def _manifest(occurrence: Occurrence, series: _Series, key: Key) -> dict[str, Any]:
-    return {
-        "apiVersion": EVENTS.api_version,
-        "kind": EVENTS.kind,
-        "metadata": {"name": key.name, "namespace": key.namespace},
-        "regarding": occurrence.regarding,
-        "type": occurrence.severity.value,
-        "reason": occurrence.reason[:128],
-        "action": occurrence.action[:128],
-        "note": occurrence.note.encode()[:_NOTE_BYTES].decode(errors="ignore"),
-        "eventTime": micro_time(series.first),
-    }

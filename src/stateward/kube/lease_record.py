@@ -1,10 +1,10 @@
-"""What a Lease says, how long it says so, and when it may be taken over: the rules of the election without the waiting."""
+"""What a Lease says, for how long, and when it may be taken over: the rules of the election without the waiting."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from stateward.kube.records import Lease, LeaseSpec
+from stateward.kube.records import Lease, LeaseSpec, micro_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,3 @@ def claim(spec: LeaseSpec, identity: str, timing: LeaseTiming, now: datetime) ->
 def release(now: datetime) -> dict[str, Any]:
     """Return the fields that give a lease back at once."""
     return {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": micro_time(now)}
-
-
-def micro_time(moment: datetime) -> str:
-    """Return a time in UTC as the API's MicroTime, which insists on six digits."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -53,3 +53,8 @@ class Event(WireRecord):
     reporting_instance: str = ""
     event_time: datetime | None = None
     series: EventSeries | None = None
+
+
+def micro_time(moment: datetime) -> str:
+    """Return a time in UTC as the API's MicroTime, which insists on six digits."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,48 @@
+"""`HttpApi` keeps the contract of `Api`, on a real API server."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from stateward.kube.client import DeleteOptions, Preconditions
+from stateward.kube.clock import SystemClock
+from stateward.kube.config import connect
+from stateward.kube.http_client import HttpApi
+from stateward.kube.metadata import Key
+from stateward.kube.resources import NAMESPACES
+from tests.contract.api_contract import ApplyContract, DeletingContract, ReadingContract, WritingContract
+from tests.contract.watch_contract import WatchContract
+from tests.contract.world import World
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+async def world(control_plane: Path) -> AsyncGenerator[World]:
+    async with HttpApi(connect(kubeconfig=str(control_plane))) as api:
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "contract-"}}
+        namespace = await api.create(NAMESPACES, body)
+        name = namespace.metadata.name
+        yield World(api, name, SystemClock())
+        await api.delete(NAMESPACES, Key("", name), DeleteOptions(Preconditions(namespace.metadata.uid)))
+
+
+class TestReading(ReadingContract):
+    """See the contract."""
+
+
+class TestWriting(WritingContract):
+    """See the contract."""
+
+
+class TestDeleting(DeletingContract):
+    """See the contract."""
+
+
+class TestApply(ApplyContract):
+    """See the contract."""
+
+
+class TestWatch(WatchContract):
+    """See the contract."""
