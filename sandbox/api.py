@@ -7,15 +7,22 @@ from types import TracebackType
 from typing import Self
 
 from sandbox import settings as settings_file
+from sandbox.addressing import node_addresses
 from sandbox.bringup import bring_up
+from sandbox.controlplane import ControlPlane
 from sandbox.errors import SandboxError
+from sandbox.images.catalog import image
+from sandbox.images.loading import load_everywhere
 from sandbox.kubeapi import KubeApi
 from sandbox.layout import CONTROL_PLANE, DEFAULT_NAME, Layout, cache_root
 from sandbox.locks import locked
 from sandbox.machines import Machine
+from sandbox.nodes.node import Node
 from sandbox.progress import Progress
 from sandbox.settings import Settings
 from sandbox.teardown import take_down
+from sandbox.toolchain.kubelite import build_kubelite
+from sandbox.toolchain.native import build_native
 
 
 class Sandbox:
@@ -49,6 +56,14 @@ class Sandbox:
         assert self.settings  # noqa: S101 - says so when there is none
         return KubeApi(self.kubeconfig_path)
 
+    @property
+    def nodes(self) -> dict[str, Node]:
+        """The nodes, by name."""
+        settings = self.settings
+        control_plane = ControlPlane(self.layout, build_kubelite(self.progress))
+        addresses = node_addresses(settings.nodes)
+        return {each.name: Node(control_plane, each, settings.sync_frequency) for each in addresses}
+
     def up(self, nodes: int = 3, **choices: int | bool) -> Self:
         """Bring the sandbox up, or repair it; what runs already is left alone. Return itself.
 
@@ -62,6 +77,13 @@ class Sandbox:
         """End the sandbox and leave nothing. Return whether there was one."""
         with self._locked():
             return take_down(self.layout)
+
+    def load_image(self, reference: str) -> str:
+        """Make an image if need be, import it into every node that lacks it, and return its full name."""
+        made = image(reference, build_native(self.progress), self.progress)
+        with self.progress.step(f"loading {made.name} into {len(self.nodes)} nodes"):
+            load_everywhere(list(self.nodes.values()), made)
+        return made.name
 
     def command(self, argv: Sequence[str | Path]) -> list[str]:
         """Return the words that run `argv` inside the control plane's network, with KUBECONFIG set."""

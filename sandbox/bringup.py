@@ -1,16 +1,21 @@
 """The way up: each step does nothing where its work is already done, so that the same way is the repair."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
 
 from sandbox import network
 from sandbox import settings as settings_file
-from sandbox.addressing import CONTROL_PLANE_ADDRESS, SERVICES, node_addresses
+from sandbox.addons import start_addons
+from sandbox.addressing import CONTROL_PLANE_ADDRESS, SERVICES, NodeAddress, node_addresses
 from sandbox.controlplane import ControlPlane
-from sandbox.kubeapi import KubeApi
+from sandbox.images.loading import load
+from sandbox.images.pause import pause_image
+from sandbox.kubeapi import KubeApi, Object, wait_for
 from sandbox.layout import SWITCH, Layout
 from sandbox.machines import Machine
+from sandbox.nodes.node import Node
 from sandbox.prerequisites import require_machine
 from sandbox.progress import Progress
 from sandbox.relays import open_api_relay
@@ -27,7 +32,7 @@ def bring_up(layout: Layout, wanted: Settings, progress: Progress) -> None:
     native, binaries = build_native(progress), build_kubelite(progress)
     fresh = settings_file.load(layout.settings) is None
     try:
-        _Ascent(layout, wanted, progress, native / "pause", binaries).run()
+        _Ascent(layout, wanted, progress, native, binaries).run()
     except BaseException:
         if fresh:
             progress.say("that failed; removing what was made")
@@ -38,10 +43,12 @@ def bring_up(layout: Layout, wanted: Settings, progress: Progress) -> None:
 class _Ascent:
     """The steps of one `up`."""
 
-    def __init__(self, layout: Layout, wanted: Settings, progress: Progress, init: Path, binaries: Path) -> None:
-        self.layout, self.wanted, self.progress, self.init = layout, wanted, progress, init
+    def __init__(self, layout: Layout, wanted: Settings, progress: Progress, native: Path, binaries: Path) -> None:
+        self.layout, self.wanted, self.progress = layout, wanted, progress
+        self.native, self.init = native, native / "pause"
         self.control_plane = ControlPlane(layout, binaries)
         self.switch = Machine(layout, SWITCH)
+        self.addresses = node_addresses(wanted.nodes)
 
     def run(self) -> None:
         """Take all the steps."""
@@ -49,7 +56,11 @@ class _Ascent:
             self._lay_wires()
             port = self._open_door()
             self.control_plane.write_credentials(port)
-            self.control_plane.start(KubeApi(self.layout.kubeconfig))
+            api = KubeApi(self.layout.kubeconfig)
+            self.control_plane.start(api)
+        if self.addresses:
+            with self.progress.step(f"{len(self.addresses)} nodes"):
+                self._start_nodes(api)
         self.progress.say(f"ready: export KUBECONFIG={self.layout.kubeconfig}")
 
     def _lay_wires(self) -> None:
@@ -57,12 +68,53 @@ class _Ascent:
         if self.switch.holder() is None:
             machine.halt()  # its cable led to a switch that is no more
         network.start_switch(self.switch, self.init)
-        if machine.boot(self.init):
+        if machine.boot(self.init, _dns_setup(self.layout)):
             network.plug_in(self.switch, machine, CONTROL_PLANE_ADDRESS)
             machine.run(["ip", "route", "replace", str(SERVICES), "dev", network.UPLINK])
+            for address in self.addresses:
+                if not network.is_plugged_in(self.switch, Machine(self.layout, address.name)):
+                    Machine(self.layout, address.name).halt()
+        network.route_pods(machine, self.addresses, own="")
 
     def _open_door(self) -> int:
         before = settings_file.load(self.layout.settings)
         port = open_api_relay(self.layout, self.wanted.port, before.port if before else 0)
         settings_file.save(self.layout.settings, msgspec.structs.replace(self.wanted, port=port))
         return port
+
+    def _start_nodes(self, api: KubeApi) -> None:
+        pause = pause_image(self.native)
+
+        def start(address: NodeAddress) -> None:
+            node = Node(self.control_plane, address, self.wanted.sync_frequency)
+            node.boot(self.init, self.addresses)
+            load(node, pause)
+            node.start_kubelet()
+
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            started = [pool.submit(start, address) for address in self.addresses]
+            start_addons(self.control_plane, api)
+            for each in started:
+                each.result()
+        wait_for("all nodes to be Ready", lambda: all(self._ready(api, each) for each in self.addresses), seconds=120)
+
+    def _ready(self, api: KubeApi, address: NodeAddress) -> bool:
+        node = api.find(f"/api/v1/nodes/{address.name}")
+        return node is not None and is_ready(node)
+
+
+def is_ready(node: Object) -> bool:
+    """Tell whether a Node object says that the node is Ready."""
+    conditions = node.get("status", {}).get("conditions", [])
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def _dns_setup(layout: Layout) -> tuple[tuple[str, ...], ...]:
+    # Names of Services resolve inside as they do in a pod of the default namespace.
+    resolver = layout.root / "resolv.conf"
+    resolver.parent.mkdir(parents=True, exist_ok=True)
+    domain = "cluster.local"
+    resolver.write_text(
+        f"nameserver {CONTROL_PLANE_ADDRESS}\nsearch default.svc.{domain} svc.{domain} {domain}\noptions ndots:5\n"
+    )
+    return (("mount", "--bind", str(resolver), "/etc/resolv.conf"),)

@@ -51,6 +51,16 @@ def kubeconfig(name: str) -> None:
     click.echo(str(sandbox.kubeconfig_path))
 
 
+@cli.command("load-image")
+@click.argument("references", nargs=-1, required=True)
+@_named
+def load_image(name: str, references: tuple[str, ...]) -> None:
+    """Make images and import them into the nodes: opensearch:2.19.5, elasticsearch:8.19.4, stateward."""
+    sandbox = Sandbox(name)
+    for reference in references:
+        click.echo(sandbox.load_image(reference))
+
+
 @cli.command("exec", context_settings={"ignore_unknown_options": True})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @_named

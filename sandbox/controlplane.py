@@ -48,8 +48,10 @@ class ControlPlane:
         pki.issue("front-proxy", Subject("front-proxy-client"), authority="front-proxy-ca")
         pki.issue("kubelet-client", Subject("kube-apiserver-kubelet-client", _MASTERS))
         pki.service_account_key()
-        for user in ("kube-controller-manager", "kube-scheduler", "kube-proxy", "coredns", "local-volumes", "kwok"):
+        for user in ("kube-controller-manager", "kube-scheduler", "coredns", "local-volumes", "kwok"):
             self.client_kubeconfig(user, Subject(f"system:{user}"))
+        # Known to the bootstrap roles by this name.
+        self.client_kubeconfig("kube-proxy", Subject("system:kube-proxy"))
         admin = pki.issue("admin", Subject("sandbox-admin", _MASTERS))
         cluster = f"sandbox-{self.layout.name}"
         for path, server in (

@@ -57,6 +57,11 @@ def is_cut(switch: Machine, machine: Machine) -> bool:
     return ",UP" not in switch.run(["ip", "-o", "link", "show", _port(machine)]).partition(">")[0]
 
 
+def is_plugged_in(switch: Machine, machine: Machine) -> bool:
+    """Tell whether the switch has a cable to the machine."""
+    return f" {_port(machine)}@" in switch.run(["ip", "-o", "link", "show"])
+
+
 def _port(machine: Machine) -> str:
     # Names of network devices have at most 15 letters.
     return f"to-{machine.name}"[:15]

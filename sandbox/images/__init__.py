@@ -1,0 +1,1 @@
+"""Container images made here, from packages, without a registry and without Docker."""

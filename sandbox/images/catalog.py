@@ -1,0 +1,43 @@
+"""From what a person calls an image to the image: `opensearch:2.19.5`, a full name, `stateward`."""
+
+from pathlib import Path
+
+from sandbox.errors import SandboxError
+from sandbox.images import pins
+from sandbox.images.database import elasticsearch_image, opensearch_image
+from sandbox.images.oci import Image
+from sandbox.images.operator import OPERATOR_IMAGE, operator_image
+from sandbox.progress import Progress
+
+
+def known() -> list[str]:
+    """Return the full names of all images that can be made."""
+    return [
+        *(f"{pins.OPENSEARCH}:{version}" for version in pins.OPENSEARCH_HOMES),
+        *(f"{pins.ELASTICSEARCH}:{version}" for version in pins.ELASTICSEARCH_HOMES),
+        OPERATOR_IMAGE,
+    ]
+
+
+def full_name(reference: str) -> str:
+    """Return the full name of an image; raise SandboxError if it is none of ours."""
+    for name in known():
+        repository, _, tag = name.rpartition(":")
+        short = repository.rpartition("/")[2]
+        if reference in {name, name.partition("/")[2], f"{short}:{tag}"} or (reference, name) == (
+            short,
+            OPERATOR_IMAGE,
+        ):
+            return name
+    raise SandboxError(f"no image {reference!r}; there are: {', '.join(known())}")
+
+
+def image(reference: str, native: Path, progress: Progress) -> Image:
+    """Return an image, made if need be; `native` is the directory of the compiled C programs."""
+    name = full_name(reference)
+    repository, _, version = name.rpartition(":")
+    if repository == pins.OPENSEARCH:
+        return opensearch_image(version, native, progress)
+    if repository == pins.ELASTICSEARCH:
+        return elasticsearch_image(version, native, progress)
+    return operator_image(progress)

@@ -1,0 +1,58 @@
+"""Bringing images into the nodes, all nodes at once, each image once."""
+
+import subprocess
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from sandbox.errors import SandboxError
+from sandbox.images.oci import BlobStore, Image, write_archive
+from sandbox.images.store import blob_store
+from sandbox.nodes import configuration
+from sandbox.nodes.node import Node
+
+
+def load_everywhere(nodes: Sequence[Node], image: Image) -> int:
+    """Import the image into every node that does not have it. Return how many needed it."""
+    with ThreadPoolExecutor(max_workers=max(1, len(nodes))) as pool:
+        waiting = [pool.submit(load, node, image) for node in nodes]
+        return sum(each.result() for each in waiting)
+
+
+def load(node: Node, image: Image) -> bool:
+    """Import the image into one node unless it is there. Return whether it was needed."""
+    if _present(node, image):
+        return False
+    argv = [
+        *node.machine.enter(mounts=True),
+        "ctr",
+        f"--address={configuration.CONTAINERD_SOCKET}",
+        "--namespace=k8s.io",
+        "images",
+        "import",
+        "-",
+    ]
+    importer = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        broken = _feed(importer, blob_store(), image)
+        said, _ = importer.communicate(timeout=300)
+    except BaseException:
+        importer.kill()
+        importer.wait()
+        raise
+    if importer.returncode != 0 or broken:
+        raise SandboxError(f"{node.name} could not import {image.name}: {said.decode(errors='replace').strip()[-300:]}")
+    return True
+
+
+def _feed(importer: "subprocess.Popen[bytes]", store: BlobStore, image: Image) -> bool:
+    assert importer.stdin is not None  # noqa: S101 - asked for above
+    try:
+        write_archive(store, image, importer.stdin)
+    except BrokenPipeError:
+        return True
+    return False
+
+
+def _present(node: Node, image: Image) -> bool:
+    listed = node.ctr("images", "list", f"name=={image.name}")
+    return image.manifest.digest in listed

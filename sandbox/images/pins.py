@@ -1,0 +1,64 @@
+"""The database distributions that images can be made of, each with the SHA-256 of what must arrive.
+
+A version is added by adding its line here; `sandbox images` lists what there is.
+"""
+
+from dataclasses import dataclass
+
+OPENSEARCH = "docker.io/opensearchproject/opensearch"
+ELASTICSEARCH = "docker.elastic.co/elasticsearch/elasticsearch"
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """One file of the artifact repository, by its coordinates, and its SHA-256."""
+
+    coordinates: str
+    sha256: str
+
+    @property
+    def file_name(self) -> str:
+        """The name of the file: artifact-version.type."""
+        _, artifact, version, kind = self.coordinates.split(":")
+        return f"{artifact}-{version}.{kind}"
+
+
+_OPENSEARCH_HOME = "org.opensearch.distribution.integ-test-zip:opensearch"
+_OPENSEARCH_SECURITY = "org.opensearch.plugin:opensearch-security"
+_ELASTICSEARCH_HOME = "org.elasticsearch.distribution.integ-test-zip:elasticsearch"
+
+OPENSEARCH_HOMES = {
+    "1.3.20": "031e0cdcd14c7a5b9907dff8050fff76c7c2892c7313ea83c4a0bfbaae9265e3",
+    "2.17.1": "3154ad7085e32c45344344f60465e428d958679b4a646d64a41a2cfdd6d6af7d",
+    "2.19.1": "af7152d8b7f6f1cee09d47276b32b70479fe6dd8cdbb61213f84eb7f8098b261",
+    "2.19.3": "760530e522de0a9f06380d4a4a43dfd83c31fa8911f41745513ce715ed5dfd03",
+    "2.19.5": "caccd4ab24c88a9278922ef626cd1d92990427aa3a3063f9278200d86dbf49b3",
+}
+# Only these have a security plugin in the repository; the other images are without it.
+OPENSEARCH_SECURITY = {
+    "2.19.1": ("2.19.1.0", "94a04f12ac6033902209fac1e4e512618d45beee604bbf0e42c3ed79c55220cf"),
+    "2.19.3": ("2.19.3.0", "ae79a0cf1094446e357758904552717c52c2d9b30ec153271b52ec73497510df"),
+}
+ELASTICSEARCH_HOMES = {
+    "7.17.28": "37004c9bd95165eb41b229204bbb9f311d8099d6db22ec22b2f019664f0a75ab",
+    "8.17.0": "c3e814c3fa6b31ffaa2bad55c3aa2121fd595b3ffe08a7adf3a4579adbcb91d9",
+    "8.19.4": "553088b4c0f60f04d7c63da609aaeae372c483159f4fb8013599e91233aab0de",
+}
+
+
+def opensearch_home(version: str) -> Artifact:
+    """Return the server's home as a zip."""
+    return Artifact(f"{_OPENSEARCH_HOME}:{version}:zip", OPENSEARCH_HOMES[version])
+
+
+def opensearch_security(version: str) -> Artifact | None:
+    """Return the security plugin that fits an OpenSearch version, None if there is none."""
+    if version not in OPENSEARCH_SECURITY:
+        return None
+    plugin, sha256 = OPENSEARCH_SECURITY[version]
+    return Artifact(f"{_OPENSEARCH_SECURITY}:{plugin}:zip", sha256)
+
+
+def elasticsearch_home(version: str) -> Artifact:
+    """Return the server's home as a zip."""
+    return Artifact(f"{_ELASTICSEARCH_HOME}:{version}:zip", ELASTICSEARCH_HOMES[version])

@@ -1,0 +1,146 @@
+"""One node: its machine, and containerd, kubelet and kube-proxy in it."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox import cgroups, network
+from sandbox.addressing import REGION, NodeAddress
+from sandbox.controlplane import ControlPlane
+from sandbox.errors import SandboxError
+from sandbox.kubeapi import wait_for
+from sandbox.layout import SWITCH, NodeLayout
+from sandbox.machines import Machine, tail
+from sandbox.nodes import configuration
+from sandbox.pki import Pki, Subject
+from sandbox.records import Records
+
+NODES_GROUP = ("system:nodes",)
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node of a sandbox. `sync_frequency` is its kubelet's, in seconds."""
+
+    control_plane: ControlPlane
+    address: NodeAddress
+    sync_frequency: int
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self.address.name
+
+    @property
+    def machine(self) -> Machine:
+        """The machine the node is."""
+        return Machine(self.control_plane.layout, self.name)
+
+    @property
+    def directories(self) -> NodeLayout:
+        """The node's directories."""
+        return self.control_plane.layout.node(self.name)
+
+    @property
+    def cgroup(self) -> str:
+        """The cgroup above the node's pods."""
+        return f"{self.control_plane.layout.cgroup}/{self.name}"
+
+    def boot(self, init: Path, all_nodes: Sequence[NodeAddress]) -> None:
+        """Switch the node on and start containerd; the kubelet comes last, by `start_kubelet`."""
+        self._write_configuration()
+        cgroups.make(self.cgroup)
+        if self.machine.boot(init, self._mounts()):
+            network.plug_in(Machine(self.control_plane.layout, SWITCH), self.machine, self.address.address)
+        network.route_pods(self.machine, all_nodes, own=self.name)
+        self._ensure("containerd", [_program("containerd"), f"--config={configuration.DIRECTORY}/containerd.toml"])
+        wait_for(f"containerd of {self.name}", self._containerd_answers, seconds=60)
+
+    def start_kubelet(self) -> None:
+        """Start the kubelet and kube-proxy if they do not run."""
+        directory = configuration.DIRECTORY
+        labels = {"topology.kubernetes.io/zone": self.address.zone, "topology.kubernetes.io/region": REGION}
+        self._ensure(
+            "kubelet",
+            [
+                str(self.control_plane.binaries / "kubelet"),
+                f"--config={directory}/kubelet.yaml",
+                f"--kubeconfig={directory}/kubelet.kubeconfig",
+                f"--hostname-override={self.name}",
+                f"--node-ip={self.address.address}",
+                f"--node-labels={','.join(f'{key}={value}' for key, value in labels.items())}",
+            ],
+        )
+        self._ensure(
+            "kube-proxy",
+            [str(self.control_plane.binaries / "kube-proxy"), f"--config={directory}/kube-proxy.yaml"],
+        )
+
+    def stop_kubelet(self) -> None:
+        """End the kubelet alone: its containers go on, nobody reports about them."""
+        Records(self.control_plane.layout.records).end(f"{self.name}.kubelet")
+
+    def ctr(self, *words: str | Path, stdin: bytes | None = None) -> str:
+        """Run containerd's client in the node, in the name space that Kubernetes uses."""
+        argv = ["ctr", f"--address={configuration.CONTAINERD_SOCKET}", "--namespace=k8s.io", *words]
+        return self.machine.run(argv, mounts=True, stdin=stdin)
+
+    def _containerd_answers(self) -> bool:
+        if Records(self.control_plane.layout.records).running(f"{self.name}.containerd") is None:
+            raise tail(self.control_plane.layout, f"{self.name}.containerd")
+        try:
+            self.ctr("version")
+        except SandboxError:
+            return False
+        return True
+
+    def _ensure(self, component: str, argv: Sequence[str]) -> None:
+        if Records(self.control_plane.layout.records).running(f"{self.name}.{component}") is None:
+            self.machine.start(component, argv)
+
+    def _mounts(self) -> tuple[tuple[str, ...], ...]:
+        """Return the steps that give the node directories of its own where all nodes would use the same."""
+        return (
+            ("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", "/run"),
+            ("mount", "--bind", str(self.directories.log), "/var/log"),
+            ("mount", "--bind", str(self.directories.lib), "/var/lib"),
+            # The kubelet hands mounts on to containers; slaves of the machine's mounts they stay.
+            ("mount", "--make-rshared", "/"),
+        )
+
+    def _write_configuration(self) -> None:
+        directories = self.directories
+        for directory in (directories.log, directories.volumes, directories.configuration / "cni"):
+            directory.mkdir(parents=True, exist_ok=True)
+        pki = Pki(self.control_plane.layout.pki)
+        serving = pki.issue(
+            f"{self.name}-serving", Subject(f"system:node:{self.name}", NODES_GROUP, (self.name, self.address.address))
+        )
+        config = self.control_plane.client_kubeconfig(
+            f"{self.name}-kubelet", Subject(f"system:node:{self.name}", NODES_GROUP)
+        )
+        for source, name in (
+            (pki.authority().certificate, "ca.crt"),
+            (serving.certificate, "kubelet-serving.crt"),
+            (serving.key, "kubelet-serving.key"),
+            (config, "kubelet.kubeconfig"),
+            (self.control_plane.layout.pki / "kube-proxy.kubeconfig", "kube-proxy.kubeconfig"),
+        ):
+            shutil.copy(source, directories.configuration / name)
+        texts = {
+            "containerd.toml": configuration.containerd(_program("runc")),
+            "cni/pods.conflist": configuration.cni(self.address),
+            "kubelet.yaml": configuration.kubelet(self.address, cgroup=self.cgroup, sync_frequency=self.sync_frequency),
+            "kube-proxy.yaml": configuration.kube_proxy(self.name, f"{configuration.DIRECTORY}/kube-proxy.kubeconfig"),
+            "resolv.conf": "",
+        }
+        for name, text in texts.items():
+            (directories.configuration / name).write_text(text)
+
+
+def _program(name: str) -> str:
+    found = shutil.which(name, path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin:/sbin:/bin")
+    if found is None:
+        raise SandboxError(f"the program {name} is missing; install it (apt-get install {name})")
+    return found
