@@ -1,0 +1,54 @@
+"""What went wrong, in one line that says what and what to do. Code 1: it could not be done."""
+
+import sys
+from typing import IO, Any, cast
+
+import click
+
+from stateward.kube import errors
+
+
+class Failure(click.ClickException):
+    """A command that could not do its work; `message` is one line for a person."""
+
+    exit_code = 1
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the line."""
+        click.echo(f"stateward: {self.format_message()}", file=file or sys.stderr)
+
+
+def failure_of(error: BaseException) -> str | None:
+    """Return an error as one line; None for one that is a bug, whose traceback is what is needed."""
+    cause = leaf(error)
+    if isinstance(cause, errors.ApiError):
+        return api_failure(cause)
+    if isinstance(cause, OSError):
+        return os_failure(cause)
+    return str(cause) if isinstance(cause, errors.ConfigError) else None
+
+
+def leaf(error: BaseException) -> BaseException:
+    """Return the first error in a group that is none itself, the one that ended the others; or the error."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    return leaf(cast("BaseExceptionGroup[BaseException]", error).exceptions[0])
+
+
+def api_failure(error: errors.ApiError) -> str:
+    """Return what the API server, or the way to it, did not do."""
+    advice: dict[type[errors.ApiError], str] = {
+        errors.TransportError: "is the cluster up, and does KUBECONFIG (or --context) name the right one?",
+        errors.Unauthorized: "the credentials of this context were not accepted; log in again, or choose another",
+        errors.Forbidden: "ask for a role that may: stateward-view to look, stateward-edit to change clusters",
+        errors.UnknownResource: "Stateward's CRDs are not installed there; `stateward manifests` prints them",
+    }
+    text = advice.get(type(error), "")
+    said = f"the API server said: {error.message}" if error.status else f"no answer from the API server: {error}"
+    return f"{said}; {text}" if text else said
+
+
+def os_failure(error: OSError) -> str:
+    """Return what the machine did not do: a file, a port."""
+    what = error.strerror or str(error) or type(error).__name__
+    return f"{error.filename}: {what}" if error.filename else what

@@ -1,0 +1,72 @@
+"""The entry of the command line. To add a command, name its module in `COMMANDS`."""
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from stateward import __version__
+from stateward.cli.failures import Failure, failure_of
+
+COMMANDS = {
+    "status": "stateward.cli.status:status",
+    "plan": "stateward.cli.plan:plan",
+    "explain": "stateward.cli.explain:explain",
+    "list": "stateward.cli.clusters:clusters",
+    "pause": "stateward.cli.pause:pause",
+    "resume": "stateward.cli.pause:resume",
+    "validate": "stateward.cli.validate:validate",
+    "manifests": "stateward.cli.manifests:manifests",
+    "operator": "stateward.cli.operator:operator",
+}
+"""Each command as `module:attribute`, in the order in which help lists them."""
+
+
+class Commands(click.Group):
+    """A group whose commands are imported when they are needed, and whose failures are one line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name].partition(":")
+        return getattr(importlib.import_module(module), attribute)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; what it could not do is said in one line, unless `--debug` asks for the whole story."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            known = failure_of(error)
+            if known is None or ctx.params.get("debug"):
+                raise
+            raise Failure(known) from error
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--debug", is_flag=True, envvar="STATEWARD_DEBUG", help="Show the whole traceback of a failure.")
+@click.version_option(__version__, prog_name="stateward")
+def cli(*, debug: bool) -> None:
+    """Look at clusters, read what a change would do before it is made, and run the operator.
+
+    Exit codes: 0 done, 1 it could not be done or something is wrong, 2 the command was not understood.
+    """
+    del debug  # Read by Commands.invoke.
+
+
+def program(argv0: str) -> str:
+    """Return how the program was called, as its user would write it."""
+    return "kubectl stateward" if Path(argv0).name == "kubectl-stateward" else "stateward"
+
+
+def main() -> None:
+    """Run the command line."""
+    cli.main(prog_name=program(sys.argv[0]))

@@ -1,0 +1,87 @@
+"""`stateward operator`: runs the operator until it is told to stop. Each flag has an environment variable."""
+
+import asyncio
+
+import click
+
+from stateward.cli.failures import Failure, leaf
+from stateward.operator import logs
+from stateward.operator.options import OperatorOptions
+from stateward.operator.process import LostLease, run_operator
+
+DEFAULTS = OperatorOptions()
+
+
+@click.command()
+@click.option("--kubeconfig", envvar="STATEWARD_KUBECONFIG", default="", help="Default: as kubectl, or the pod's own.")
+@click.option("--context", envvar="STATEWARD_CONTEXT", default="", help="Context of the kubeconfig.")
+@click.option(
+    "-n", "--namespace", "namespaces", envvar="STATEWARD_NAMESPACES", multiple=True, help="Only these; repeatable."
+)
+@click.option(
+    "--workers",
+    envvar="STATEWARD_WORKERS",
+    default=DEFAULTS.workers,
+    type=click.IntRange(min=1),
+    show_default=True,
+    help="Clusters worked on at once.",
+)
+@click.option(
+    "--leader-elect/--no-leader-elect",
+    envvar="STATEWARD_LEADER_ELECT",
+    default=DEFAULTS.leader_elect,
+    show_default=True,
+    help="Let one of several operators work. Off is for one process on a test cluster.",
+)
+@click.option(
+    "--lease-namespace", envvar=["STATEWARD_LEASE_NAMESPACE", "POD_NAMESPACE"], default="", help="Default: our own."
+)
+@click.option("--lease-name", envvar="STATEWARD_LEASE_NAME", default=DEFAULTS.lease_name, show_default=True)
+@click.option("--identity", envvar="STATEWARD_IDENTITY", default="", help="Default: host name and a random part.")
+@click.option("--health-host", envvar="STATEWARD_HEALTH_HOST", default=DEFAULTS.health_host, show_default=True)
+@click.option(
+    "--health-port",
+    envvar="STATEWARD_HEALTH_PORT",
+    default=DEFAULTS.health_port,
+    type=click.IntRange(0, 65535),
+    show_default=True,
+    help="Of /healthz and /readyz; 0 is any free one.",
+)
+@click.option("--metrics-host", envvar="STATEWARD_METRICS_HOST", default=DEFAULTS.metrics_host, show_default=True)
+@click.option(
+    "--metrics-port",
+    envvar="STATEWARD_METRICS_PORT",
+    default=DEFAULTS.metrics_port,
+    type=click.IntRange(0, 65535),
+    show_default=True,
+    help="Of /metrics; 0 is any free one.",
+)
+@click.option(
+    "--log-level",
+    envvar="STATEWARD_LOG_LEVEL",
+    default=DEFAULTS.log_level,
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    show_default=True,
+)
+@click.option(
+    "--grace-seconds",
+    envvar="STATEWARD_GRACE_SECONDS",
+    default=DEFAULTS.grace_seconds,
+    type=click.FloatRange(min=0),
+    show_default=True,
+    help="Time for steps that were begun when it is told to stop.",
+)
+def operator(**settings: object) -> None:
+    """Run the operator.
+
+    It works in all namespaces unless some are named, ends with 0 on SIGTERM or SIGINT, and with 1 when it cannot go on:
+    no API server, a port that is taken, or a lease that was lost.
+    """
+    options = OperatorOptions(**settings)  # pyright: ignore[reportArgumentType]
+    logs.configure(options.log_level)
+    try:
+        asyncio.run(run_operator(options))
+    except (LostLease, ExceptionGroup) as error:
+        if isinstance(leaf(error), LostLease):
+            raise Failure(f"{leaf(error)}; the next start begins anew") from error
+        raise
