@@ -1,0 +1,56 @@
+{{/* Labels of every object. */}}
+{{- define "stateward.labels" -}}
+app.kubernetes.io/name: stateward
+{{- end }}
+
+{{/* Labels by which the operator's pods are found. */}}
+{{- define "stateward.selector" -}}
+app.kubernetes.io/name: stateward
+app.kubernetes.io/component: operator
+{{- end }}
+
+{{/* What the operator may do with the clusters and what they are made of. */}}
+{{- define "stateward.rules" -}}
+# The clusters: people write the spec; the operator writes the status, annotations and finalizers.
+- apiGroups: [stateward.dev]
+  resources: [opensearchclusters]
+  verbs: [get, list, watch, update, patch]
+- apiGroups: [stateward.dev]
+  resources: [opensearchclusters/status]
+  verbs: [get, update, patch]
+- apiGroups: [stateward.dev]
+  resources: [opensearchclusters/finalizers]
+  verbs: [update]
+# What a cluster is made of.
+- apiGroups: [apps]
+  resources: [statefulsets]
+  verbs: [get, list, watch, create, update, patch, delete]
+- apiGroups: [""]
+  resources: [configmaps, persistentvolumeclaims, secrets, services]
+  verbs: [get, list, watch, create, update, patch, delete]
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [get, list, watch, create, update, patch, delete]
+# Pods are made by their StatefulSets; the operator chooses when one goes.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch, patch, delete]
+- apiGroups: [""]
+  resources: [pods/eviction]
+  verbs: [create]
+# Says what it does.
+- apiGroups: ["", events.k8s.io]
+  resources: [events]
+  verbs: [create, patch]
+{{- end }}
+
+{{/* What the operator reads of the machines: it belongs to no namespace. */}}
+{{- define "stateward.machineRules" -}}
+# Zones, taints and drained nodes; whether volumes can grow.
+- apiGroups: [""]
+  resources: [nodes]
+  verbs: [get, list, watch]
+- apiGroups: [storage.k8s.io]
+  resources: [storageclasses]
+  verbs: [get, list, watch]
+{{- end }}
