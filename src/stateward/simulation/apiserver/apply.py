@@ -1,0 +1,93 @@
+"""Server-side apply: merge what a manager wants into an object, and prune what it no longer wants."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from stateward.simulation.apiserver.documents import Doc
+from stateward.simulation.apiserver.kinds import ATOMIC, list_keys
+from stateward.simulation.apiserver.ownership import MISSING, Element, Item, find, item_of, leaves
+from stateward.simulation.apiserver.store import Fields, Manager, Path
+
+
+class Applied:
+    """What an apply makes of an object: the document, everybody's fields, and the fields that others hold."""
+
+    def __init__(self, doc: Doc, managers: dict[Manager, Fields], conflicts: list[tuple[Manager, Path]]) -> None:
+        self.doc = doc
+        self.managers = managers
+        self.conflicts = conflicts
+
+
+def apply(kind: str, live: Doc, managers: Mapping[Manager, Fields], config: Doc, manager: Manager) -> Applied:
+    """Return the outcome of applying `config` to `live` as `manager`."""
+    wanted = leaves(kind, config)
+    fields = frozenset(wanted)
+    others = {other: owned for other, owned in managers.items() if other != manager}
+    clashing = {
+        path for path, value in wanted.items() if value is not None and not _agrees(find(kind, live, path), value)
+    }
+    conflicts = [(other, path) for other, owned in others.items() for path in sorted(clashing & owned, key=str)]
+    dropped = managers.get(manager, frozenset()) - fields - frozenset[Path]().union(*others.values())
+    doc = merge(kind, live, config, ())
+    # Items before what is in them: a path into an item that is gone already leads nowhere.
+    for path in sorted(dropped, key=lambda path: (len(path), str(path))):
+        doc = prune(kind, doc, path, 0)
+    kept = {other: owned - clashing for other, owned in others.items()}
+    kept[manager] = fields
+    return Applied(doc, {who: owned for who, owned in kept.items() if owned}, conflicts)
+
+
+def _agrees(live: Any, wanted: Any) -> bool:
+    """Return whether a live value is what is wanted; an empty object is content with any object."""
+    return live == wanted or (wanted == {} and isinstance(live, dict))
+
+
+def merge(kind: str, live: Any, config: Any, path: Path) -> Any:
+    """Return live with config merged into it; what stays the same is shared."""
+    if isinstance(config, dict) and (not path or path[-1] not in ATOMIC):
+        result = dict(cast("Doc", live)) if isinstance(live, dict) else {}
+        for name, value in cast("Doc", config).items():
+            result[name] = merge(kind, result.get(name), value, (*path, name))
+        return result
+    if isinstance(config, list) and path:
+        keys = list_keys(kind, path)
+        if keys is not None:
+            return _merge_list(kind, cast("list[Any]", live or []), cast("list[Any]", config), (path, keys))
+    return cast("Any", config)
+
+
+def _merge_list(
+    kind: str, live: list[Any], config: list[Any], where: tuple[Path, tuple[tuple[str, object], ...]]
+) -> list[Any]:
+    path, keys = where
+    if not keys:
+        return live + [element for element in config if element not in live]
+    result = {item_of(keys, item): item for item in live}
+    for item in config:
+        place = item_of(keys, item)
+        result[place] = merge(kind, result.get(place), item, (*path, place))
+    return list(result.values())
+
+
+def prune(kind: str, doc: Any, path: Path, depth: int) -> Any:
+    """Return the document without what is at a path, and without objects that are empty for it."""
+    part = path[depth]
+    last = depth == len(path) - 1
+    if isinstance(part, Element):
+        return [element for element in doc if element != part.value]
+    if isinstance(part, Item):
+        keys = list_keys(kind, path[:depth]) or ()
+        items = [(item_of(keys, item), item) for item in doc or ()]
+        return [i if p != part else prune(kind, i, path, depth + 1) for p, i in items if not (last and p == part)]
+    if not isinstance(doc, dict) or part not in doc:
+        return cast("Any", doc)
+    members = cast("Doc", doc)
+    rest = {name: value for name, value in members.items() if name != part}
+    if last:
+        return rest
+    inner = prune(kind, members[part], path, depth + 1)
+    # Objects are never left behind empty; so says the merge of the real server.
+    return rest if inner in ({}, []) and members[part] not in ({}, []) else {**members, part: inner}
+
+
+__all__ = ["MISSING", "Applied", "apply", "merge", "prune"]

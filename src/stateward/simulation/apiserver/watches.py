@@ -1,0 +1,91 @@
+"""Watch cursors: each reads the log at its own pace, and may be behind, broken, or from before what is still kept."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from stateward.kube.errors import DecodeError, Status, error_for
+from stateward.kube.metadata import ObjectMeta
+from stateward.kube.resource import Selection
+from stateward.kube.watching import Added, Bookmark, Deleted, Marked, Modified, Unreadable
+from stateward.simulation.apiserver.selectors import matches
+from stateward.simulation.apiserver.store import Event, Log, Store, Stored
+
+_END = {"k8s.io/initial-events-end": "true"}
+
+
+class Cursor:
+    """A place in the log of one kind, for one selection."""
+
+    def __init__(self, store: Store, kind: str, selection: Selection, view: Callable[[Stored], Any]) -> None:
+        self._store = store
+        self._kind = kind
+        self._selection = selection
+        self._view = view
+        self._log: Log = store.log(kind)
+        self._next = 0
+
+    def start_after(self, version: int) -> None:
+        """Begin after a version; raises Gone when the log no longer reaches back to it."""
+        if version < self._log.compacted:
+            raise gone(version, self._log.compacted)
+        events = self._log.events
+        place = len(events)
+        while place > 0 and events[place - 1].version > version:
+            place -= 1
+        self._next = self._log.first + place
+
+    def state(self, version: int) -> Iterator[Any]:
+        """Yield everything as of a version as ADDED events, then the bookmark that says that this was all."""
+        for stored in self._store.state_at(self._kind, version):
+            if self.selects(stored):
+                yield self._decoded(Added, stored)
+        yield bookmark(version, _END)
+
+    def pending(self) -> Event | None:
+        """Return the next change, without taking it; raises Gone when it was dropped meanwhile."""
+        if self._next < self._log.first:
+            raise gone(self._log.compacted - 1, self._log.compacted)
+        place = self._next - self._log.first
+        return self._log.events[place] if place < len(self._log.events) else None
+
+    def take(self, event: Event) -> Any | None:
+        """Move past a change; return it as this selection sees it, None when it does not."""
+        self._next += 1
+        before = event.old is not None and self.selects(event.old)
+        after = event.new is not None and self.selects(event.new)
+        if after and event.new is not None:
+            return self._decoded(Modified if before else Added, event.new)
+        if before and event.old is not None:
+            last = event.old if event.new is None else _moved(event.old, event.version)
+            return self._decoded(Deleted, last)
+        return None
+
+    def selects(self, stored: Stored) -> bool:
+        """Return whether an object is in the selection."""
+        return matches(stored, self._selection.namespace, self._selection.labels, self._selection.fields)
+
+    def _decoded(self, make: Callable[[Any], Any], stored: Stored) -> Any:
+        try:
+            return make(self._view(stored))
+        except DecodeError as error:
+            meta = msgspec.convert(stored.meta, ObjectMeta)
+            return Unreadable(meta, str(error), deleted=make is Deleted)
+
+
+def _moved(stored: Stored, version: int) -> Stored:
+    meta = {**stored.meta, "resourceVersion": str(version)}
+    return Stored(stored.kind, {**stored.doc, "metadata": meta}, version, stored.managers)
+
+
+def bookmark(version: int, annotations: dict[str, str] | None = None) -> Bookmark:
+    """Return the server's word that everything up to a version has been sent."""
+    return Bookmark(Marked(ObjectMeta(resource_version=str(version), annotations=annotations or {})))
+
+
+def gone(version: int, oldest: int) -> Exception:
+    """Return the error for a version that is too old."""
+    return error_for(
+        Status(kind="Status", code=410, reason="Expired", message=f"too old resource version: {version} ({oldest})")
+    )

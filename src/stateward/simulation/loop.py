@@ -1,0 +1,83 @@
+"""An asyncio event loop without sockets, whose time jumps to the next timer, and the clock that goes with it.
+
+There is no real selector behind it: nothing outside can wake the loop, so the order of everything follows from the
+program alone, and an hour with nothing in it costs nothing.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar, cast
+
+T = TypeVar("T")
+
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+"""Wall time when a world begins."""
+
+
+class Deadlock(RuntimeError):  # noqa: N818 - a state of the world, named as such
+    """Every task waits, and no timer will ever wake one."""
+
+
+class WorldLoop(asyncio.BaseEventLoop):
+    """An event loop in virtual time that begins at 0.0 seconds."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        super().__init__()
+        # The base class asks its selector to sleep until the next timer; here that moves the time.
+        self._selector = self
+
+    def time(self) -> float:
+        """Seconds of virtual time since the loop was made."""
+        return self._now
+
+    def select(self, timeout: float | None = None) -> Sequence[Any]:
+        """Move time to the next timer instead of sleeping; raises Deadlock when there is none."""
+        if timeout is None:
+            raise Deadlock("all tasks wait and no timer is set")
+        if timeout > 0:
+            timers = cast("list[asyncio.TimerHandle]", self._scheduled)  # pyright: ignore[reportAttributeAccessIssue]
+            self._now = min(timers[0].when(), self._now + timeout) if timers else self._now + timeout
+        return ()
+
+    def _process_events(self, event_list: Sequence[Any]) -> None:
+        """Do nothing: there are no sockets."""
+
+    def _write_to_self(self) -> None:
+        """Do nothing: there is no other thread that could wake the loop."""
+
+
+class WorldClock:
+    """The clock of everything that runs in a world."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, epoch: datetime = EPOCH) -> None:
+        self._loop = loop
+        self._epoch = epoch
+
+    def monotonic(self) -> float:
+        """Seconds of virtual time since the world began."""
+        return self._loop.time()
+
+    def now(self) -> datetime:
+        """Return the wall time of the world."""
+        return self._epoch + timedelta(seconds=self._loop.time())
+
+    def timestamp(self) -> float:
+        """Return the wall time as seconds since the Unix epoch."""
+        return self._epoch.timestamp() + self._loop.time()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait for `seconds` of virtual time."""
+        await asyncio.sleep(seconds)
+
+    def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[object]:
+        """Limit a block to `seconds` of virtual time."""
+        return asyncio.timeout(seconds)
+
+
+def run_virtual(main: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end on a loop of its own; tasks that are left are cancelled."""
+    with asyncio.Runner(loop_factory=WorldLoop) as runner:
+        return runner.run(main)

@@ -1,0 +1,54 @@
+"""The API server in memory keeps the same contract as the real one, so what is found in a world is true outside."""
+
+import asyncio
+import random
+
+import pytest
+
+from stateward.kube.resources import NAMESPACES
+from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.deletion import GarbageCollector
+from stateward.simulation.apiserver.network import Network
+from stateward.simulation.apiserver.store import Store
+from stateward.simulation.apiserver.writes import Server
+from stateward.simulation.cluster.budgets import guard
+from stateward.simulation.loop import WorldClock
+from tests.contract.api_contract import ApplyContract, DeletingContract, ReadingContract, WritingContract
+from tests.contract.watch_contract import WatchContract
+from tests.contract.world import World
+
+pytestmark = pytest.mark.simulation
+
+
+@pytest.fixture
+async def world() -> World:
+    loop = asyncio.get_running_loop()
+    clock = WorldClock(loop)
+    store = Store(clock.monotonic, clock.now)
+    GarbageCollector(store, lambda seconds, do: loop.call_later(seconds, do) and None)
+    server = Server(store)
+    guard(server)
+    network = Network(random.Random(0), lambda _: None)  # noqa: S311
+    api = WorldApi(server, Bell(store), network)
+    await api.create(NAMESPACES, {"metadata": {"name": "contract"}})
+    return World(api, "contract", clock)
+
+
+class TestReading(ReadingContract):
+    """See the contract."""
+
+
+class TestWriting(WritingContract):
+    """See the contract."""
+
+
+class TestDeleting(DeletingContract):
+    """See the contract."""
+
+
+class TestApply(ApplyContract):
+    """See the contract."""
+
+
+class TestWatch(WatchContract):
+    """See the contract."""
