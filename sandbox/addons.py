@@ -5,6 +5,7 @@ from pathlib import Path
 
 from sandbox.addressing import CLUSTER_DOMAIN, CONTROL_PLANE_ADDRESS, DNS_SERVICE_ADDRESS
 from sandbox.controlplane import ControlPlane
+from sandbox.files import write_if_changed
 from sandbox.kubeapi import KubeApi, Object
 from sandbox.layout import CONTROL_PLANE, sources
 from sandbox.nodes import configuration
@@ -18,8 +19,8 @@ def start_addons(control_plane: ControlPlane, api: KubeApi) -> None:
         api.apply(path, body)
     pki = control_plane.layout.pki
     corefile, proxy = pki / "Corefile", pki / "kube-proxy.yaml"
-    corefile.write_text(corefile_text(pki / "coredns.kubeconfig"))
-    proxy.write_text(configuration.kube_proxy("n1", str(pki / "kube-proxy.kubeconfig")))
+    write_if_changed(corefile, corefile_text(pki / "coredns.kubeconfig"))
+    write_if_changed(proxy, configuration.kube_proxy("n1", str(pki / "kube-proxy.kubeconfig")))
     commands = {
         "coredns": [str(control_plane.binaries / "coredns"), "-conf", str(corefile)],
         # Tools that are started inside by `exec` reach Services as pods do.

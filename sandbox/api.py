@@ -1,13 +1,15 @@
 """`Sandbox`: everything that the command line can do, as a Python object for tests and tools."""
 
 import contextlib
+import subprocess
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from sandbox import relays, report
 from sandbox import settings as settings_file
-from sandbox.addressing import node_addresses
+from sandbox.addressing import CONTROL_PLANE_ADDRESS, node_addresses
 from sandbox.bringup import bring_up
 from sandbox.controlplane import ControlPlane
 from sandbox.errors import SandboxError
@@ -17,7 +19,9 @@ from sandbox.kubeapi import KubeApi
 from sandbox.layout import CONTROL_PLANE, DEFAULT_NAME, Layout, cache_root
 from sandbox.locks import locked
 from sandbox.machines import Machine
+from sandbox.nodes import operations
 from sandbox.nodes.node import Node
+from sandbox.ports import free_port, require_free
 from sandbox.progress import Progress
 from sandbox.settings import Settings
 from sandbox.teardown import take_down
@@ -53,24 +57,35 @@ class Sandbox:
     @property
     def api(self) -> KubeApi:
         """A client of the API server, as administrator."""
-        assert self.settings  # noqa: S101 - says so when there is none
+        self.require()
         return KubeApi(self.kubeconfig_path)
 
     @property
     def nodes(self) -> dict[str, Node]:
         """The nodes, by name."""
         settings = self.settings
-        control_plane = ControlPlane(self.layout, build_kubelite(self.progress))
+        control_plane = ControlPlane(self.layout, self.binaries)
         addresses = node_addresses(settings.nodes)
         return {each.name: Node(control_plane, each, settings.sync_frequency) for each in addresses}
 
-    def up(self, nodes: int = 3, **choices: int | bool) -> Self:
+    @property
+    def binaries(self) -> Path:
+        """The directory of kubectl and all other Kubernetes programs."""
+        return build_kubelite(self.progress)
+
+    def require(self) -> None:
+        """Raise SandboxError if there is no sandbox of this name."""
+        _ = self.settings
+
+    def up(self, nodes: int = 3, *, port: int = 0, sync_frequency: int = 10, pretend_nodes: int = 0) -> Self:
         """Bring the sandbox up, or repair it; what runs already is left alone. Return itself.
 
-        The other choices are those of `Settings`: `port`, `sync_frequency` (seconds), `kwok`, `pretend_nodes`.
+        `port` is the API server's on 127.0.0.1 (0: any free one), `sync_frequency` the seconds between a
+        kubelet's looks at a Secret, `pretend_nodes` the number of nodes that kwok plays.
         """
+        wanted = Settings(nodes=nodes, port=port, sync_frequency=sync_frequency, pretend_nodes=pretend_nodes)
         with self._locked():
-            bring_up(self.layout, Settings(nodes=nodes, **choices), self.progress)  # pyright: ignore[reportArgumentType]
+            bring_up(self.layout, wanted, self.progress)
         return self
 
     def down(self) -> bool:
@@ -79,16 +94,116 @@ class Sandbox:
             return take_down(self.layout)
 
     def load_image(self, reference: str) -> str:
-        """Make an image if need be, import it into every node that lacks it, and return its full name."""
+        """Make an image if need be, import it into every node that lacks it, and return its full name.
+
+        `reference` is `opensearch:2.19.5`, `elasticsearch:8.19.4`, `stateward` or a full name.
+        """
         made = image(reference, build_native(self.progress), self.progress)
-        with self.progress.step(f"loading {made.name} into {len(self.nodes)} nodes"):
-            load_everywhere(list(self.nodes.values()), made)
+        nodes = list(self.nodes.values())
+        with self.progress.step(f"loading {made.name} into {len(nodes)} nodes"):
+            load_everywhere(nodes, made)
         return made.name
 
+    def node_stop(self, name: str, *, with_containers: bool = False) -> None:
+        """End the node's kubelet, or the whole node with its containers as in a power cut."""
+        with self._locked():
+            operations.stop(self._node(name), with_containers=with_containers)
+
+    def node_start(self, name: str) -> None:
+        """Start whatever of the node is off."""
+        with self._locked():
+            operations.start(self._node(name), build_native(self.progress), node_addresses(self.settings.nodes))
+
+    def node_cut(self, name: str) -> None:
+        """Take the node's link down; its containers go on, reached by nobody."""
+        operations.cut(self._node(name))
+
+    def node_join(self, name: str) -> None:
+        """Take the node's link up again."""
+        operations.join(self._node(name))
+
+    def node_cordon(self, name: str) -> None:
+        """Keep new pods away from the node."""
+        operations.cordon(self.api, self._node(name).name, on=True)
+
+    def node_uncordon(self, name: str) -> None:
+        """Let new pods come to the node again."""
+        operations.cordon(self.api, self._node(name).name, on=False)
+
+    def node_drain(self, name: str, *, seconds: float = 300) -> None:
+        """Cordon the node and evict its pods as their disruption budgets allow, within `seconds`."""
+        operations.drain(self.api, self._node(name).name, seconds=seconds, say=self.progress.say)
+
+    def wait_node(self, name: str, *, ready: bool, seconds: float = 120) -> None:
+        """Wait until Kubernetes says that the node is Ready (or is not); raise SandboxError after `seconds`."""
+        operations.await_readiness(self.api, name, ready=ready, seconds=seconds)
+
     def command(self, argv: Sequence[str | Path]) -> list[str]:
-        """Return the words that run `argv` inside the control plane's network, with KUBECONFIG set."""
+        """Return the words that run `argv` inside: the control plane's network and names, KUBECONFIG and PATH set."""
         enter = Machine(self.layout, CONTROL_PLANE).enter(mounts=True)
-        return [*enter, "env", f"KUBECONFIG={self.layout.kubeconfig_inside}", *(str(word) for word in argv)]
+        setting = [f"KUBECONFIG={self.layout.kubeconfig_inside}", f"SANDBOX_BIN={self.binaries}"]
+        # The shell puts kubectl in front of the caller's own PATH.
+        shell = ["sh", "-c", 'PATH="$SANDBOX_BIN:$PATH" exec "$@"', "sh"]
+        return [*enter, "env", *setting, *shell, *(str(word) for word in argv)]
+
+    def exec(
+        self, argv: Sequence[str | Path], *, check: bool = True, timeout: float = 60, stdin: str | None = None
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run a program inside and return what it said; raise CalledProcessError if it fails and `check` is set."""
+        return subprocess.run(
+            self.command(argv), check=check, timeout=timeout, input=stdin, capture_output=True, text=True
+        )
+
+    def kubectl(self, *words: str, check: bool = True, timeout: float = 60, stdin: str | None = None) -> str:
+        """Run kubectl and return what it printed."""
+        return self.exec(["kubectl", *words], check=check, timeout=timeout, stdin=stdin).stdout
+
+    def logs(self, component: str) -> str:
+        """Return the log of a component, for example `n1.kubelet` or `control-plane.etcd`."""
+        return report.log_of(self.layout, component).read_text(errors="replace")
+
+    @contextlib.contextmanager
+    def relay(self, host: str, port: int, *, local_port: int = 0) -> Generator[int]:
+        """Open a door to `host:port` inside (an address or a name); give the port on 127.0.0.1 while it is open."""
+        key = self.open_relay(host, port, local_port=local_port)
+        try:
+            yield int(key.rpartition(".")[2])
+        finally:
+            relays.close_relay(self.layout, key)
+
+    def open_relay(self, host: str, port: int, *, local_port: int = 0) -> str:
+        """Open a door that stays until `close_relay` or `down`; return its key, `relay.PORT`."""
+        self.require()
+        if local_port:
+            require_free(local_port)
+        chosen = local_port or free_port()
+        key = f"relay.{chosen}"
+        relays.outward(self.layout, key, chosen, relays.resolve(self.layout, host), port)
+        return key
+
+    def close_relay(self, key: str) -> None:
+        """Close a door that was opened by `open_relay`."""
+        relays.close_relay(self.layout, key)
+
+    @contextlib.contextmanager
+    def expose(self, port: int) -> Generator[str]:
+        """Let the API server (and pods) reach 127.0.0.1:`port` of this machine; give the `address:port` inside.
+
+        This is how a webhook that a test serves outside is called from inside.
+        """
+        self.require()
+        key = f"expose.{port}"
+        relays.inward(self.layout, key, port, port)
+        try:
+            yield f"{CONTROL_PLANE_ADDRESS}:{port}"
+        finally:
+            relays.close_relay(self.layout, key)
+
+    def _node(self, name: str) -> Node:
+        nodes = self.nodes
+        if name not in nodes:
+            raise SandboxError(f"no node {name!r} in sandbox {self.name}; there are: {', '.join(nodes) or 'none'}")
+        return nodes[name]
 
     def __enter__(self) -> Self:
         return self

@@ -10,14 +10,14 @@ from sandbox import settings as settings_file
 from sandbox.addons import start_addons
 from sandbox.addressing import CONTROL_PLANE_ADDRESS, SERVICES, NodeAddress, node_addresses
 from sandbox.controlplane import ControlPlane
-from sandbox.images.loading import load
-from sandbox.images.pause import pause_image
-from sandbox.kubeapi import KubeApi, Object, wait_for
+from sandbox.kubeapi import KubeApi
 from sandbox.layout import SWITCH, Layout
 from sandbox.machines import Machine
+from sandbox.nodes import operations
 from sandbox.nodes.node import Node
 from sandbox.prerequisites import require_machine
 from sandbox.progress import Progress
+from sandbox.records import Records
 from sandbox.relays import open_api_relay
 from sandbox.settings import Settings
 from sandbox.teardown import take_down
@@ -30,11 +30,14 @@ def bring_up(layout: Layout, wanted: Settings, progress: Progress) -> None:
     node_addresses(wanted.nodes)
     require_machine(layout, wanted, progress)
     native, binaries = build_native(progress), build_kubelite(progress)
-    fresh = settings_file.load(layout.settings) is None
+    before = settings_file.load(layout.settings)
+    if before is not None:
+        # Nodes are added, never taken away: something may run on them.
+        wanted = msgspec.structs.replace(wanted, nodes=max(wanted.nodes, before.nodes))
     try:
         _Ascent(layout, wanted, progress, native, binaries).run()
     except BaseException:
-        if fresh:
+        if before is None:
             progress.say("that failed; removing what was made")
             take_down(layout)
         raise
@@ -79,34 +82,25 @@ class _Ascent:
     def _open_door(self) -> int:
         before = settings_file.load(self.layout.settings)
         port = open_api_relay(self.layout, self.wanted.port, before.port if before else 0)
+        if before is not None and before.sync_frequency != self.wanted.sync_frequency:
+            for address in self.addresses:  # a kubelet reads its configuration at its start only
+                Records(self.layout.records).end(f"{address.name}.kubelet")
         settings_file.save(self.layout.settings, msgspec.structs.replace(self.wanted, port=port))
         return port
 
     def _start_nodes(self, api: KubeApi) -> None:
-        pause = pause_image(self.native)
-
         def start(address: NodeAddress) -> None:
             node = Node(self.control_plane, address, self.wanted.sync_frequency)
-            node.boot(self.init, self.addresses)
-            load(node, pause)
-            node.start_kubelet()
+            operations.start(node, self.native, self.addresses)
+            operations.join(node)
 
         with ThreadPoolExecutor(max_workers=4) as pool:
             started = [pool.submit(start, address) for address in self.addresses]
             start_addons(self.control_plane, api)
             for each in started:
                 each.result()
-        wait_for("all nodes to be Ready", lambda: all(self._ready(api, each) for each in self.addresses), seconds=120)
-
-    def _ready(self, api: KubeApi, address: NodeAddress) -> bool:
-        node = api.find(f"/api/v1/nodes/{address.name}")
-        return node is not None and is_ready(node)
-
-
-def is_ready(node: Object) -> bool:
-    """Tell whether a Node object says that the node is Ready."""
-    conditions = node.get("status", {}).get("conditions", [])
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+        for address in self.addresses:
+            operations.await_readiness(api, address.name, ready=True, seconds=120)
 
 
 def _dns_setup(layout: Layout) -> tuple[tuple[str, ...], ...]:

@@ -5,6 +5,8 @@ is ours by its place in the tree, and is removed from the leaves up.
 """
 
 import contextlib
+import errno
+import time
 from pathlib import Path
 
 _ROOT = Path("/sys/fs/cgroup")
@@ -36,10 +38,25 @@ def remove(branch: str) -> None:
             continue
         below = sorted((path for path in top.rglob("*") if path.is_dir()), key=lambda path: -len(path.parts))
         for directory in (*below, top):
-            with contextlib.suppress(FileNotFoundError):
-                directory.rmdir()
+            _remove_directory(directory)
         with contextlib.suppress(OSError):
             top.parent.rmdir()  # the branch of all sandboxes, unless another one still uses it
+
+
+def _remove_directory(directory: Path) -> None:
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            directory.rmdir()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            # The last task has ended, but the kernel may still be at its accounts.
+            if error.errno != errno.EBUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        else:
+            return
 
 
 def left(branch: str) -> list[Path]:

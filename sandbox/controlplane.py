@@ -12,6 +12,7 @@ from sandbox.addressing import (
     CONTROL_PLANE_ADDRESS,
     SERVICES,
 )
+from sandbox.files import write_if_changed
 from sandbox.kubeapi import KubeApi, wait_for
 from sandbox.layout import CONTROL_PLANE, Layout
 from sandbox.machines import Machine, tail
@@ -58,7 +59,7 @@ class ControlPlane:
             (self.layout.kubeconfig_inside, INSIDE_SERVER),
             (self.layout.kubeconfig, f"https://127.0.0.1:{port}"),
         ):
-            kubeconfig.write(path, kubeconfig.render(server, pki.authority(), admin, cluster=cluster))
+            write_if_changed(path, kubeconfig.render(server, pki.authority(), admin, cluster=cluster))
 
     def client_kubeconfig(self, name: str, subject: Subject) -> Path:
         """Return a kubeconfig for use inside, with a certificate for `subject`."""
@@ -66,7 +67,7 @@ class ControlPlane:
         credential = self._pki.issue(name, subject)
         if not path.exists():
             text = kubeconfig.render(INSIDE_SERVER, self._pki.authority(), credential, cluster="sandbox")
-            kubeconfig.write(path, text)
+            write_if_changed(path, text)
         return path
 
     def start(self, api: KubeApi) -> None:

@@ -36,12 +36,3 @@ def render(server: str, authority: Credential, client: Credential, *, cluster: s
         "current-context": cluster,
     }
     return yaml.safe_dump(config, sort_keys=False)
-
-
-def write(path: Path, text: str) -> None:
-    """Write a kubeconfig that only its owner can read, in one piece."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.new")
-    fresh.touch(mode=0o600)
-    fresh.write_text(text)
-    fresh.replace(path)

@@ -26,6 +26,9 @@ def plug_in(switch: Machine, machine: Machine, address: str) -> None:
     """Lay a new cable from the switch to a machine that has just been booted, and give it its address."""
     holder = machine.holder()
     assert holder is not None  # noqa: S101 - the caller has just booted it
+    if is_plugged_in(switch, machine):
+        # The kernel takes its time to drop the cable of a machine that was switched off.
+        _batch(switch, [f"link delete {_port(machine)}"])
     commands = [
         f"link add {_port(machine)} type veth peer name {UPLINK} netns {holder.pid}",
         f"link set {_port(machine)} master {BRIDGE} up",

@@ -1,9 +1,11 @@
 """Starting and ending relays: doors between this machine's loopback and the sandbox's network."""
 
+import contextlib
 import sys
+from ipaddress import ip_address
 
 from sandbox.addressing import API_PORT, CONTROL_PLANE_ADDRESS
-from sandbox.errors import SandboxError
+from sandbox.errors import CommandError, SandboxError
 from sandbox.kubeapi import wait_for
 from sandbox.layout import CONTROL_PLANE, Layout, sources
 from sandbox.machines import Machine, Program, launch, tail
@@ -33,6 +35,17 @@ def outward(layout: Layout, key: str, port: int, host: str, target: int) -> None
     inside = Machine(layout, CONTROL_PLANE).namespace("net")
     _start(layout, key, ["-", "127.0.0.1", str(port), inside, host, str(target)])
     wait_for(f"the relay on port {port}", lambda: _is_up(layout, key, port), seconds=20, pause=0.02)
+
+
+def resolve(layout: Layout, host: str) -> str:
+    """Return the address of a name inside the sandbox (of a Service, of a pod); addresses are returned as they are."""
+    with contextlib.suppress(ValueError):
+        return str(ip_address(host))
+    try:
+        found = Machine(layout, CONTROL_PLANE).run(["getent", "ahostsv4", host], mounts=True)
+    except CommandError as error:
+        raise SandboxError(f"the name {host!r} does not resolve inside sandbox {layout.name}") from error
+    return found.split()[0]
 
 
 def inward(layout: Layout, key: str, port: int, target: int) -> None:

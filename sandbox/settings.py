@@ -6,12 +6,15 @@ import msgspec
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """The choices of `up`. `sync_frequency` is the kubelet's, in seconds: how late a Secret may reach a pod."""
+    """The choices of `up`.
+
+    `sync_frequency` is the kubelet's, in seconds: how late a Secret may reach a pod. `pretend_nodes` are
+    played by kwok, which is built only when there are some.
+    """
 
     nodes: int = 3
     port: int = 0
     sync_frequency: int = 10
-    kwok: bool = False
     pretend_nodes: int = 0
 
 

@@ -89,8 +89,6 @@ def kubelet(node: NodeAddress, *, cgroup: str, sync_frequency: int) -> str:
             "enforceNodeAllocatable": ["pods"],
             "failCgroupV1": False,
             "failSwapOn": False,
-            # Needs statistics of a file system that is mounted as the kubelet expects; no test is about it.
-            "localStorageCapacityIsolation": False,
             "containerRuntimeEndpoint": f"unix://{CONTAINERD_SOCKET}",
             "imageGCHighThresholdPercent": 100,  # an image removed here cannot be pulled again from anywhere
             "evictionHard": {"memory.available": "100Mi"},
@@ -99,8 +97,6 @@ def kubelet(node: NodeAddress, *, cgroup: str, sync_frequency: int) -> str:
             "clusterDNS": [DNS_SERVICE_ADDRESS],
             "resolvConf": f"{DIRECTORY}/resolv.conf",
             "serializeImagePulls": False,
-            # Renewed every 10 s by default; fresher, so that a lost node is seen as soon as on any cluster.
-            "nodeStatusUpdateFrequency": "10s",
         }
     )
 

@@ -9,6 +9,7 @@ from sandbox import cgroups, network
 from sandbox.addressing import REGION, NodeAddress
 from sandbox.controlplane import ControlPlane
 from sandbox.errors import SandboxError
+from sandbox.files import write_if_changed
 from sandbox.kubeapi import wait_for
 from sandbox.layout import SWITCH, NodeLayout
 from sandbox.machines import Machine, tail
@@ -16,6 +17,7 @@ from sandbox.nodes import configuration
 from sandbox.pki import Pki, Subject
 from sandbox.records import Records
 
+COMPONENTS = ("containerd", "kubelet", "kube-proxy")
 NODES_GROUP = ("system:nodes",)
 
 
@@ -81,6 +83,15 @@ class Node:
         """End the kubelet alone: its containers go on, nobody reports about them."""
         Records(self.control_plane.layout.records).end(f"{self.name}.kubelet")
 
+    def halt(self) -> None:
+        """End the whole node with its containers, as in a power cut."""
+        self.machine.halt()
+        records = Records(self.control_plane.layout.records)
+        for component in COMPONENTS:
+            records.end(f"{self.name}.{component}", grace=0)
+        # What a power cut leaves is on disk; the cgroups of its containers are not.
+        cgroups.remove(self.cgroup)
+
     def ctr(self, *words: str | Path, stdin: bytes | None = None) -> str:
         """Run containerd's client in the node, in the name space that Kubernetes uses."""
         argv = ["ctr", f"--address={configuration.CONTAINERD_SOCKET}", "--namespace=k8s.io", *words]
@@ -127,7 +138,7 @@ class Node:
             (config, "kubelet.kubeconfig"),
             (self.control_plane.layout.pki / "kube-proxy.kubeconfig", "kube-proxy.kubeconfig"),
         ):
-            shutil.copy(source, directories.configuration / name)
+            write_if_changed(directories.configuration / name, source.read_text())
         texts = {
             "containerd.toml": configuration.containerd(_program("runc")),
             "cni/pods.conflist": configuration.cni(self.address),
@@ -136,7 +147,7 @@ class Node:
             "resolv.conf": "",
         }
         for name, text in texts.items():
-            (directories.configuration / name).write_text(text)
+            write_if_changed(directories.configuration / name, text)
 
 
 def _program(name: str) -> str:
