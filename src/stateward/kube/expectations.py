@@ -51,10 +51,10 @@ class Expectations:
         store.wrote(obj)
         self._expect(store, key_of(obj), obj.metadata.uid)
 
-    def deleted(self, store: Store[K], key: Key, uid: str) -> None:
-        """Take a deleted object out of the cache, and expect its watch to tell of it."""
-        store.deleted(key, uid)
-        self._expect(store, key, uid)
+    def deleted(self, store: Store[K], obj: K) -> None:
+        """Take an object that is gone for good out of the cache, and expect its watch to tell of it."""
+        store.deleted(obj)
+        self._expect(store, key_of(obj), obj.metadata.uid)
 
     def unmet(self) -> tuple[Unmet, ...]:
         """Return what the caches have not heard of yet, oldest first; empty when they have caught up."""

@@ -13,6 +13,7 @@ from stateward.kube.feed import Feed
 from stateward.kube.metadata import K, Key, key_of
 from stateward.kube.sources import Sources
 from stateward.kube.table import Table
+from stateward.kube.versions import is_older
 from stateward.kube.watching import Unreadable
 
 
@@ -91,13 +92,16 @@ class Store(Generic[K]):
             self._sources.of(key.namespace).expect(meta.uid, meta.resource_version)
         self._table.take(key, obj)
 
-    def deleted(self, key: Key, uid: str) -> None:
-        """Take in that our own delete has removed the object of this UID for good."""
+    def deleted(self, obj: K) -> None:
+        """Take in that our own delete has removed this object for good; `obj` is the last version that we knew."""
+        key, meta = key_of(obj), obj.metadata
         if not self._sources.covers(key.namespace):
             return
-        if not self._table.buried(uid):
-            self._sources.of(key.namespace).expect_end(uid)
-        self._table.bury(key, uid)
+        source = self._sources.of(key.namespace)
+        # A watch that is past this version and does not have the object has told of its end already, or never will.
+        if self._table.holds(key, meta.uid) or is_older(source.version, meta.resource_version):
+            source.expect_end(meta.uid)
+        self._table.bury(key, meta.uid)
 
     def subscribe(self, subscriber: Subscriber[K]) -> None:
         """Call `subscriber` for every delta from now on, after telling it of every object that is there already."""

@@ -57,9 +57,10 @@ class Table(Generic[K]):
         if not version or is_older(version, old.metadata.resource_version) is not True:
             self._put(key, old, None)
 
-    def buried(self, uid: str) -> bool:
-        """Whether the object of this UID is known to be gone."""
-        return self._tombstones.remembers(uid)
+    def holds(self, key: Key, uid: str) -> bool:
+        """Whether the object of this UID is there, readable or not."""
+        known = (self.objects.get(key), self.unreadable.get(key))
+        return any(obj is not None and obj.metadata.uid == uid for obj in known)
 
     def mark(self, key: Key, trouble: Unreadable) -> None:
         """Note that the newest version of an object cannot be read; the last readable one stays."""

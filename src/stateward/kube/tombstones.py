@@ -29,10 +29,6 @@ class Tombstones:
         if len(self._gone) > self._limit:
             self._gone.popitem(last=False)
 
-    def remembers(self, uid: str) -> bool:
-        """Whether a deletion of this UID is known."""
-        return uid in self._gone
-
     def covers(self, uid: str, version: str) -> bool:
         """Whether this version of the object is from before its deletion.
 

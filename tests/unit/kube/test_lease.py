@@ -1,0 +1,174 @@
+"""At most one candidate leads at any instant, and it knows for how long."""
+
+# Seeded chance, so that a failure can be repeated.
+# ruff: noqa: S311
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stateward.kube.errors import TransportError
+from stateward.kube.lease import LeaderElection
+from stateward.kube.lease_record import LeaseTiming
+from stateward.kube.metadata import Key
+from stateward.kube.resources import LEASES
+from stateward.kube.virtual_time import VirtualClock, VirtualTimeLoop
+from tests.unit.kube.memory_api import MemoryApi
+
+KEY = Key("ns", "stateward")
+
+
+@dataclass
+class Candidate:
+    election: LeaderElection
+    task: asyncio.Task[None]
+    losses: list[str]
+
+    async def stop(self) -> None:
+        self.task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self.task
+
+
+def campaign(api: MemoryApi, name: str) -> Candidate:
+    losses: list[str] = []
+    election = LeaderElection(api, KEY, name, clock=VirtualClock(), chance=random.Random(name))
+    return Candidate(election, asyncio.create_task(election.run(lambda: losses.append(name))), losses)
+
+
+@asynccontextmanager
+async def campaigning(api: MemoryApi, name: str) -> AsyncGenerator[Candidate]:
+    candidate = campaign(api, name)
+    try:
+        yield candidate
+    finally:
+        await candidate.stop()
+
+
+async def test_the_first_candidate_leads_and_keeps_leading() -> None:
+    api = MemoryApi()
+    async with campaigning(api, "a") as a:
+        await a.election.wait_elected()
+        for _ in range(100):
+            await asyncio.sleep(10)
+            assert a.election.is_leader(at_least=10)
+
+
+async def test_a_second_candidate_waits_while_the_lease_is_renewed() -> None:
+    api = MemoryApi()
+    async with campaigning(api, "a") as a:
+        await a.election.wait_elected()
+        async with campaigning(api, "b") as b:
+            await asyncio.sleep(1000)
+            assert a.election.is_leader()
+            assert not b.election.is_leader()
+            assert b.election.holder == "a"
+
+
+async def test_a_lease_that_is_given_back_is_taken_within_a_retry() -> None:
+    api = MemoryApi()
+    async with campaigning(api, "b") as b:
+        await b.election.wait_elected()
+        async with campaigning(api, "a") as a:
+            await asyncio.sleep(5)
+            await b.stop()
+            await asyncio.sleep(3)
+            assert a.election.is_leader()
+
+
+async def test_a_silent_leader_is_replaced_only_after_it_has_given_up_itself() -> None:
+    api = MemoryApi()
+    async with campaigning(api, "a") as a, campaigning(api, "b") as b:
+        await asyncio.sleep(20)
+        leader, other = (a, b) if a.election.is_leader() else (b, a)
+        isolate(api, leader.election)
+        while not other.election.is_leader():
+            assert len([c for c in (a, b) if c.election.is_leader()]) <= 1
+            await asyncio.sleep(0.05)
+        assert not leader.election.is_leader()
+        assert leader.losses != []
+        assert other.losses == []
+
+
+def isolate(api: MemoryApi, election: LeaderElection) -> None:
+    """Cut one candidate off: its requests fail from now on."""
+    election._api = Cut(api)
+
+
+class Cut(MemoryApi):
+    """A connection that is down."""
+
+    def __init__(self, _: MemoryApi) -> None:
+        super().__init__()
+        self.before = lambda _verb, _key: TransportError("the network is down")
+
+
+async def test_the_claim_counts_from_before_the_renewal_was_sent() -> None:
+    api = MemoryApi(latency=4.0)
+    async with campaigning(api, "a") as a:
+        await a.election.wait_elected()
+        # Two calls of 4 s each: the first look, then the write whose start counts.
+        assert a.election.remaining == pytest.approx(15.0 - 4.0, abs=0.1)
+
+
+async def test_a_renewal_whose_answer_was_lost_is_noticed_as_our_own() -> None:
+    api = MemoryApi()
+    lost = iter([True])
+    api.after = lambda _verb, _key: TransportError("lost", may_have_committed=True) if next(lost, False) else None
+    async with campaigning(api, "a") as a:
+        await a.election.wait_elected()
+        assert api.objects[LEASES.plural, KEY]["spec"]["leaseTransitions"] == 1
+
+
+async def test_the_leader_gives_up_at_the_renew_deadline_and_says_so() -> None:
+    api = MemoryApi()
+    async with campaigning(api, "a") as a:
+        await a.election.wait_elected()
+        api.before = lambda _verb, _key: TransportError("down")
+        await asyncio.sleep(11)
+        assert a.losses == ["a"]
+        assert not a.election.is_leader()
+        assert a.task.done()
+
+
+async def test_a_lost_lease_is_not_given_back_early() -> None:
+    api = MemoryApi()
+    async with campaigning(api, "a") as a:
+        await a.election.wait_elected()
+        api.before = lambda _verb, _key: TransportError("down")
+        await asyncio.sleep(11)
+        assert api.objects[LEASES.plural, KEY]["spec"]["holderIdentity"] == "a"
+
+
+def test_times_that_cannot_work_are_refused() -> None:
+    with pytest.raises(ValueError, match="renew_deadline"):
+        LeaseTiming(duration=10, renew_deadline=10.0)
+
+
+@given(seed=st.integers(0, 2**32), faults=st.floats(0.0, 0.9))
+def test_never_two_leaders_whatever_fails(seed: int, faults: float) -> None:
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(_three_candidates(random.Random(seed), faults))
+
+
+async def _three_candidates(chance: random.Random, faults: float) -> None:
+    api = MemoryApi(latency=0.5)
+
+    def fail(_verb: str, _key: Key) -> TransportError | None:
+        return TransportError("fault", may_have_committed=True) if chance.random() < faults else None
+
+    api.before = api.after = fail
+    candidates = [campaign(api, f"{name}-{round_}") for round_ in range(2) for name in "abc"]
+    for _ in range(600):
+        await asyncio.sleep(chance.random() * 0.5)
+        assert sum(candidate.election.is_leader() for candidate in candidates) <= 1
+        if chance.random() < 0.01:
+            await candidates[chance.randrange(len(candidates))].stop()
+    for candidate in candidates:
+        await candidate.stop()
