@@ -1,0 +1,105 @@
+"""Witnesses of a change: a writer that knows what was acknowledged, and a watch on the promises, second by second."""
+
+import asyncio
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from stateward.kube.errors import ApiError
+from tests.e2e.clusters import Clusters, Database
+
+MOST_DOCUMENTS = 20_000
+"""A writer ends by itself."""
+
+
+@dataclass
+class Writer:
+    """Indexes documents with ids, one after the other, and remembers those that the database acknowledged."""
+
+    database: Database
+    index: str
+    pause: float = 0.05
+    acknowledged: set[str] = field(default_factory=set[str])
+    failures: int = 0
+    longest_gap: float = 0.0
+    _task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._run())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _run(self) -> None:
+        last = time.monotonic()
+        for number in range(MOST_DOCUMENTS):
+            identity = f"d{number}"
+            try:
+                async with asyncio.timeout(10):
+                    await self.database.ask(f"{self.index}/_doc/{identity}", "PUT", {"number": number})
+            except (ApiError, TimeoutError):
+                self.failures += 1
+            else:
+                self.acknowledged.add(identity)
+                now = time.monotonic()
+                self.longest_gap, last = max(self.longest_gap, now - last), now
+            await asyncio.sleep(self.pause)
+
+    async def missing(self) -> set[str]:
+        """Return the acknowledged documents that the database does not have; asks for each by its id."""
+        wanted = sorted(self.acknowledged)
+        found: set[str] = set()
+        for start in range(0, len(wanted), 500):
+            answer = await self.database.ask(
+                f"{self.index}/_mget?_source=false", "POST", {"ids": wanted[start : start + 500]}
+            )
+            found |= {doc["_id"] for doc in answer["docs"] if doc.get("found")}
+        return self.acknowledged - found
+
+
+@dataclass
+class Promises:
+    """Looks once a second and notes each time that a promise did not hold."""
+
+    clusters: Clusters
+    name: str
+    most_down: int = 1
+    broken: list[str] = field(default_factory=list[str])
+    seen_health: set[str] = field(default_factory=set[str])
+    seen_versions: set[str] = field(default_factory=set[str])
+    looks: int = 0
+    _task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._run())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _run(self) -> None:
+        while True:
+            with suppress(ApiError, TimeoutError, KeyError):
+                async with asyncio.timeout(5):
+                    await self._look()
+            await asyncio.sleep(1)
+
+    async def _look(self) -> None:
+        pods = await self.clusters.pods(self.name)
+        wanted = (await self.clusters.get(self.name)).status.members.desired
+        ready = [name for name, pod in pods.items() if pod.ready]
+        if wanted - len(ready) > self.most_down:
+            self.broken.append(f"{wanted - len(ready)} of {wanted} members are down; ready: {sorted(ready)}")
+        health: dict[str, Any] = await self.clusters.database(self.name).health()
+        self.looks += 1
+        self.seen_health.add(health["status"])
+        if health["status"] == "red":
+            self.broken.append(f"health is red: {health}")
