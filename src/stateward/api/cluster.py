@@ -12,9 +12,7 @@ from msgspec import Meta, field
 
 from stateward.api.base import API_VERSION, Condition, Json, Metadata, Record
 from stateward.api.settings import OWNED
-
-QUANTITY = r"^([0-9]+\.?[0-9]*|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?$"
-"""The grammar of a Kubernetes quantity without a sign."""
+from stateward.api.shapes import POD_TEMPLATE, QUANTITY, RESOURCES
 
 
 class Retention(StrEnum):
@@ -99,9 +97,10 @@ class Pool(Record):
             description="Volumes of the members. Left out: 10Gi of the default class, or none where there is no data."
         ),
     ] = None
-    resources: Annotated[Json | None, Meta(description="Resource requests and limits of the database container.")] = (
-        None
-    )
+    resources: Annotated[
+        Json | None,
+        Meta(description="Resource requests and limits of the database container.", extra={"shape": RESOURCES}),
+    ] = None
     config: Annotated[
         Json | None,
         Meta(
@@ -112,7 +111,8 @@ class Pool(Record):
         Json | None,
         Meta(
             description="Overrides of the pods (metadata and spec), merged over the cluster's and Stateward's own by"
-            " the rules of Kubernetes: lists by name."
+            " the rules of Kubernetes: lists by name.",
+            extra={"shape": POD_TEMPLATE},
         ),
     ] = None
 
@@ -193,7 +193,11 @@ class OpenSearchSpec(Record):
         Meta(description="Settings of opensearch.yml for all pools, as nested or dotted keys.", extra={"owned": OWNED}),
     ] = None
     pod_template: Annotated[
-        Json | None, Meta(description="Overrides of all pods (metadata and spec), merged by the rules of Kubernetes.")
+        Json | None,
+        Meta(
+            description="Overrides of all pods (metadata and spec), merged by the rules of Kubernetes.",
+            extra={"shape": POD_TEMPLATE},
+        ),
     ] = None
     update: Annotated[UpdatePolicy | None, Meta(description="How changes roll over the members.")] = None
     volumes: Annotated[

@@ -6,8 +6,11 @@ import msgspec
 
 from stateward.api.base import API_VERSION, Json
 from stateward.api.cluster import OpenSearchCluster
+from stateward.api.crd import OPENSEARCH, root_schema
 from stateward.api.problem import Problem
 from stateward.api.structure import check_structure, without_nulls
+
+_SCHEMA = root_schema(OPENSEARCH)
 
 
 class InvalidDocumentError(ValueError):
@@ -33,7 +36,7 @@ def convert_cluster(document: object) -> OpenSearchCluster:
 
     Raises `InvalidDocumentError` with every problem where it is none.
     """
-    pruned = without_nulls(document, OpenSearchCluster)
+    pruned = without_nulls(document, _SCHEMA)
     problems = check_structure(pruned, OpenSearchCluster) + _identity(pruned)
     if problems:
         raise InvalidDocumentError(problems)

@@ -5,7 +5,8 @@ that what people left out stays left out. An optional field is not `nullable`: t
 means the same as leaving the field out. A field without a description is refused: `kubectl explain` explains all.
 
 `Meta(extra={...})` says what Python's types cannot: `map_keys` (the list is merged by these keys), `list_type`,
-`accepts` (the sentence that is shown instead of the bare pattern) and `owned` (settings that are refused).
+`accepts` (the sentence that is shown instead of the bare pattern), `shape` (the outer shape of raw JSON, see `shapes`)
+and `owned` (settings that are refused).
 """
 
 import inspect
@@ -120,6 +121,8 @@ def _annotated(info: mi.Metadata, rules: Rules, at: str) -> Json:
         schema |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(extra["map_keys"])}
     if "list_type" in extra:
         schema["x-kubernetes-list-type"] = extra["list_type"]
+    if "shape" in extra:
+        schema = {"type": "object", **extra["shape"]}
     if "owned" in extra:
         _refuse(schema, extra["owned"])
     return {**schema, "description": description_of(info) or schema.get("description", "")}

@@ -5,16 +5,17 @@ back wants all of them, and wants to hear that `replica:` was probably meant to 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from enum import Enum
-from typing import Any, cast
+from typing import cast
 
 import msgspec.inspect as mi
 
 from stateward.api.base import Json, Metadata, Record
 from stateward.api.problem import Problem
 from stateward.api.schema import description_of, extra_of
+from stateward.api.shapes import check_shape
 
 
 def check_structure(document: object, record: type[Record], path: str = "") -> list[Problem]:
@@ -22,15 +23,23 @@ def check_structure(document: object, record: type[Record], path: str = "") -> l
     return list(_check(mi.type_info(record), document, path))
 
 
-def without_nulls(document: object, record: type[Record]) -> object:
-    """Return the document without nulls where a record has a field: the API server drops them, too."""
-    return _pruned(mi.type_info(record), document)
+def without_nulls(document: object, schema: Json) -> object:
+    """Return the document without nulls where the schema has a field: the API server drops them, too."""
+    if isinstance(document, list):
+        return [without_nulls(item, schema.get("items", {})) for item in cast("list[object]", document)]
+    if not isinstance(document, Mapping):
+        return document
+    known = cast("dict[str, Json]", schema.get("properties", {}))
+    members = cast("Json", document)
+    kept = {name: inner for name, inner in members.items() if inner is not None or name not in known}
+    return {name: without_nulls(inner, known.get(name, {})) for name, inner in kept.items()}
 
 
 def _check(info: mi.Type, value: object, path: str, accepts: str = "") -> Iterator[Problem]:
     match info:
         case mi.Metadata():
             yield from _check(info.type, value, path, str(extra_of(info).get("accepts", "")))
+            yield from check_shape(extra_of(info).get("shape", {}), value, path)
         case mi.UnionType():
             yield from _union(info, value, path, accepts)
         case mi.StructType():
@@ -138,26 +147,3 @@ def _size(path: str, value: object, size: int, bounds: tuple[int | None, int | N
         yield Problem(path, value, f"must have {least} or more {what}")
     if most is not None and size > most:
         yield Problem(path, value, f"must have {most} or fewer {what}, not {size}")
-
-
-def _pruned(info: mi.Type, value: object) -> object:
-    match info:
-        case mi.Metadata():
-            return _pruned(info.type, value)
-        case mi.UnionType():
-            structured = [kind for kind in info.types if isinstance(kind, mi.StructType | mi.ListType)]
-            return _pruned(structured[0], value) if structured else value
-        case mi.ListType() if isinstance(value, list):
-            return [_pruned(info.item_type, item) for item in cast("list[object]", value)]
-        case mi.StructType() if isinstance(value, Mapping):
-            return _pruned_struct(info, cast("Json", value))
-        case _:
-            return value
-
-
-def _pruned_struct(info: mi.StructType, value: Json) -> Json:
-    fields: dict[str, Callable[[Any], object]] = {
-        field.encode_name: lambda inner, kind=field.type: _pruned(kind, inner) for field in info.fields
-    }
-    kept = {name: inner for name, inner in value.items() if inner is not None or name not in fields}
-    return {name: fields[name](inner) if name in fields else inner for name, inner in kept.items()}

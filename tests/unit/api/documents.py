@@ -2,8 +2,9 @@
 
 from typing import Any
 
+import msgspec
+
 from stateward.api.cluster import OpenSearchCluster
-from stateward.api.parse import convert_cluster
 
 Document = dict[str, Any]
 
@@ -24,5 +25,5 @@ def document(*, name: str = "logs", **spec: Any) -> Document:
 
 
 def cluster(*, name: str = "logs", **spec: Any) -> OpenSearchCluster:
-    """Return the cluster of `document`."""
-    return convert_cluster(document(name=name, **spec))
+    """Return the cluster of `document`, decoded as the operator decodes what an API server stored."""
+    return msgspec.convert(document(name=name, **spec), OpenSearchCluster)

@@ -7,13 +7,15 @@ from typing import Any
 Schema = dict[str, Any]
 
 _TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int}
+_BY_TYPE = {int: {"minimum"}, str: {"pattern"}}
 _MATCHES = re.compile(r"self\.matches\(r'(.*)'\)")
 
 
 def faults(schema: Schema, value: Any, path: str = "") -> list[str]:
     """Return the paths at which a strict API server refuses a value; rules between fields are not evaluated."""
     if "x-kubernetes-int-or-string" in schema:
-        return [] if isinstance(value, int | str) and not isinstance(value, bool) else [path]
+        good = isinstance(value, int | str) and not isinstance(value, bool)
+        return _within({k: v for k, v in schema.items() if k in _BY_TYPE[type(value)]}, value, path) if good else [path]
     if "type" in schema and (not isinstance(value, _TYPES[schema["type"]]) or _is_wrong_bool(schema, value)):
         return [path]
     return _within(schema, value, path) + _inside(schema, value, path)
