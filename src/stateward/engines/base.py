@@ -71,8 +71,12 @@ class Transport(Protocol):
         *,
         params: Mapping[str, str] | None = None,
         body: Json | None = None,
+        patience: float | None = None,
     ) -> Answer:
-        """Return the whole answer, whatever its status; raise `UnreachableError` where there is none."""
+        """Return the whole answer, whatever its status; raise `UnreachableError` where there is none.
+
+        `patience` is how long to wait for it, in seconds, where that is not the usual.
+        """
         ...
 
 

@@ -19,7 +19,8 @@ class HttpTransport:
 
     def __init__(self, session: aiohttp.ClientSession, *, connect: float = 2, total: float = 15) -> None:
         self._session = session
-        self._timeout = aiohttp.ClientTimeout(total=total, connect=connect, sock_connect=connect)
+        self._connect = connect
+        self._total = total
         self._largest = LARGEST
 
     async def request(
@@ -30,9 +31,12 @@ class HttpTransport:
         *,
         params: Mapping[str, str] | None = None,
         body: Json | None = None,
+        patience: float | None = None,
     ) -> Answer:
         """Return the whole answer, whatever its status; raise `UnreachableError` where there is none."""
         data = None if body is None else msgspec.json.encode(body)
+        total = self._total if patience is None else patience
+        timeout = aiohttp.ClientTimeout(total=total, connect=self._connect, sock_connect=self._connect)
         headers = {"Accept": "application/json", **({} if data is None else {"Content-Type": "application/json"})}
         try:
             async with self._session.request(
@@ -41,7 +45,7 @@ class HttpTransport:
                 params=params,
                 data=data,
                 headers=headers,
-                timeout=self._timeout,
+                timeout=timeout,
                 allow_redirects=False,
             ) as response:
                 return Answer(response.status, await self._read(response, endpoint))

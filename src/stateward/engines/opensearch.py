@@ -7,16 +7,18 @@ from collections.abc import Iterable, Sequence
 
 from stateward.api.base import Json
 from stateward.api.cluster import OpenSearchCluster
+from stateward.engines.base import Engine, Transport
 from stateward.engines.search import desired as family_desired
 from stateward.engines.search import member as family_member
 from stateward.engines.search import shared as family_shared
+from stateward.engines.search.driver import SearchEngine
 from stateward.engines.search.flavor import Flavor
 from stateward.engines.search.identity import cluster_name
 from stateward.engines.search.member import MemberObjects
 from stateward.planning.budget import Budget
 from stateward.planning.observation import Desired
 
-__all__ = ["OPENSEARCH", "MemberObjects", "cluster_name", "cluster_objects", "desired", "member_objects"]
+__all__ = ["OPENSEARCH", "MemberObjects", "cluster_name", "cluster_objects", "desired", "driver", "member_objects"]
 
 OPENSEARCH = Flavor(
     engine="opensearch",
@@ -56,3 +58,8 @@ def member_objects(cluster: OpenSearchCluster, pool: str, ordinal: int, version:
 def cluster_objects(cluster: OpenSearchCluster, voters: Iterable[str], budgets: Sequence[Budget] = ()) -> list[Json]:
     """Return Services, ConfigMaps and budgets; `voters` are the addresses of the pods that vote, Ready or not."""
     return family_shared.cluster_objects(OPENSEARCH, cluster, voters, budgets)
+
+
+def driver(transport: Transport) -> Engine:
+    """Return the driver for OpenSearch clusters."""
+    return SearchEngine(OPENSEARCH, transport)

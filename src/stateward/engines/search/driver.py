@@ -1,0 +1,187 @@
+"""The driver of the search engines: what is read of a cluster, and what it is told."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from stateward.api.base import Json
+from stateward.engines.base import EngineError, GarbledError, RefusedError, Target, Transport, UnreachableError
+from stateward.engines.search import marks
+from stateward.engines.search.decode import Answers, database
+from stateward.engines.search.explain import explained
+from stateward.engines.search.flavor import Flavor
+from stateward.engines.search.session import Session, at_any, check
+from stateward.engines.search.wire import (
+    Acknowledged,
+    ClusterSettings,
+    ClusterState,
+    Counts,
+    Exclusion,
+    Flushed,
+    MoveExplanation,
+    NodesInfo,
+    NodesStats,
+    Rerouted,
+)
+from stateward.planning.actions import Move
+from stateward.planning.observation import Allocation, Database, Unknown
+
+T = TypeVar("T")
+
+PATIENCE = 60.0
+"""Seconds for one look or one command, over all nodes that are tried."""
+FLUSH_PATIENCE = 60.0
+"""Seconds for a flush; the restart goes on without it."""
+NODE_PATIENCE = "5s"
+"""How long the database waits for each of its nodes; without it a node that hangs would hang the look for ever."""
+
+STATE = "/_cluster/state/nodes,master_node,routing_table,metadata,blocks"
+STATE_FIELDS = (
+    "cluster_name,cluster_uuid,master_node,cluster_manager_node,blocks.global,nodes.*.name,"
+    "metadata.cluster_coordination,metadata.indices.*.in_sync_allocations,"
+    "metadata.indices.*.settings.index.number_of_replicas,metadata.indices.*.settings.index.auto_expand_replicas,"
+    "routing_table"
+)
+INFO = "/_nodes/http"
+INFO_FIELDS = "_nodes.failed,cluster_name,nodes.*.name,nodes.*.version,nodes.*.roles"
+STATS = "/_nodes/stats/fs,indices/store"
+STATS_FIELDS = (
+    "_nodes.failed,cluster_name,nodes.*.name,nodes.*.fs.total.total_in_bytes,nodes.*.fs.total.available_in_bytes,"
+    "nodes.*.indices.shards.*.*.store.size_in_bytes"
+)
+SETTINGS = "/_cluster/settings"
+EXCLUSIONS = "/_cluster/voting_config_exclusions"
+
+
+class SearchEngine:
+    """An `Engine` for the clusters of one flavor."""
+
+    def __init__(self, flavor: Flavor, transport: Transport) -> None:
+        self._flavor = flavor
+        self._transport = transport
+
+    async def observe(self, target: Target) -> Database | Unknown:
+        """Return one consistent picture of the database, or why there is none; never a part of one."""
+
+        async def look(session: Session) -> Database:
+            picture = database(self._flavor, await ask(session, target))
+            return await explained(session, picture)
+
+        try:
+            return await self._at_any(target, look)
+        except EngineError as error:
+            return Unknown(str(error))
+
+    async def limit_allocation(self, target: Target, allocation: Allocation) -> None:
+        """Limit which copies the database may place; what was set before is kept in the database."""
+        await self._set(target, lambda settings: marks.limit(settings, allocation))
+
+    async def restore_allocation(self, target: Target) -> None:
+        """Put back exactly what was set before the limit; do nothing where there is none of ours."""
+        await self._set(target, marks.restore)
+
+    async def drain(self, target: Target, members: frozenset[str]) -> None:
+        """Move data away from these members and, on our account, from no others."""
+        await self._set(target, lambda settings: marks.drain(settings, members))
+
+    async def flush(self, target: Target) -> None:
+        """Write memory to disk; raise `EngineError` where that was not possible everywhere."""
+
+        async def work(session: Session) -> None:
+            flushed = await session.call(Flushed, "POST", "/_flush", None, None, FLUSH_PATIENCE)
+            if flushed.shards.failed:
+                raise RefusedError(f"{flushed.shards.failed} copies could not be flushed")
+
+        await self._at_any(target, work)
+
+    async def exclude_voters(self, target: Target, members: frozenset[str]) -> None:
+        """Make exactly these members, present or not, the ones without a vote."""
+
+        async def work(session: Session) -> None:
+            current = frozenset(exclusion.node_name for exclusion in await exclusions(session))
+            if current == members:
+                return
+            if current - members:
+                # One that is taken back cannot be told from the others: the list is cleared and written anew.
+                await session.command("DELETE", EXCLUSIONS, {"wait_for_removal": "false"})
+            if members:
+                names = {"node_names": ",".join(sorted(members)), "timeout": "10s"}
+                await session.command("POST", EXCLUSIONS, names)
+
+        await self._at_any(target, work)
+
+    async def move_copies(self, target: Target, moves: tuple[Move, ...]) -> None:
+        """Move single copies; raise `RefusedError` with the database's reasons when one cannot move."""
+
+        async def work(session: Session) -> None:
+            body = {"commands": [{"move": command(move)} for move in moves]}
+            fields = {"explain": "true", "filter_path": "acknowledged,explanations"}
+            answer = await session.call(Rerouted, "POST", "/_cluster/reroute", fields, body)
+            refusals = [text for text in map(refusal, answer.explanations) if text]
+            if refusals:
+                raise RefusedError("; ".join(refusals), 400)
+
+        if moves:
+            await self._at_any(target, work)
+
+    async def _set(self, target: Target, change: Callable[[ClusterSettings], Json | None]) -> None:
+        async def work(session: Session) -> None:
+            body = change(await settings(session))
+            if body is not None and not (await session.call(Acknowledged, "PUT", SETTINGS, None, body)).acknowledged:
+                raise RefusedError(f"{session.endpoint} did not acknowledge the change of settings in time")
+
+        await self._at_any(target, work)
+
+    async def _at_any(self, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await at_any(self._transport, target, work)
+        except TimeoutError as error:
+            raise UnreachableError(f"the cluster did not answer within {PATIENCE:.0f} s") from error
+
+
+async def ask(session: Session, target: Target) -> Answers:
+    """Return all parts of a picture; raise where one is missing, or is not of the cluster that is meant."""
+    state = await session.get(ClusterState, STATE, {"filter_path": STATE_FIELDS})
+    check(session.endpoint, state, target)
+    patience = {"timeout": NODE_PATIENCE}
+    info = await session.get(NodesInfo, INFO, {"filter_path": INFO_FIELDS, **patience})
+    stats = await session.get(NodesStats, STATS, {"level": "shards", "filter_path": STATS_FIELDS, **patience})
+    for counts, name in ((info.counts, info.cluster_name), (stats.counts, stats.cluster_name)):
+        whole(counts, name, target)
+    return Answers(state=state, info=info, stats=stats, settings=await settings(session))
+
+
+def whole(counts: Counts, name: str, target: Target) -> None:
+    """Raise where nodes are missing from an answer, or where it comes from elsewhere."""
+    if name != target.name:
+        raise GarbledError(f"the parts of the answer come from different clusters: {name} and {target.name}")
+    if counts.failed:
+        raise UnreachableError(f"{counts.failed} nodes are in the cluster and do not answer")
+
+
+async def settings(session: Session) -> ClusterSettings:
+    """Return the settings that were changed at run time."""
+    return await session.get(ClusterSettings, SETTINGS, {"flat_settings": "true"})
+
+
+async def exclusions(session: Session) -> list[Exclusion]:
+    """Return the nodes without a vote."""
+    state = await session.get(ClusterState, STATE, {"filter_path": STATE_FIELDS})
+    return state.metadata.cluster_coordination.voting_config_exclusions
+
+
+def command(move: Move) -> Json:
+    """Return a move as the database wants it; units are called `index[shard]`."""
+    index, _, number = move.unit.removesuffix("]").rpartition("[")
+    return {"index": index, "shard": int(number), "from_node": move.origin, "to_node": move.target}
+
+
+def refusal(explanation: MoveExplanation) -> str | None:
+    """Return why a move was not made; None where it was."""
+    against = [d for d in explanation.decisions if d.decision == "NO"]
+    if not against:
+        return None
+    move = explanation.parameters
+    reasons = ", ".join(f"{d.explanation or d.decider}"[:200] for d in against[:3])
+    return f"{move.index}[{move.shard}] cannot move from {move.from_node} to {move.to_node}: {reasons}"

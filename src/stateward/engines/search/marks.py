@@ -1,0 +1,110 @@
+"""Settings that are changed for a while: what to write so that exactly the earlier value can be put back.
+
+The earlier value is kept in the database itself, under `cluster.metadata.stateward`, a name space that the database
+leaves to its users. So whoever finds the marks can undo the change, also after a crash between any two requests. A
+transient setting wins over a persistent one, so both are remembered and set.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from stateward.api.base import Json
+from stateward.engines.search.wire import ClusterSettings
+from stateward.planning.observation import Allocation
+
+ENABLE = "cluster.routing.allocation.enable"
+EXCLUDE = "cluster.routing.allocation.exclude._name"
+LIMITED = "cluster.metadata.stateward.allocation"
+"""The persistent value before the limit, or `default`."""
+LIMITED_TRANSIENT = "cluster.metadata.stateward.allocation_transient"
+"""The transient value before the limit, where there was one."""
+DRAINING = "cluster.metadata.stateward.draining"
+"""The members that Stateward moves data away from."""
+DRAINING_SHARED = "cluster.metadata.stateward.draining_shared"
+"""Those among them that somebody else had excluded before: they stay excluded."""
+DEFAULT = "default"
+
+_STRICTNESS = (Allocation.ALL, Allocation.PRIMARIES, Allocation.NEW_PRIMARIES, Allocation.NONE)
+
+Change = Json
+"""The body of a request that changes settings; None takes one back."""
+
+
+def allocation(settings: ClusterSettings) -> Allocation:
+    """Return the allocation that is in force; raise ValueError where the database says something unheard of."""
+    text = _text(settings.transient, ENABLE) or _text(settings.persistent, ENABLE) or Allocation.ALL.value
+    return Allocation(text.lower())
+
+
+def limited(settings: ClusterSettings) -> bool:
+    """Whether the allocation was limited by Stateward."""
+    return LIMITED in settings.persistent
+
+
+def draining(settings: ClusterSettings) -> frozenset[str]:
+    """Return the members that Stateward moves data away from."""
+    return frozenset(_names(settings.persistent, DRAINING))
+
+
+def limit(settings: ClusterSettings, wanted: Allocation) -> Change | None:
+    """Return what limits the allocation; None where it is limited by us already. Never loosen what somebody set."""
+    stricter = max(wanted, allocation(settings), key=_STRICTNESS.index)
+    if limited(settings) and stricter is allocation(settings):
+        return None
+    persistent: Json = {ENABLE: stricter.value}
+    if not limited(settings):
+        persistent[LIMITED] = _text(settings.persistent, ENABLE) or DEFAULT
+    transient = _text(settings.transient, ENABLE)
+    if transient is None:
+        return {"persistent": persistent}
+    if LIMITED_TRANSIENT not in settings.persistent:
+        persistent[LIMITED_TRANSIENT] = transient
+    return {"persistent": persistent, "transient": {ENABLE: None}}
+
+
+def restore(settings: ClusterSettings) -> Change | None:
+    """Return what puts the allocation back; None where Stateward has not limited it."""
+    saved = _text(settings.persistent, LIMITED)
+    if saved is None:
+        return None
+    persistent: Json = {ENABLE: None if saved == DEFAULT else saved, LIMITED: None, LIMITED_TRANSIENT: None}
+    transient = _text(settings.persistent, LIMITED_TRANSIENT)
+    return {"persistent": persistent, **({"transient": {ENABLE: transient}} if transient is not None else {})}
+
+
+def drain(settings: ClusterSettings, members: Iterable[str]) -> Change | None:
+    """Return what makes exactly these members ours to drain; None where that is so."""
+    wanted = sorted(set(members))
+    before, shared = draining(settings), set(_names(settings.persistent, DRAINING_SHARED))
+    theirs = _without(_names(settings.persistent, EXCLUDE), before - shared)
+    overriding = _without(_names(settings.transient, EXCLUDE), before - shared)
+    kept = sorted(set(wanted) & {*theirs, *overriding})
+    persistent = {
+        EXCLUDE: _joined(theirs, wanted),
+        DRAINING: ",".join(wanted) or None,
+        DRAINING_SHARED: ",".join(kept) or None,
+    }
+    transient = {EXCLUDE: _joined(overriding, wanted)} if EXCLUDE in settings.transient else {}
+    change = {"persistent": persistent, **({"transient": transient} if transient else {})}
+    return None if _holds(settings.persistent, persistent) and _holds(settings.transient, transient) else change
+
+
+def _holds(current: Mapping[str, str | list[str]], wanted: Mapping[str, str | None]) -> bool:
+    return all((_text(current, key) or None) == value for key, value in wanted.items())
+
+
+def _without(names: list[str], gone: Iterable[str]) -> list[str]:
+    removed = set(gone)
+    return [name for name in names if name not in removed]
+
+
+def _joined(theirs: list[str], ours: list[str]) -> str | None:
+    return ",".join([*theirs, *_without(ours, theirs)]) or None
+
+
+def _names(section: Mapping[str, str | list[str]], key: str) -> list[str]:
+    return [name.strip() for name in (_text(section, key) or "").split(",") if name.strip()]
+
+
+def _text(section: Mapping[str, str | list[str]], key: str) -> str | None:
+    value = section.get(key)
+    return ",".join(value) if isinstance(value, list) else value

@@ -1,0 +1,126 @@
+"""Talking to one cluster: find a node that belongs to it and has a manager, and read whole answers or none."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar
+
+import msgspec
+
+from stateward.api.base import Json
+from stateward.engines.base import (
+    AnotherClusterError,
+    Answer,
+    EngineError,
+    GarbledError,
+    NotFormedError,
+    RefusedError,
+    Target,
+    Transport,
+    UnreachableError,
+)
+from stateward.engines.search.wire import MANAGER_MISSING, NOT_RECOVERED, Failure, Greeting
+
+T = TypeVar("T")
+
+UNFORMED = "_na_"
+"""Identity that a node tells before it has joined a cluster."""
+GREETING = "/_cluster/state/master_node,blocks"
+_GREETING_FIELDS = "cluster_name,cluster_uuid,master_node,cluster_manager_node,blocks.global"
+_TELLING = (AnotherClusterError, NotFormedError, RefusedError, GarbledError, UnreachableError)
+"""Kinds of errors, the most telling first: where several nodes fail, one of them is reported."""
+
+
+class Session:
+    """Requests to one node that has been found to belong to the cluster."""
+
+    def __init__(self, transport: Transport, endpoint: str) -> None:
+        self._transport = transport
+        self.endpoint = endpoint
+
+    async def get(self, shape: type[T], path: str, params: Mapping[str, str] | None = None) -> T:
+        """Return a decoded answer; raise `EngineError` where there is none of this shape."""
+        return await self.call(shape, "GET", path, params)
+
+    async def call(
+        self,
+        shape: type[T],
+        method: str,
+        path: str,
+        params: Mapping[str, str] | None = None,
+        body: Json | None = None,
+        patience: float | None = None,
+    ) -> T:
+        """Make a request and return the decoded answer; raise `EngineError` where there is none of this shape."""
+        answer = await self.command(method, path, params, body, patience)
+        try:
+            return msgspec.json.decode(answer.body, type=shape)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise GarbledError(f"{self.endpoint}{path} answers what it should not: {error}") from error
+
+    async def command(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, str] | None = None,
+        body: Json | None = None,
+        patience: float | None = None,
+    ) -> Answer:
+        """Make a request whose answer tells nothing but that it was done; raise `EngineError` where it was not."""
+        answer = await self._transport.request(self.endpoint, method, path, params=params, body=body, patience=patience)
+        if answer.status != 200:
+            raise RefusedError(f"{self.endpoint}{path}: {answer.status}, {reason(answer)}", answer.status)
+        return answer
+
+
+async def at_any(transport: Transport, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
+    """Do `work` at the first node of the cluster that can; raise the most telling error where none can."""
+    failures: list[EngineError] = []
+    for endpoint in target.endpoints:
+        try:
+            session = Session(transport, endpoint)
+            await greet(session, target)
+            return await work(session)
+        except RefusedError as error:
+            if error.status < 500 and error.status not in (0, 408, 429):
+                raise
+            failures.append(error)
+        except EngineError as error:
+            failures.append(error)
+    if not failures:
+        raise UnreachableError("no member has an address yet")
+    raise min(failures, key=_rank)
+
+
+async def greet(session: Session, target: Target) -> None:
+    """Make sure that a node belongs to the cluster that is meant and that the cluster can answer; raise otherwise."""
+    greeting = await session.get(Greeting, GREETING, {"local": "true", "filter_path": _GREETING_FIELDS})
+    check(session.endpoint, greeting, target)
+
+
+def check(endpoint: str, greeting: Greeting, target: Target) -> None:
+    """Raise where an answer is not from the cluster that is meant, or where the cluster cannot answer."""
+    if greeting.cluster_name != target.name:
+        message = f"another cluster answers at {endpoint}: {greeting.cluster_name} instead of {target.name}"
+        raise AnotherClusterError(message)
+    if greeting.cluster_uuid == UNFORMED:
+        raise NotFormedError(f"not formed yet: {endpoint} has not joined a cluster")
+    if target.identity and greeting.cluster_uuid != target.identity:
+        message = f"another cluster answers at {endpoint}: {greeting.cluster_uuid} instead of {target.identity}"
+        raise AnotherClusterError(message)
+    if not greeting.manager or MANAGER_MISSING in greeting.blocks.everywhere:
+        raise RefusedError(f"no cluster manager is elected: {endpoint} knows of none")
+    if NOT_RECOVERED in greeting.blocks.everywhere:
+        raise RefusedError(f"the cluster's state is not recovered yet, says {endpoint}")
+
+
+def reason(answer: Answer) -> str:
+    """Return why the database says no, in its words."""
+    try:
+        failure = msgspec.json.decode(answer.body, type=Failure).error
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return "without a reason"
+    text = failure if isinstance(failure, str) else failure.reason or failure.type
+    return text[:500]
+
+
+def _rank(error: EngineError) -> int:
+    return next((place for place, kind in enumerate(_TELLING) if isinstance(error, kind)), len(_TELLING))
