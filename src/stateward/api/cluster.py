@@ -99,7 +99,10 @@ class Pool(Record):
     ] = None
     resources: Annotated[
         Json | None,
-        Meta(description="Resource requests and limits of the database container.", extra={"shape": RESOURCES}),
+        Meta(
+            description="Resource requests and limits of the database container; 2Gi of memory when left out.",
+            extra={"shape": RESOURCES},
+        ),
     ] = None
     config: Annotated[
         Json | None,

@@ -8,8 +8,24 @@ from stateward.api.cluster import OpenSearchCluster
 from stateward.api.rules import LONGEST_NAMES, RULES
 from stateward.api.schema import field_schema
 
-_API_VERSION = "Version of the schema of this object, stateward.dev/v1alpha1."
-_KIND = "Kind of this object."
+ROOT_FIELDS = {
+    "api_version": f"Version of the schema of the object, {GROUP}/{VERSION}.",
+    "kind": "Kind of the object.",
+    "metadata": "Standard metadata of Kubernetes objects; the name is that of the cluster and of its Services.",
+}
+"""What the fields are that every object of Kubernetes has."""
+
+_EXAMPLE = """\
+apiVersion: stateward.dev/v1alpha1
+kind: OpenSearchCluster
+metadata: {name: logs}
+spec:
+  version: 2.19.5
+  pools:
+  - {name: managers, replicas: 3, roles: [cluster_manager], storage: {size: 1Gi}}
+  - {name: hot, replicas: 3, roles: [data, ingest], storage: {size: 20Gi}, resources: {limits: {memory: 2Gi}}}
+  - {name: gateway, replicas: 1, roles: []}
+"""
 
 
 @dataclass(frozen=True)
@@ -42,6 +58,7 @@ class Kind:
     singular: str
     short: tuple[str, ...]
     columns: tuple[Column, ...]
+    example: str
 
     @property
     def name(self) -> str:
@@ -66,7 +83,7 @@ CLUSTER_COLUMNS = (
     Column("UUID", ".status.clusterUuid", "The identity of the cluster in the database.", priority=1),
 )
 
-OPENSEARCH = Kind(OpenSearchCluster, "opensearchclusters", "opensearchcluster", ("os",), CLUSTER_COLUMNS)
+OPENSEARCH = Kind(OpenSearchCluster, "opensearchclusters", "opensearchcluster", ("os",), CLUSTER_COLUMNS, _EXAMPLE)
 KINDS = (OPENSEARCH,)
 
 
@@ -114,8 +131,8 @@ def root_schema(kind: Kind) -> Json:
         "type": "object",
         "required": ["metadata", "spec"],
         "properties": {
-            "apiVersion": {"description": _API_VERSION, "type": "string"},
-            "kind": {"description": _KIND, "type": "string"},
+            "apiVersion": {"description": ROOT_FIELDS["api_version"], "type": "string"},
+            "kind": {"description": ROOT_FIELDS["kind"], "type": "string"},
             "metadata": {
                 "type": "object",
                 "properties": {"name": {"type": "string", "maxLength": LONGEST_NAMES - 2}},

@@ -7,8 +7,8 @@ from typing import cast
 import msgspec
 import msgspec.inspect as mi
 
-from stateward.api.base import API_VERSION, Record
-from stateward.api.crd import Kind
+from stateward.api.base import API_VERSION, Json, Record
+from stateward.api.crd import ROOT_FIELDS, Kind
 from stateward.api.rules import RULES
 from stateward.api.schema import description_of, extra_of
 from stateward.api.settings import FAMILIES, OWNED
@@ -27,13 +27,16 @@ def _introduction(kind: Kind) -> str:
     return (
         f"# {kind.name}\n\n{_doc(kind.record)}\n\n"
         f"`apiVersion: {API_VERSION}`, `kind: {kind.name}`; {names}.\n"
-        f"The same text is in the cluster: `kubectl explain {kind.singular}.spec --recursive`.\n"
+        f"The same text is in the cluster: `kubectl explain {kind.singular}.spec`. A field that is left out has its\n"
+        "default, now and after an update of Stateward; nothing is filled in when an object is stored.\n\n"
+        f"```yaml\n{kind.example}```\n"
     )
 
 
 def _record(record: type[Record]) -> str:
-    rows = "\n".join(_row(field) for field in _fields(record))
-    rules = "".join(f"- {_where(rule.field)}{rule.message}.\n" for rule in RULES.get(record, ()))
+    rows = "\n".join(row for field in _fields(record) for row in _rows(field))
+    messages = [(_where(rule.field), rule.message.replace("<", "&lt;")) for rule in RULES.get(record, ())]
+    rules = "".join(f"- {where}{message}.\n" for where, message in messages)
     checked = f"\nChecked when it is applied:\n\n{rules}" if rules else ""
     table = f"| field | type | default | description |\n| --- | --- | --- | --- |\n{rows}\n"
     return f"## {record.__name__}\n\n{_doc(record)}\n\n{table}{checked}"
@@ -43,10 +46,21 @@ def _where(field: str | None) -> str:
     return f"`{field.lstrip('.')}`: " if field else ""
 
 
-def _row(field: mi.Field) -> str:
-    about = description_of(field.type) or ("Standard metadata of Kubernetes." if field.name == "metadata" else "")
-    cells = (f"`{field.encode_name}`", _type(field.type), _default(field), about + _accepts(field.type))
+def _rows(field: mi.Field) -> Iterator[str]:
+    about = description_of(field.type) or ROOT_FIELDS[field.name]
+    yield _row(f"`{field.encode_name}`", _type(field.type), _default(field), about + _accepts(field.type))
+    for name, inner in _named(extra_of(field.type).get("shape", {}), field.encode_name):
+        yield _row(f"`{name}`", _SHAPES[inner["type"]], "", inner["description"])
+
+
+def _row(*cells: str) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _named(shape: Json, path: str) -> Iterator[tuple[str, Json]]:
+    for name, inner in shape.get("properties", {}).items():
+        yield f"{path}.{name}", inner
+        yield from _named(inner, f"{path}.{name}")
 
 
 def _accepts(info: mi.Type) -> str:
@@ -54,6 +68,7 @@ def _accepts(info: mi.Type) -> str:
     return f" It {accepts}." if accepts else ""
 
 
+_SHAPES = {"object": "object", "array": "list"}
 _SCALARS = {"StrType": "text", "IntType": "number", "BoolType": "true or false"}
 
 

@@ -48,7 +48,7 @@ OWNED: Mapping[str, Owned] = {
     "http.port": Owned(_PORT),
     "transport.port": Owned(_PORT),
     "path.data": Owned(_PATH),
-    "path.logs": Owned(_PATH),
+    "path.logs": Owned("logs go to the console, where Kubernetes keeps them"),
     "discovery.type": Owned(_DISCOVERY),
     "discovery.seed_hosts": Owned(_DISCOVERY, Shape.LIST),
     "discovery.seed_providers": Owned(_DISCOVERY),

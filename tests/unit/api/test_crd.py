@@ -7,6 +7,8 @@ import yaml
 
 from stateward.api.crd import OPENSEARCH, crd
 from stateward.api.generate import as_yaml, files, main
+from stateward.api.parse import convert_cluster
+from stateward.api.validation import validate
 
 ROOT = Path(__file__).parents[3]
 
@@ -60,3 +62,8 @@ def test_the_page_has_every_field() -> None:
     for field in ("maxUnavailable", "onShrink", "storageClass", "memberStates", "lastTransitionTime"):
         assert f"| `{field}` |" in page
     assert "| `cluster.name` |" in page
+    assert "| `podTemplate.metadata.labels` |" in page
+
+
+def test_the_example_of_the_page_is_a_good_cluster() -> None:
+    assert validate(convert_cluster(yaml.safe_load(OPENSEARCH.example))) == []

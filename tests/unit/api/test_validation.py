@@ -333,6 +333,10 @@ class TestTemplate:
             ({"spec": {"hostname": "x"}}, "spec.hostname"),
             ({"spec": {"containers": [{"name": "opensearch", "image": "x"}]}}, "spec.containers[opensearch].image"),
             ({"spec": {"containers": [{"name": "opensearch", "args": []}]}}, "spec.containers[opensearch].args"),
+            (
+                {"spec": {"containers": [{"name": "opensearch", "env": [{"name": "discovery.type", "value": "x"}]}]}},
+                "spec.containers[opensearch].env[discovery.type]",
+            ),
         ],
     )
     def test_what_is_no_override_of_a_pod_is_refused(self, template: dict[str, Any], path: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any, cast
 from stateward.api.base import GROUP, Json
 from stateward.api.cluster import OpenSearchCluster
 from stateward.api.problem import Problem
+from stateward.api.settings import reason_owned
 
 ENGINE_CONTAINER = "opensearch"
 """Name of the container that runs the database; others are sidecars."""
@@ -88,6 +89,15 @@ def _container(path: str, container: Json, kind: str) -> Iterator[Problem]:
     for key, reason in _OWNED_BY_ENGINE.items():
         if key in container:
             yield Problem(f"{path}.{key}", container[key], f"cannot be set: {reason}")
+    for variable in _listed(container, "env"):
+        yield from _setting(f"{path}.env", variable)
+
+
+def _setting(path: str, variable: Json) -> Iterator[Problem]:
+    """Refuse owned settings here, too: the official image takes them from variables, and those win over the file."""
+    name = str(variable.get("name"))
+    if (reason := reason_owned(name)) is not None:
+        yield Problem(f"{path}[{name}]", variable.get("value"), f"cannot be set: {reason}")
 
 
 def _names(path: str, items: Any) -> Iterator[Problem]:
