@@ -1,0 +1,57 @@
+"""`list`: all clusters, one line each."""
+
+import click
+import msgspec
+from rich.table import Table
+from rich.text import Text
+
+from stateward.api.cluster import OpenSearchCluster
+from stateward.cli import screen
+from stateward.cli.ages import age
+from stateward.cli.failures import Failure
+from stateward.cli.picture import HEALTH, columns, version
+from stateward.cli.session import Session, run, target_options
+from stateward.kube.listing import list_all
+from stateward.kube.resource import Selection
+from stateward.operator.caches import CLUSTERS
+
+
+@click.command("list")
+@click.option("-A", "--all-namespaces", is_flag=True, help="Those of every namespace.")
+@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
+@target_options
+def clusters(*, all_namespaces: bool, output: str, **target: str) -> None:
+    """List the clusters of a namespace, or of all."""
+
+    async def work(session: Session) -> tuple[str, list[OpenSearchCluster]]:
+        namespace = "" if all_namespaces else session.namespace
+        state = await list_all(session.api, CLUSTERS, Selection(namespace))
+        if state.troubles:
+            trouble = state.troubles[0]
+            raise Failure(
+                f"cluster {trouble.key} cannot be read: {trouble.reason}; is this program older than the CRDs?"
+            )
+        found = sorted(state.objects, key=lambda c: (c.metadata.namespace, c.metadata.name))
+        if output != "table":
+            screen.show_document(msgspec.to_builtins(found), output)
+        elif found:
+            screen.show(table(found, session.now()))
+        return namespace, found
+
+    namespace, found = run(work, **target)
+    if not found:
+        where = f"namespace {namespace!r}; --all-namespaces looks everywhere" if namespace else "any namespace"
+        click.echo(f"there is no cluster in {where}", err=True)
+
+
+def table(found: list[OpenSearchCluster], now: float) -> Table:
+    """Return the clusters as a table."""
+    shown = columns("NAMESPACE", "NAME", "VERSION", "HEALTH", "READY", "AGE", "DOING")
+    for cluster in found:
+        meta, status = cluster.metadata, cluster.status
+        health = Text(status.health or "unknown", style=HEALTH.get(status.health, "magenta"))
+        paused = cluster.spec.update is not None and cluster.spec.update.paused
+        doing = f"paused; {status.doing}" if paused and "paused" not in status.doing else status.doing
+        place = (meta.namespace, meta.name, version(cluster))
+        shown.add_row(*place, health, status.ready, age(meta.creation_timestamp, now), doing)
+    return shown

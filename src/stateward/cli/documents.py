@@ -1,0 +1,87 @@
+"""Reading the files that people write: one or more YAML (or JSON) documents, of which the clusters are ours."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import yaml
+
+from stateward.api.base import GROUP
+from stateward.api.cluster import OpenSearchCluster
+from stateward.api.parse import InvalidDocumentError, convert_cluster
+from stateward.api.problem import Problem
+from stateward.api.validation import validate
+from stateward.cli.failures import Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document about a cluster: where it was, the cluster if it is one, and all that is wrong or doubtful."""
+
+    place: str
+    name: str
+    cluster: OpenSearchCluster | None
+    problems: tuple[Problem, ...]
+
+
+def read_documents(path: str) -> list[Document]:
+    """Return the documents of Stateward's in a file (`-`: standard input); others, such as Services, are passed over.
+
+    Raises Failure when the file cannot be read, is no YAML, or has none of them.
+    """
+    found = [checked(place, item) for place, item in parts(path) if is_ours(item)]
+    if not found:
+        raise Failure(f"{path}: there is no {OpenSearchCluster.__name__} (apiVersion {GROUP}/v1alpha1) in it")
+    return found
+
+
+def parts(path: str) -> Iterator[tuple[str, Any]]:
+    """Yield each document with its place, the items of lists one by one."""
+    try:
+        loaded = list(yaml.safe_load_all(text_of(path)))
+    except yaml.YAMLError as error:
+        raise Failure(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    for number, item in enumerate(loaded, 1):
+        place = path if len(loaded) == 1 else f"{path} (document {number})"
+        if isinstance(item, dict) and cast("dict[str, Any]", item).get("kind") == "List":
+            yield from ((place, inner) for inner in cast("dict[str, Any]", item).get("items") or ())
+        elif item is not None:
+            yield place, item
+
+
+def text_of(path: str) -> str:
+    """Return the text of a file or of standard input."""
+    if path == "-":
+        return sys.stdin.read()
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise Failure(f"{path}: not text in UTF-8") from error
+
+
+def is_ours(item: Any) -> bool:
+    """Return whether a document is about one of our kinds, or means to be: one without a kind is not passed over."""
+    if not isinstance(item, dict):
+        return True
+    fields = cast("dict[str, Any]", item)
+    group = str(fields.get("apiVersion") or GROUP).partition("/")[0]
+    return group == GROUP or fields.get("kind") == OpenSearchCluster.__name__
+
+
+def checked(place: str, item: Any) -> Document:
+    """Return a document with all its problems."""
+    name = name_of(item)
+    try:
+        cluster = convert_cluster(item)
+    except InvalidDocumentError as error:
+        return Document(place, name, None, tuple(error.problems))
+    return Document(place, name, cluster, tuple(validate(cluster)))
+
+
+def name_of(item: Any) -> str:
+    """Return the name that a document gives its object, whatever else is wrong with it."""
+    fields = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
+    meta = fields.get("metadata")
+    return str(cast("dict[str, Any]", meta).get("name", "")) if isinstance(meta, dict) else ""

@@ -1,0 +1,36 @@
+"""`pause` and `resume`: hold a cluster's changes, and let them go on."""
+
+import click
+
+from stateward.api.cluster import OpenSearchCluster
+from stateward.cli.session import Session, no_such_cluster, run, target_options
+from stateward.kube.client import PatchKind
+from stateward.kube.errors import NotFound
+from stateward.operator.caches import CLUSTERS
+
+
+@click.command()
+@click.argument("name")
+@target_options
+def pause(name: str, **target: str) -> None:
+    """Hold all changes of cluster NAME: no new step is taken; a restart that was begun ends."""
+    run(lambda session: set_paused(session, name, paused=True), **target)
+    click.echo(f"{name} is paused: no new step is taken; `resume {name}` goes on")
+
+
+@click.command()
+@click.argument("name")
+@target_options
+def resume(name: str, **target: str) -> None:
+    """Let the changes of cluster NAME go on."""
+    run(lambda session: set_paused(session, name, paused=False), **target)
+    click.echo(f"{name} goes on")
+
+
+async def set_paused(session: Session, name: str, *, paused: bool) -> OpenSearchCluster:
+    """Set `spec.update.paused`, and nothing else."""
+    patch = {"spec": {"update": {"paused": paused}}}
+    try:
+        return await session.api.patch(CLUSTERS, session.key(name), patch, kind=PatchKind.MERGE)
+    except NotFound as error:
+        raise no_such_cluster(session, name) from error

@@ -1,0 +1,120 @@
+"""An API server for commands: objects in a dictionary, every answer decoded as the real client does it."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from click.testing import Result
+
+from stateward.cli.session import Session, Target
+from stateward.kube.client import (
+    ApplyOptions,
+    Body,
+    DeleteOptions,
+    ListOptions,
+    Page,
+    PatchKind,
+    RawRequest,
+    WatchStart,
+)
+from stateward.kube.clock import SystemClock
+from stateward.kube.decoding import decode_event, decode_object
+from stateward.kube.errors import ApiError, NotFound, Status
+from stateward.kube.metadata import Key, T
+from stateward.kube.resource import Resource, Selection
+from stateward.kube.watching import WatchEvent
+
+Run = Callable[..., Result]
+"""Runs a command line."""
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+class FixedClock(SystemClock):
+    """Noon, always; durations pass as usual."""
+
+    def now(self) -> datetime:
+        return NOW
+
+
+class FakeApi:
+    """Serves `objects`, by plural and key; `refusal` is raised instead of any answer; `watched` feeds watches."""
+
+    def __init__(self) -> None:
+        self.objects: dict[tuple[str, Key], dict[str, Any]] = {}
+        self.refusal: ApiError | None = None
+        self.watched: list[dict[str, Any]] = []
+        self.patches: list[tuple[Key, Any]] = []
+        self.requests: dict[str, Any] = {}
+
+    def add(self, plural: str, document: dict[str, Any]) -> None:
+        meta = document["metadata"]
+        self.objects[plural, Key(meta.get("namespace", ""), meta["name"])] = document
+
+    async def get(self, resource: Resource[T], key: Key) -> T:
+        self._refuse()
+        if (resource.plural, key) not in self.objects:
+            raise NotFound(f"{resource.plural} {key.name!r} not found", status=Status(code=404))
+        return _decoded(resource, self.objects[resource.plural, key])
+
+    async def list(self, resource: Resource[T], selection: Selection, options: ListOptions | None = None) -> Page[T]:
+        self._refuse()
+        wanted = dict(part.split("=") for part in selection.labels.split(",") if part)
+        found = [
+            _decoded(resource, document)
+            for (plural, key), document in self.objects.items()
+            if plural == resource.plural
+            and selection.namespace in ("", key.namespace)
+            and wanted.items() <= document["metadata"].get("labels", {}).items()
+        ]
+        return Page(tuple(found), "1")
+
+    async def watch(
+        self, resource: Resource[T], selection: Selection, start: WatchStart
+    ) -> AsyncGenerator[WatchEvent[T], None]:
+        for event in self.watched:
+            yield decode_event(resource.view, msgspec.json.encode(event))
+            await asyncio.sleep(0.01)  # Whoever follows gets to see each state.
+        await asyncio.Event().wait()
+
+    async def patch(
+        self, resource: Resource[T], key: Key, body: Body | Sequence[Any], *, kind: PatchKind, subresource: str = ""
+    ) -> T:
+        found = await self.get(resource, key)
+        self.patches.append((key, body))
+        return found
+
+    async def request(self, request: RawRequest) -> bytes:
+        self._refuse()
+        path = request.path
+        if path not in self.requests:
+            raise NotFound(f"{path} not found", status=Status(code=404))
+        return msgspec.json.encode(self.requests[path])
+
+    async def create(self, resource: Resource[T], body: Body, *, namespace: str = "") -> T:
+        raise AssertionError("a command that only looks created something")
+
+    async def apply(self, resource: Resource[T], key: Key, body: Body, options: ApplyOptions) -> T:
+        raise AssertionError("a command that only looks applied something")
+
+    async def delete(self, resource: Resource[T], key: Key, options: DeleteOptions) -> T | None:
+        raise AssertionError("a command that only looks deleted something")
+
+    async def evict(self, key: Key, options: DeleteOptions) -> None:
+        raise AssertionError("a command that only looks evicted something")
+
+    def _refuse(self) -> None:
+        if self.refusal is not None:
+            raise self.refusal
+
+    @asynccontextmanager
+    async def open(self, target: Target) -> AsyncGenerator[Session]:
+        """Open a session, as the commands' context object does."""
+        yield Session(self, target.namespace or "default", FixedClock())
+
+
+def _decoded(resource: Resource[T], document: dict[str, Any]) -> T:
+    return decode_object(resource.view, msgspec.json.encode(document))

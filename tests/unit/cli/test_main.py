@@ -1,0 +1,78 @@
+"""The command line as a whole: what it offers, and how it fails."""
+
+import pytest
+from click.testing import CliRunner
+
+from stateward.cli import main as entry
+from stateward.cli.failures import failure_of
+from stateward.cli.main import COMMANDS, cli, program
+from stateward.kube import errors
+from stateward.operator.process import LostLease
+
+
+def test_help_lists_every_command() -> None:
+    shown = CliRunner().invoke(cli, ["--help"]).output
+    assert all(f"  {name} " in shown for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(name: str) -> None:
+    result = CliRunner().invoke(cli, [name, "--help"])
+    assert result.exit_code == 0
+    assert result.output.startswith("Usage: ")
+
+
+def test_a_command_that_does_not_exist_is_a_usage_error() -> None:
+    result = CliRunner().invoke(cli, ["stauts"])
+    assert result.exit_code == 2
+    assert "No such command 'stauts'" in result.stderr
+
+
+def test_the_plugin_calls_itself_what_its_user_typed() -> None:
+    assert program("/usr/bin/kubectl-stateward") == "kubectl stateward"
+    assert program("stateward") == "stateward"
+
+
+def test_a_kubeconfig_that_is_not_there_is_one_line_and_code_1() -> None:
+    result = CliRunner(env={"KUBECONFIG": "/nowhere/config"}).invoke(cli, ["operator"])
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "stateward: no kubeconfig found (looked for /nowhere/config), and this is not a pod; set KUBECONFIG\n"
+    )
+
+
+def test_debug_shows_the_failure_itself() -> None:
+    result = CliRunner(env={"KUBECONFIG": "/nowhere/config"}).invoke(cli, ["--debug", "operator"])
+    assert isinstance(result.exception, errors.ConfigError)
+
+
+def test_a_lost_lease_ends_with_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def lose(_: object) -> None:
+        raise ExceptionGroup("tasks", [ExceptionGroup("more", [LostLease("the lease was lost")])])
+
+    monkeypatch.setattr("stateward.cli.operator.run_operator", lose)
+    result = CliRunner().invoke(entry.cli, ["operator"])
+    assert (result.exit_code, result.stderr) == (1, "stateward: the lease was lost; the next start begins anew\n")
+
+
+def test_a_port_that_is_taken_is_said() -> None:
+    assert failure_of(OSError(98, "Address already in use")) == "Address already in use"
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (
+            errors.TransportError("GET /x: Cannot connect"),
+            "no answer from the API server: GET /x: Cannot connect; is the",
+        ),
+        (errors.Forbidden("no", status=errors.Status(code=403)), "the API server said: no; ask for a role"),
+        (errors.UnknownResource("404", status=errors.Status(code=404)), "Stateward's CRDs are not installed there"),
+    ],
+)
+def test_what_the_api_server_did_not_do_comes_with_advice(error: errors.ApiError, says: str) -> None:
+    assert says in (failure_of(error) or "")
+
+
+def test_a_bug_is_not_hidden() -> None:
+    assert failure_of(KeyError("x")) is None

@@ -1,0 +1,118 @@
+"""`list`, `pause`, `resume`, `validate` and `manifests`."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from stateward.kube.metadata import Key
+from tests.unit.cli.fake_api import FakeApi, Run
+from tests.unit.cli.samples import cluster
+
+GOOD = """\
+apiVersion: stateward.dev/v1alpha1
+kind: OpenSearchCluster
+metadata: {name: logs}
+spec:
+  version: 2.19.5
+  pools:
+  - {name: all, replicas: 3}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: other}
+"""
+
+
+def test_list_shows_one_line_per_cluster(run: Run, api: FakeApi) -> None:
+    other = cluster(version="2.19.5", health="green", ready="3/3", doing="everything is as it should be")
+    other["metadata"] |= {"name": "audit", "namespace": "prod"}
+    other["spec"]["update"] = {"paused": True}
+    api.add("opensearchclusters", other)
+    assert run("list", "-A").output == (
+        "NAMESPACE  NAME   VERSION          HEALTH  READY  AGE    DOING\n"
+        "default    logs   2.17.1 → 2.19.5  yellow  2/3    3h00m  logs-hot-1 restarts to apply version\n"
+        "prod       audit  2.19.5           green   3/3    3h00m  paused; everything is as it should be\n"
+    )
+    assert [found["metadata"]["name"] for found in json.loads(run("list", "-A", "-o", "json").output)] == [
+        "logs",
+        "audit",
+    ]
+
+
+def test_list_says_where_it_looked_for_nothing(run: Run) -> None:
+    result = run("list", "-n", "empty")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "there is no cluster in namespace 'empty'; --all-namespaces looks everywhere\n"
+
+
+def test_pause_and_resume_set_one_field(run: Run, api: FakeApi) -> None:
+    assert "logs is paused" in run("pause", "logs").output
+    assert run("resume", "logs").output == "logs goes on\n"
+    key = Key("default", "logs")
+    assert api.patches == [
+        (key, {"spec": {"update": {"paused": True}}}),
+        (key, {"spec": {"update": {"paused": False}}}),
+    ]
+
+
+def test_pausing_what_is_not_there_fails(run: Run) -> None:
+    assert run("pause", "metrics").exit_code == 1
+
+
+def test_a_good_file_passes_and_other_kinds_in_it_are_passed_over(run: Run) -> None:
+    result = run("validate", "-f", "-", stdin=GOOD)
+    assert (result.exit_code, result.output) == (0, "- (document 1): logs: nothing is wrong\n")
+
+
+def test_every_problem_of_a_file_is_shown_with_what_is_accepted(run: Run) -> None:
+    bad = GOOD.replace("2.19.5", "2.19").replace("{name: all, replicas: 3}", "{name: all, replica: 3}")
+    result = run("validate", "-f", "-", stdin=bad)
+    assert result.exit_code == 1
+    assert result.output == (
+        "- (document 1): logs: error: spec.version: 2.19: must be text: put it in quotes\n"
+        "- (document 1): logs: error: spec.pools[0].replica: 3: is no known field; did you mean replicas?\n"
+        "- (document 1): logs: error: spec.pools[0].replicas: None: is required: How many members the pool has.\n"
+    )
+
+
+def test_warnings_fail_only_when_asked_to(run: Run) -> None:
+    doubtful = GOOD.replace("replicas: 3", "replicas: 2")
+    assert run("validate", "-f", "-", stdin=doubtful).exit_code == 0
+    assert run("validate", "--strict", "-f", "-", stdin=doubtful).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a: [", "not YAML"),
+        ("", "there is no OpenSearchCluster"),
+        ("kind: Service\napiVersion: v1\n", "there is no OpenSearchCluster"),
+    ],
+)
+def test_a_file_without_a_cluster_is_a_failure(run: Run, text: str, says: str) -> None:
+    result = run("validate", "-f", "-", stdin=text)
+    assert result.exit_code == 1
+    assert says in result.stderr
+
+
+def test_a_file_that_is_not_there_is_a_failure(run: Run, tmp_path: Path) -> None:
+    result = run("validate", "-f", str(tmp_path / "none.yaml"))
+    assert (result.exit_code, result.stderr) == (1, f"stateward: {tmp_path}/none.yaml: No such file or directory\n")
+
+
+def test_manifests_carry_the_image_and_the_namespace_everywhere(run: Run) -> None:
+    result = run("manifests", "--image", "registry.example/stateward:9", "-n", "ops")
+    found = list(yaml.safe_load_all(result.output))
+    kinds = [document["kind"] for document in found]
+    assert kinds[:2] == ["CustomResourceDefinition", "Namespace"]
+    assert kinds[-1] == "Deployment"
+    assert found[1]["metadata"]["name"] == "ops"
+    assert found[-1]["spec"]["template"]["spec"]["containers"][0]["image"] == "registry.example/stateward:9"
+    assert "stateward-system" not in result.output
+
+
+def test_manifests_can_be_the_crds_alone(run: Run) -> None:
+    found = list(yaml.safe_load_all(run("manifests", "--crds-only").output))
+    assert {document["kind"] for document in found} == {"CustomResourceDefinition"}

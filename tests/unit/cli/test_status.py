@@ -1,0 +1,105 @@
+"""`status` shows the whole picture, once or as it changes."""
+
+import json
+
+import yaml
+
+from stateward.kube.errors import Forbidden, Status, TransportError, UnknownResource
+from tests.unit.cli.fake_api import FakeApi, Run
+from tests.unit.cli.samples import cluster
+
+PICTURE = """\
+logs  OpenSearchCluster in namespace default
+version   2.17.1 → 2.19.5
+health    yellow
+members   2 of 3 ready
+doing     logs-hot-1 restarts to apply version
+progress  12s ago
+
+POOL      READY  VERSION         UPGRADE
+managers  1/1    2.17.1          Pending
+hot       1/2    2.17.1, 2.19.5  Upgrading
+
+MEMBER           STATE       FOR    VERSION  NODE    ZONE  PENDING   REASON
+logs-hot-0       Waiting     3m     2.17.1   node-a  a     recreate  logs-hot-0 waits (version): logs-hot-1 must be back first: the copy of a shard is missing
+logs-hot-1       Restarting  20s    2.17.1   node-b  b     recreate  logs-hot-1 restarts to apply version
+logs-managers-0  Ready       2h58m  2.17.1   node-c  c
+
+WAITS       FOR  REASON            WHAT IT WAITS FOR
+logs-hot-0  3m   DatabaseNotReady  version: logs-hot-1 must be back first: the copy of a shard is missing
+
+CONDITION  STATUS  FOR    REASON      MESSAGE
+Ready      False   5m     InProgress  logs-hot-1 restarts to apply version
+Available  True    2h57m  Serving
+"""  # noqa: E501
+
+
+def test_status_is_the_whole_picture(run: Run) -> None:
+    result = run("status", "logs")
+    assert (result.exit_code, result.output) == (0, PICTURE)
+
+
+def test_status_as_json_is_what_the_api_has(run: Run) -> None:
+    shown = json.loads(run("status", "logs", "-o", "json").output)
+    assert shown["wantedVersion"] == "2.19.5"
+    assert shown["status"]["memberStates"][1]["state"] == "Restarting"
+
+
+def test_status_as_yaml(run: Run) -> None:
+    assert yaml.safe_load(run("status", "logs", "-o", "yaml").output)["status"]["health"] == "yellow"
+
+
+def test_a_cluster_that_no_operator_has_seen_says_so(run: Run, api: FakeApi) -> None:
+    document = cluster()
+    del document["status"]
+    api.add("opensearchclusters", document)
+    assert "no operator has looked at this cluster; is one running?" in run("status", "logs").output
+
+
+def test_a_change_that_was_not_looked_at_yet_is_named(run: Run, api: FakeApi) -> None:
+    api.add("opensearchclusters", cluster(observedGeneration=1))
+    assert "the newest change of the spec has not been looked at yet" in run("status", "logs").output
+
+
+def test_watch_appends_a_line_for_each_change_until_the_cluster_is_deleted(run: Run, api: FakeApi) -> None:
+    later = cluster(health="green", ready="3/3", doing="everything is as it should be", version="2.19.5", waiting=[])
+    later["status"]["memberStates"][1] |= {"state": "Ready", "version": "2.19.5"}
+    later["status"]["members"] = {"ready": 3, "desired": 3}
+    later["metadata"]["resourceVersion"] = "8"
+    gone = cluster()
+    gone["metadata"]["resourceVersion"] = "9"
+    end = {"metadata": {"resourceVersion": "7", "annotations": {"k8s.io/initial-events-end": "true"}}}
+    api.watched = [
+        {"type": "ADDED", "object": cluster()},
+        {"type": "BOOKMARK", "object": end},
+        {"type": "MODIFIED", "object": later},
+        {"type": "DELETED", "object": gone},
+    ]
+    result = run("status", "logs", "--watch")
+    assert (result.exit_code, result.stderr) == (0, "logs is deleted\n")
+    assert result.stdout.splitlines()[7:] == [
+        "12:00:00Z  version 2.19.5",
+        "12:00:00Z  health green, 3 of 3 members ready",
+        "12:00:00Z  everything is as it should be",
+        "12:00:00Z  logs-hot-1: Ready (2.19.5)",
+    ]
+
+
+def test_a_cluster_that_is_not_there_is_one_line(run: Run) -> None:
+    result = run("status", "metrics", "-n", "prod")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "stateward: there is no cluster 'metrics' in namespace 'prod'; `list --all-namespaces` shows all there are\n"
+    )
+
+
+def test_no_crd_no_right_and_no_server_are_one_line_each(run: Run, api: FakeApi) -> None:
+    for refusal, says in (
+        (UnknownResource("404", status=Status(code=404)), "CRDs are not installed"),
+        (Forbidden("not you", status=Status(code=403)), "stateward-view"),
+        (TransportError("GET /: Connection refused"), "is the cluster up"),
+    ):
+        api.refusal = refusal
+        result = run("status", "logs")
+        assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+        assert says in result.stderr
