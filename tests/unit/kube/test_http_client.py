@@ -1,0 +1,252 @@
+"""Failures become typed errors, a write that may have happened says so, and nothing is repeated that could do harm."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from stateward.kube import errors
+from stateward.kube.client import ApplyOptions, DeleteOptions, ListOptions, PatchKind, Preconditions, RawRequest
+from stateward.kube.connection import Connection
+from stateward.kube.credentials import Credential, StaticCredentials
+from stateward.kube.http_client import HttpApi
+from stateward.kube.metadata import Key
+from stateward.kube.resource import Selection
+from stateward.kube.resources import NODES, PODS, SECRETS, STATEFUL_SETS
+from stateward.kube.transport import Limits
+from stateward.kube.virtual_time import VirtualClock
+from tests.unit.kube.fake_server import FakeServer, answer, page, pod, serving, status, stream
+
+A = Key("ns", "a")
+EXACTLY = DeleteOptions(Preconditions("uid-a", "7"), grace_seconds=0)
+MANIFEST = {"metadata": {"name": "a"}}
+
+
+def get(api: HttpApi) -> Awaitable[Any]:
+    return api.get(PODS, A)
+
+
+def write(api: HttpApi) -> Awaitable[Any]:
+    return api.apply(PODS, A, MANIFEST, ApplyOptions("us"))
+
+
+async def failing(*steps: Any, call: Callable[[HttpApi], Awaitable[Any]] = get) -> tuple[errors.ApiError, FakeServer]:
+    async with serving(*steps) as (fake, api):
+        with pytest.raises(errors.ApiError) as caught:
+            await call(api)
+        return caught.value, fake
+
+
+ANSWERS: list[tuple[int, dict[str, Any], type[errors.ApiError]]] = [
+    (400, status(400, "BadRequest"), errors.BadRequest),
+    (403, status(403, "Forbidden"), errors.Forbidden),
+    (404, status(404, "NotFound", name="a", kind="pods"), errors.NotFound),
+    (404, status(404, "NotFound", "the server could not find the requested resource"), errors.UnknownResource),
+    (409, status(409, "Conflict"), errors.Conflict),
+    (409, status(409, "AlreadyExists"), errors.AlreadyExists),
+    (410, status(410, "Expired"), errors.Gone),
+    (410, status(410, "Gone"), errors.Gone),
+    (422, status(422, "Invalid"), errors.Invalid),
+    (500, status(500, "InternalError"), errors.Unavailable),
+    (500, status(500, "ServerTimeout"), errors.ServerTimeout),
+    (503, status(503, "ServiceUnavailable"), errors.Unavailable),
+    (504, status(504, "Timeout"), errors.ServerTimeout),
+]
+
+
+@pytest.mark.parametrize(("code", "body", "kind"), ANSWERS)
+async def test_each_answer_has_its_type(code: int, body: dict[str, Any], kind: type[errors.ApiError]) -> None:
+    error, _ = await failing(answer(body, code))
+    assert type(error) is kind
+    assert error.status == code
+    assert not error.may_have_committed
+
+
+async def test_a_404_that_is_no_status_says_nothing_about_the_object() -> None:
+    async def plain(_: web.Request) -> web.StreamResponse:
+        return web.Response(status=404, text="404 page not found")
+
+    error, _ = await failing(plain)
+    assert type(error) is errors.UnknownResource
+
+
+async def test_a_proxys_answer_is_quoted() -> None:
+    async def proxy(_: web.Request) -> web.StreamResponse:
+        return web.Response(status=502, text="<html>bad gateway")
+
+    error, _ = await failing(proxy)
+    assert type(error) is errors.Unavailable
+    assert error.message == "HTTP 502: <html>bad gateway"
+
+
+async def test_refused_fields_are_named() -> None:
+    causes = [{"field": "spec.replicas", "message": "must be positive", "reason": "FieldValueInvalid"}]
+    error, _ = await failing(answer(status(422, "Invalid", causes=causes), 422))
+    assert [(cause.field, cause.message) for cause in error.causes] == [("spec.replicas", "must be positive")]
+
+
+@pytest.mark.parametrize("code", [500, 503, 504])
+async def test_a_write_that_the_server_could_not_finish_may_have_happened(code: int) -> None:
+    error, _ = await failing(answer(status(code, "InternalError"), code), call=write)
+    assert error.may_have_committed
+
+
+@pytest.mark.parametrize("code", [403, 409, 422])
+async def test_a_write_that_was_refused_has_not_happened(code: int) -> None:
+    error, _ = await failing(answer(status(code, ""), code), call=write)
+    assert not error.may_have_committed
+
+
+async def test_a_write_whose_answer_is_lost_may_have_happened() -> None:
+    error, fake = await failing(stream(reset=True), call=write)
+    assert type(error) is errors.TransportError
+    assert error.may_have_committed
+    assert len(fake.requests) == 1, "a write is never repeated behind the caller's back"
+
+
+async def test_a_write_that_times_out_may_have_happened() -> None:
+    error, _ = await failing(stream(hold=1000), call=write)
+    assert type(error) is errors.TransportError
+    assert "timed out" in str(error)
+    assert error.may_have_committed
+
+
+async def test_a_write_that_never_reached_a_server_has_not_happened() -> None:
+    connection = Connection("http://127.0.0.1:1", StaticCredentials(Credential()))
+    async with HttpApi(connection, clock=VirtualClock()) as api:
+        with pytest.raises(errors.TransportError) as caught:
+            await write(api)
+    assert not caught.value.may_have_committed
+
+
+async def test_a_write_whose_answer_cannot_be_read_has_happened() -> None:
+    error, _ = await failing(answer({"metadata": {"name": 7}}), call=write)
+    assert type(error) is errors.DecodeError
+    assert error.may_have_committed
+
+
+async def test_a_throttled_request_waits_as_long_as_it_is_told() -> None:
+    busy = answer(status(429, "TooManyRequests"), 429, Retry_After="7")
+    async with serving(busy, busy, answer(pod("a", 1))) as (_, api):
+        began = VirtualClock().monotonic()
+        await get(api)
+        assert VirtualClock().monotonic() - began == pytest.approx(14, abs=0.5)
+
+
+async def test_throttling_is_not_waited_out_for_ever() -> None:
+    error, _ = await failing(*[answer(status(429, "TooManyRequests"), 429, Retry_After="9")] * 10)
+    assert type(error) is errors.TooManyRequests
+    assert error.retry_after == 9
+    assert VirtualClock().monotonic() < 31
+
+
+async def test_a_refused_eviction_is_the_budgets_answer_and_not_repeated() -> None:
+    busy = answer(status(429, "TooManyRequests", "would violate the budget"), 429, Retry_After="1")
+    error, fake = await failing(busy, answer({}), call=lambda api: api.evict(A, EXACTLY))
+    assert type(error) is errors.TooManyRequests
+    assert len(fake.requests) == 1
+
+
+class Rotating:
+    """Credentials of which the first are no longer good."""
+
+    def __init__(self) -> None:
+        self.number = 1
+
+    async def current(self) -> Credential:
+        return Credential(token=f"token-{self.number}")
+
+    def invalidate(self) -> None:
+        self.number += 1
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+async def test_a_401_renews_the_credentials_once(*, streaming: bool) -> None:
+    refused = answer(status(401, "Unauthorized"), 401)
+    async with serving(refused, stream() if streaming else answer(pod("a", 1)), refused, refused) as (fake, served):
+        connection = served._transport._connection
+        async with HttpApi(Connection(connection.server, Rotating()), clock=VirtualClock()) as api:
+            await (drain(api) if streaming else get(api))
+            tokens = [request.headers["Authorization"] for request in fake.requests]
+            assert tokens == ["Bearer token-1", "Bearer token-2"]
+            with pytest.raises(errors.Unauthorized):
+                await (drain(api) if streaming else get(api))
+
+
+async def drain(api: HttpApi) -> None:
+    from stateward.kube.client import WatchStart
+
+    async for _ in api.watch(PODS, Selection("ns"), WatchStart("5")):
+        pass
+
+
+async def test_no_more_requests_than_allowed_are_under_way_at_once() -> None:
+    under_way, most = 0, 0
+
+    async def slow(_: web.Request) -> web.StreamResponse:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await VirtualClock().sleep(1)
+        under_way -= 1
+        return web.json_response(pod("a", 1))
+
+    async with serving(*[slow] * 20, limits=Limits(concurrency=4)) as (_, api):
+        await asyncio.gather(*(get(api) for _ in range(20)))
+    assert most == 4
+
+
+async def test_requests_say_what_they_want() -> None:
+    deleted = answer(status(200, ""))
+    steps = (answer(pod("a", 1)), page(), answer(pod("a", 2)), answer(pod("a", 3)), deleted, answer({}), answer({}))
+    async with serving(*steps) as (fake, api):
+        await api.get(SECRETS, A)
+        await api.list(PODS, Selection("ns", "a in (b,c)", "metadata.name=x"), ListOptions(7, resource_version="0"))
+        await api.apply(STATEFUL_SETS, A, MANIFEST, ApplyOptions("us", force=True, dry_run=True))
+        await api.patch(PODS, A, {"status": {}}, kind=PatchKind.MERGE, subresource="status")
+        assert await api.delete(PODS, A, EXACTLY) is None
+        await api.evict(A, EXACTLY)
+        await api.request(RawRequest("/api/v1/namespaces/ns/pods/a/log", query={"tailLines": "5"}))
+        lines = [f"{request.method} {request.path_qs}" for request in fake.requests]
+        kinds = [request.headers.get("Content-Type", "") for request in fake.requests]
+        accepted = fake.requests[0].headers["Accept"]
+    assert lines[0] == "GET /api/v1/namespaces/ns/secrets/a"
+    assert accepted == "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+    assert fake.requests[1].query == {
+        "labelSelector": "a in (b,c)",
+        "fieldSelector": "metadata.name=x",
+        "limit": "7",
+        "resourceVersion": "0",
+    }
+    assert lines[2] == "PATCH /apis/apps/v1/namespaces/ns/statefulsets/a?fieldManager=us&force=true&dryRun=All"
+    assert kinds[2] == "application/apply-patch+yaml"
+    assert (lines[3], kinds[3]) == ("PATCH /api/v1/namespaces/ns/pods/a/status", "application/merge-patch+json")
+    assert b'"preconditions":{"uid":"uid-a","resourceVersion":"7"}' in fake.bodies[4]
+    assert b'"gracePeriodSeconds":0' in fake.bodies[4]
+    assert lines[5] == "POST /api/v1/namespaces/ns/pods/a/eviction"
+    assert b'"uid":"uid-a"' in fake.bodies[5]
+    assert lines[6] == "GET /api/v1/namespaces/ns/pods/a/log?tailLines=5"
+
+
+def test_a_namespaced_object_without_a_namespace_has_no_path() -> None:
+    with pytest.raises(ValueError, match="lives in a namespace"):
+        PODS.path_of(Key("", "a"))
+    assert NODES.path_of(Key("", "n")) == "/api/v1/nodes/n"
+    assert PODS.path_of(Key("ns", "a/../b")) == "/api/v1/namespaces/ns/pods/a%2F..%2Fb"
+
+
+async def test_a_list_with_an_unreadable_object_has_the_others() -> None:
+    bad = pod("bad", 3) | {"spec": {"nodeName": 7}}
+    worse = {"metadata": {"name": "worse", "labels": 7}}
+    async with serving(page(pod("a", 1), bad, worse)) as (_, api):
+        found = await api.list(PODS, Selection("ns"))
+    assert [item.metadata.name for item in found.items] == ["a"]
+    assert [trouble.metadata.name for trouble in found.unreadable] == ["bad", "worse"]
+    assert "spec.nodeName" in found.unreadable[0].reason
+
+
+async def test_a_list_without_items_is_empty() -> None:
+    async with serving(answer({"metadata": {"resourceVersion": "5"}, "items": None})) as (_, api):
+        assert (await api.list(PODS, Selection("ns"))).items == ()
