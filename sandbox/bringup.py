@@ -111,4 +111,5 @@ def _dns_setup(layout: Layout) -> tuple[tuple[str, ...], ...]:
     resolver.write_text(
         f"nameserver {CONTROL_PLANE_ADDRESS}\nsearch default.svc.{domain} svc.{domain} {domain}\noptions ndots:5\n"
     )
-    return (("mount", "--bind", str(resolver), "/etc/resolv.conf"),)
+    shadowed = Path("/etc/resolv.conf").resolve()  # often a link
+    return (("mount", "--bind", str(resolver), str(shadowed)),) if shadowed.exists() else ()

@@ -1,9 +1,116 @@
-"""What the machine must offer before anything is begun."""
+"""What the machine must offer before anything is begun; each thing that is missing is said in one line."""
 
-from sandbox.layout import Layout
+import os
+import re
+import shutil
+from pathlib import Path
+
+from sandbox import cgroups, packages
+from sandbox.commands import run
+from sandbox.errors import CommandError, SandboxError
+from sandbox.layout import Layout, cache_root
+from sandbox.ports import require_free
 from sandbox.progress import Progress
 from sandbox.settings import Settings
+
+_GIB = 2**30
+# Measured: 0.4 GB for a control plane and 0.1 GB for a node, and something left for pods.
+_MEMORY_CONTROL_PLANE = 0.6
+_MEMORY_NODE = 0.2
+_DISK_STATE = 3.0
+_DISK_CACHE = 5.0  # of which Go's intermediate results are the most, once
+
+# Go from this version on fetches, as a module, the newer version that go.mod names.
+_OLDEST_GO = (1, 21)
+
+_PROBE = """
+set -e
+mount -t tmpfs tmpfs "$1"; mkdir "$1/lower" "$1/upper" "$1/work" "$1/all"
+step() { what=$1; shift; "$@" 2>/dev/null || { echo "$what" >&2; exit 1; }; }
+step "overlay file systems (CONFIG_OVERLAY_FS)" \
+  mount -t overlay overlay -o "lowerdir=$1/lower,upperdir=$1/upper,workdir=$1/work" "$1/all"
+step "virtual cables (CONFIG_VETH)" ip link add probe0 type veth peer name probe1
+step "bridges (CONFIG_BRIDGE)" ip link add probe2 type bridge
+step "nftables with NAT (CONFIG_NF_TABLES, CONFIG_NFT_NAT)" \
+  nft 'table ip t { chain n { type nat hook prerouting priority 0; }; }'
+"""
 
 
 def require_machine(layout: Layout, wanted: Settings, progress: Progress) -> None:
     """Raise SandboxError if the sandbox cannot run here; install the system packages that are missing."""
+    if os.geteuid() != 0:
+        raise SandboxError("namespaces and mounts need root: run it again with sudo")
+    new = not layout.settings.exists()
+    if new and wanted.port:
+        require_free(wanted.port)
+    if new:
+        _require_memory(wanted.nodes)
+        _require_disk(layout.root, _DISK_STATE if wanted.nodes else 0.5, "STATEWARD_SANDBOX_DIR")
+        _require_disk(cache_root(), 0.5 if (cache_root() / "kubelite").exists() else _DISK_CACHE, "STATEWARD_CACHE")
+    packages.require(packages.NODE, progress)
+    _require_go()
+    if new:
+        _require_cgroups()
+        _require_kernel()
+
+
+def _require_memory(nodes: int) -> None:
+    needed = _MEMORY_CONTROL_PLANE + nodes * _MEMORY_NODE
+    text = Path("/proc/meminfo").read_text()
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
+    available = int(found[1]) * 1024 / _GIB if found else needed
+    if available < needed:
+        raise SandboxError(
+            f"{available:.1f} GiB of memory are free, {needed:.1f} are needed for {nodes} nodes: end something, "
+            "or ask for fewer with --nodes"
+        )
+
+
+def _require_disk(directory: Path, needed: float, variable: str) -> None:
+    existing = next(path for path in (directory, *directory.parents) if path.exists())
+    free = shutil.disk_usage(existing).free / _GIB
+    if free < needed:
+        raise SandboxError(
+            f"{free:.1f} GiB are free at {existing}, {needed:.1f} are needed: make room, or set {variable} to "
+            "a directory on a larger disk"
+        )
+
+
+def _require_go() -> None:
+    try:
+        said = run(["go", "version"])
+    except CommandError as error:
+        raise SandboxError(_go_message("Go is not installed")) from error
+    found = re.search(r"go(\d+)\.(\d+)", said)
+    if found is None or (int(found[1]), int(found[2])) < _OLDEST_GO:
+        raise SandboxError(_go_message(f"Go is too old ('{said.strip()}')"))
+
+
+def _go_message(problem: str) -> str:
+    wanted = ".".join(str(part) for part in _OLDEST_GO)
+    return f"{problem}: Kubernetes is built from source; install Go {wanted} or newer and have 'go' on the PATH"
+
+
+def _require_cgroups() -> None:
+    root = Path("/sys/fs/cgroup")
+    if cgroups.is_unified():
+        missing = {"cpu", "memory", "pids"} - set((root / "cgroup.controllers").read_text().split())
+    else:
+        missing = {name for name in ("cpu", "cpuset", "memory", "pids") if not (root / name).is_dir()}
+    if missing:
+        raise SandboxError(
+            f"cgroup controllers are missing under {root}: {', '.join(sorted(missing))}; "
+            "mount them, or start the machine's kernel with them enabled"
+        )
+
+
+def _require_kernel() -> None:
+    """Try, in namespaces that end at once, what containers and their network are made of."""
+    unshare = ["unshare", "--mount", "--net", "--pid", "--uts", "--fork", "--mount-proc"]
+    try:
+        run([*unshare, "sh", "-c", _PROBE, "sh", "/mnt"], timeout=30)
+    except CommandError as error:
+        lacking = error.output.splitlines()[-1] if error.output else str(error)
+        raise SandboxError(
+            f"this kernel (or this container) does not allow {lacking}; run on a machine or virtual machine that does"
+        ) from error

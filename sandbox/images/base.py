@@ -6,6 +6,7 @@ import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from sandbox import packages
 from sandbox.commands import run
 from sandbox.errors import CommandError, SandboxError
 from sandbox.images.layers import EPOCH
@@ -22,6 +23,7 @@ _NEEDLESS = ("/usr/share/doc/*", "/usr/share/locale/*", "/usr/share/info/*")
 
 def java_base(progress: Progress) -> Blob:
     """Return the layer below every database: Java, curl and the tools that start scripts use."""
+    packages.require(packages.IMAGES, progress)
     return _base("java", [_java_package(), "curl", "ca-certificates", "procps"], progress)
 
 
@@ -58,21 +60,22 @@ def release() -> dict[str, str]:
     return {key: value.strip('"') for key, _, value in pairs}
 
 
-def _base(name: str, packages: Sequence[str], progress: Progress) -> Blob:
+def _base(name: str, contents: Sequence[str], progress: Progress) -> Blob:
     codename = release().get("VERSION_CODENAME", "")
-    recipe = digest.of_files([], _EDITION, codename, processor(), *packages)
+    recipe = digest.of_files([], _EDITION, codename, processor(), *contents)
 
     def make() -> Blob:
+        packages.require(packages.IMAGES, progress)
         with progress.step(f"base layer with {name}, from this machine's package sources"):
-            return _debootstrap(name, codename, packages)
+            return _debootstrap(name, codename, contents)
 
     return remembered_layer(recipe, make)
 
 
-def _debootstrap(name: str, codename: str, packages: Sequence[str]) -> Blob:
+def _debootstrap(name: str, codename: str, contents: Sequence[str]) -> Blob:
     scratch = blob_store().scratch(f"base-{name}")
     options = [f"--dpkgopt=path-exclude={pattern}" for pattern in _NEEDLESS]
-    argv = ["mmdebstrap", "--variant=minbase", "--format=tar", f"--include={','.join(packages)}", *options]
+    argv = ["mmdebstrap", "--variant=minbase", "--format=tar", f"--include={','.join(contents)}", *options]
     try:
         run(
             # In a mount namespace of its own: an interrupted run leaves no mount behind.
@@ -100,7 +103,7 @@ def _sources() -> list[str]:
 def _java_package() -> str:
     for version in ("17", "21"):
         package = f"openjdk-{version}-jre-headless"
-        if run(["apt-cache", "--names-only", "search", f"^{package}$"]).strip():
+        if packages.offered(package):
             return package
     raise SandboxError(
         "neither openjdk-17-jre-headless nor -21- is among this machine's packages; run 'apt-get update'"

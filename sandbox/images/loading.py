@@ -22,6 +22,8 @@ def load(node: Node, image: Image) -> bool:
     """Import the image into one node unless it is there. Return whether it was needed."""
     if _present(node, image):
         return False
+    # Layers that an earlier image brought are not sent again.
+    held = set(node.ctr("content", "list", "--quiet").split())
     argv = [
         *node.machine.enter(mounts=True),
         "ctr",
@@ -33,7 +35,7 @@ def load(node: Node, image: Image) -> bool:
     ]
     importer = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
-        broken = _feed(importer, blob_store(), image)
+        broken = _feed(importer, blob_store(), image, held)
         said, _ = importer.communicate(timeout=300)
     except BaseException:
         importer.kill()
@@ -44,10 +46,10 @@ def load(node: Node, image: Image) -> bool:
     return True
 
 
-def _feed(importer: "subprocess.Popen[bytes]", store: BlobStore, image: Image) -> bool:
+def _feed(importer: "subprocess.Popen[bytes]", store: BlobStore, image: Image, held: set[str]) -> bool:
     assert importer.stdin is not None  # noqa: S101 - asked for above
     try:
-        write_archive(store, image, importer.stdin)
+        write_archive(store, image, importer.stdin, without=held)
     except BrokenPipeError:
         return True
     return False

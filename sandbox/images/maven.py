@@ -3,6 +3,7 @@
 import tempfile
 from pathlib import Path
 
+from sandbox import packages
 from sandbox.commands import run
 from sandbox.errors import CommandError, SandboxError
 from sandbox.images.pins import Artifact
@@ -20,6 +21,7 @@ def fetch(artifact: Artifact, progress: Progress) -> Path:
         if path.exists() and digest.of_file(path) == artifact.sha256:
             return path
         directory.mkdir(parents=True, exist_ok=True)
+        packages.require(packages.DOWNLOADS, progress)
         with progress.step(f"downloading {artifact.file_name}"), tempfile.TemporaryDirectory(dir=directory) as scratch:
             _copy(artifact, Path(scratch))
             (Path(scratch) / artifact.file_name).replace(path)

@@ -9,7 +9,7 @@ import hashlib
 import io
 import json
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -116,8 +116,8 @@ def assemble(store: BlobStore, name: str, layers: Sequence[Blob], execution: Exe
     return Image(name, manifest, config, list(layers))
 
 
-def write_archive(store: BlobStore, image: Image, stream: IO[bytes]) -> None:
-    """Write the image as the tar archive that `ctr images import` reads."""
+def write_archive(store: BlobStore, image: Image, stream: IO[bytes], *, without: Collection[str] = ()) -> None:
+    """Write the image as the tar archive that `ctr images import` reads, leaving out the blobs `without`."""
     index = {
         "schemaVersion": 2,
         "manifests": [
@@ -132,7 +132,9 @@ def write_archive(store: BlobStore, image: Image, stream: IO[bytes]) -> None:
     with tarfile.open(fileobj=stream, mode="w|", bufsize=1 << 20) as archive:
         _add(archive, "oci-layout", _json({"imageLayoutVersion": "1.0.0"}))
         _add(archive, "index.json", _json(index))
-        for blob in (image.manifest, image.config, *_distinct(image.layers)):
+        for blob in _distinct([image.manifest, image.config, *image.layers]):
+            if blob.digest in without:
+                continue
             entry = tarfile.TarInfo(f"blobs/sha256/{blob.digest.removeprefix('sha256:')}")
             entry.size = blob.size
             with store.path(blob.digest).open("rb") as content:

@@ -50,13 +50,14 @@ disabled_plugins = [
 
 
 def cni(node: NodeAddress) -> str:
-    """Return the network of the node's pods: a bridge with the node's subnet, no masquerading."""
-    bridge: dict[str, Any] = {
-        "type": "bridge",
-        "bridge": "pods",
-        "isGateway": True,
+    """Return the network of the node's pods: a cable from each to the node, a subnet, no masquerading.
+
+    Not a bridge: two pods of one bridge would answer each other past the node, and a Service between them
+    would never work where the kernel has no br_netfilter.
+    """
+    cable: dict[str, Any] = {
+        "type": "ptp",
         "ipMasq": False,
-        "hairpinMode": True,
         "ipam": {
             "type": "host-local",
             "ranges": [[{"subnet": str(node.pods)}]],
@@ -64,7 +65,7 @@ def cni(node: NodeAddress) -> str:
         },
     }
     ports = {"type": "portmap", "capabilities": {"portMappings": True}}
-    return json.dumps({"cniVersion": "1.0.0", "name": "pods", "plugins": [bridge, ports]}, indent=2)
+    return json.dumps({"cniVersion": "1.0.0", "name": "pods", "plugins": [cable, ports]}, indent=2)
 
 
 def kubelet(node: NodeAddress, *, cgroup: str, sync_frequency: int) -> str:

@@ -1,0 +1,62 @@
+"""System packages: which program comes from which, and how the missing ones are installed."""
+
+import os
+import shutil
+from pathlib import Path
+
+from sandbox.commands import run
+from sandbox.errors import CommandError, SandboxError
+from sandbox.progress import Progress
+
+_PATH = f"{os.defpath}:/usr/local/sbin:/usr/sbin:/sbin"
+
+# A program, or a file, that tells whether the package (or another that brings the same) is there.
+NODE = {
+    "containerd": "containerd",
+    "runc": "runc",
+    "/usr/lib/cni/ptp": "containernetworking-plugins",
+    "ip": "iproute2",
+    "nft": "nftables",
+    "iptables": "iptables",  # what the CNI plugin for host ports calls
+    "conntrack": "conntrack",
+    "nsenter": "util-linux",
+    "sysctl": "procps",
+    "gcc": "gcc",
+    "/usr/include/stdlib.h": "libc6-dev",
+}
+IMAGES = {"mmdebstrap": "mmdebstrap"}
+DOWNLOADS = {"mvn": "maven"}
+
+
+def require(wanted: dict[str, str], progress: Progress) -> None:
+    """Install the packages whose programs are missing; raise SandboxError if that is not possible."""
+    missing = sorted({package for tell, package in wanted.items() if not _there(tell)})
+    if not missing:
+        return
+    names = " ".join(missing)
+    if shutil.which("apt-get") is None:
+        raise SandboxError(f"these are missing and there is no apt-get to install them: {names}; install them by hand")
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"}
+    with progress.step(f"installing {names}"):
+        try:
+            run(["apt-get", "-q", "update"], environment=environment)
+            run(["apt-get", "-q", "-y", "install", "--no-install-recommends", *missing], environment=environment)
+        except CommandError as error:
+            raise SandboxError(
+                f"apt-get could not install {names}; is there a network, and is no other apt running? ({error})"
+            ) from error
+
+
+def offered(package: str) -> bool:
+    """Tell whether this machine's package sources have the package."""
+    if not any(Path("/var/lib/apt/lists").glob("*_Packages*")):
+        run(["apt-get", "-q", "update"])
+    return bool(run(["apt-cache", "--names-only", "search", f"^{package}$"]).strip())
+
+
+def _there(tell: str) -> bool:
+    return Path(tell).exists() if tell.startswith("/") else shutil.which(tell, path=_path()) is not None
+
+
+def _path() -> str:
+    return f"{os.environ.get('PATH', '')}:{_PATH}"
