@@ -30,9 +30,10 @@ def without_nulls(document: object, schema: Json) -> object:
     if not isinstance(document, Mapping):
         return document
     known = cast("dict[str, Json]", schema.get("properties", {}))
-    members = cast("Json", document)
-    kept = {name: inner for name, inner in members.items() if inner is not None or name not in known}
-    return {name: without_nulls(inner, known.get(name, {})) for name, inner in kept.items()}
+    others = cast("Json | None", schema.get("additionalProperties"))
+    members = cast("Json", document).items()
+    kept = {name: inner for name, inner in members if inner is not None or not (name in known or others)}
+    return {name: without_nulls(inner, known.get(name, others or {})) for name, inner in kept.items()}
 
 
 def _check(info: mi.Type, value: object, path: str, accepts: str = "") -> Iterator[Problem]:

@@ -55,6 +55,6 @@ def _inside(schema: Schema, value: Any, path: str) -> list[str]:
         below = schema.get("properties", {}).get(name) or schema.get("additionalProperties")
         if below is None:
             found.append(f"{path}.{name}")
-        elif inner is not None or "additionalProperties" in schema:
+        elif inner is not None:
             found += faults(below, inner, f"{path}.{name}")
     return found

@@ -45,6 +45,12 @@ def test_a_null_is_a_field_left_out_as_on_the_api_server() -> None:
     assert of.spec.pools[0].storage.size == "10Gi"
 
 
+def test_a_null_in_a_map_is_an_entry_left_out() -> None:
+    of = convert_cluster(document(service={"labels": {"a": None, "b": "c"}}))
+    assert of.spec.service is not None
+    assert of.spec.service.labels == {"b": "c"}
+
+
 def test_a_null_in_settings_stays() -> None:
     assert convert_cluster(document(config={"a": None})).spec.config == {"a": None}
 
