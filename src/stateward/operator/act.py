@@ -124,10 +124,12 @@ class Actor:
             left = await self._api.delete(kind, key, DeleteOptions(Preconditions(ref.uid, ref.resource_version)))
         except NotFound:
             left = None
-        if left is None:
-            self._caches.expectations(Key(meta.namespace, meta.name)).deleted(self._caches.of(kind), key, ref.uid)
-        else:
+        store = self._caches.of(kind)
+        cached = store.get(key)
+        if left is not None:
             self._wrote(kind, left)
+        elif cached is not None and cached.metadata.uid == ref.uid:
+            self._caches.expectations(Key(meta.namespace, meta.name)).deleted(store, cached)
 
     async def _scale_to_zero(self, action: a.Release, holdings: Holdings) -> None:
         ref = action.workload

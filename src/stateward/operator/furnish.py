@@ -52,5 +52,5 @@ class Furnisher:
                 continue
             with suppress(NotFound):
                 await self._api.delete(kinds.BUDGETS, key_of(budget), DeleteOptions(Preconditions(budget.metadata.uid)))
-            expectations.deleted(store, key_of(budget), budget.metadata.uid)
+            expectations.deleted(store, budget)
             self._applier.forget(kinds.BUDGETS, key_of(budget))

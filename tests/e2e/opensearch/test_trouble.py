@@ -182,7 +182,7 @@ async def test_an_index_made_on_the_only_upgraded_node_does_not_stop_the_upgrade
     async with asyncio.timeout(300):
         upgraded = await one_is_upgraded()
     settings = {"index.number_of_replicas": 1, "index.number_of_shards": 1}
-    settings |= {"index.routing.allocation.include._name": upgraded}  # type: ignore[dict-item]
+    settings |= {"index.routing.allocation.include._name": upgraded}
     await database.ask("held?wait_for_active_shards=1", "PUT", {"settings": settings})
     await database.ask("held/_settings", "PUT", {"index.routing.allocation.include._name": None})
     done = await clusters.until("yellow", lambda c: settled(c) and c.status.version == NEW, seconds=900)
