@@ -1,0 +1,81 @@
+"""A sandbox leaves nothing, disturbs nothing, and several do not collide."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from sandbox import Sandbox
+from sandbox.records import Records
+from tests.e2e.sandbox_world import Traces
+
+pytestmark = pytest.mark.e2e
+
+_NAME = "stateward-traces"
+
+
+def test_down_leaves_no_process_mount_device_rule_or_namespace() -> None:
+    Sandbox(_NAME).down()
+    before = Traces.now(_NAME)
+    sandbox = Sandbox(_NAME).up(nodes=1)
+    try:
+        during = Traces.now(_NAME)
+    finally:
+        sandbox.down()
+
+    # The machine's own network was never touched; its processes and namespaces were there to be seen.
+    assert (during.devices, during.routes, during.rules) == (before.devices, before.routes, before.rules)
+    assert during.mounts == before.mounts
+    assert during.processes
+    assert during.namespaces
+    assert during.cgroups
+    assert Traces.now(_NAME) == before
+    assert not sandbox.layout.root.exists()
+
+
+def test_two_sandboxes_run_side_by_side() -> None:
+    with Sandbox(f"{_NAME}-a") as one, Sandbox(f"{_NAME}-b") as other:
+        one.up(nodes=0)
+        other.up(nodes=0)
+        one.kubectl("create", "namespace", "only-here")
+        assert "only-here" not in other.kubectl("get", "namespaces")
+        one.down()
+        assert other.api.text("/readyz") == "ok"
+
+
+def test_up_repairs_what_has_crashed_and_leaves_the_rest_alone() -> None:
+    with Sandbox(_NAME) as sandbox:
+        sandbox.up(nodes=1)
+        sandbox.kubectl("create", "namespace", "kept")
+        records = Records(sandbox.layout.records)
+        before = {key: records.get(key) for key in records.keys()}  # noqa: SIM118
+        for key in ("control-plane.kube-apiserver", "n1.machine", "relay.api"):
+            record = records.running(key)
+            assert record is not None
+            os.kill(record.pid, signal.SIGKILL)
+
+        sandbox.up(nodes=1)
+        sandbox.wait_node("n1", ready=True, seconds=60)
+        assert "kept" in sandbox.kubectl("get", "namespaces")
+        after = {key: records.get(key) for key in records.keys()}  # noqa: SIM118
+        same = {key for key in before if before[key] == after[key]}
+        assert {"control-plane.etcd", "control-plane.machine", "switch.machine"} <= same
+        assert not {"control-plane.kube-apiserver", "n1.kubelet", "relay.api"} & same
+
+
+def test_a_recycled_process_id_is_not_ended() -> None:
+    with Sandbox(_NAME) as sandbox:
+        sandbox.up(nodes=0)
+        records = Records(sandbox.layout.records)
+        path = records.path("relay.api")
+        # As if the relay had ended and the kernel had given its id to this very process.
+        ours = path.read_text().replace(f'"pid": {_pid(records)}', f'"pid": {os.getpid()}')
+        Path(records.path("relay.stolen")).write_text(ours)
+    assert not Path(f"/proc/{os.getpid()}/stat").read_text().rpartition(")")[2].split()[0].startswith("Z")
+
+
+def _pid(records: Records) -> int:
+    record = records.get("relay.api")
+    assert record is not None
+    return record.pid
