@@ -35,6 +35,8 @@ def install(sandbox: Sandbox) -> None:
         if document["kind"] == "Deployment":
             document["spec"]["template"]["spec"]["containers"][0]["image"] = image
     kubectl(sandbox, "apply", "--server-side", "--force-conflicts", "-f", "-", stdin=yaml.safe_dump_all(documents))
+    # The image's name stays the same when this tree changes, so the pod has to be told.
+    kubectl(sandbox, "-n", NAMESPACE, "rollout", "restart", "deployment/stateward")
     kubectl(sandbox, "-n", NAMESPACE, "rollout", "status", "deployment/stateward", "--timeout=120s")
 
 

@@ -41,7 +41,7 @@ DEFAULTS = OperatorOptions()
 @click.option("--health-host", envvar="STATEWARD_HEALTH_HOST", default=DEFAULTS.health_host, show_default=True)
 @click.option(
     "--health-port",
-    envvar="STATEWARD_HEALTH_PORT",
+    envvar="STATEWARD_HEALTH_LISTEN_PORT",
     default=DEFAULTS.health_port,
     type=click.IntRange(0, 65535),
     show_default=True,
@@ -50,7 +50,7 @@ DEFAULTS = OperatorOptions()
 @click.option("--metrics-host", envvar="STATEWARD_METRICS_HOST", default=DEFAULTS.metrics_host, show_default=True)
 @click.option(
     "--metrics-port",
-    envvar="STATEWARD_METRICS_PORT",
+    envvar="STATEWARD_METRICS_LISTEN_PORT",
     default=DEFAULTS.metrics_port,
     type=click.IntRange(0, 65535),
     show_default=True,

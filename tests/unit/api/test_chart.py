@@ -72,3 +72,9 @@ def test_versions_agree() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     kustomization = yaml.safe_load((CHART / "kustomization.yaml").read_text())
     assert {chart["version"], chart["appVersion"], kustomization["images"][0]["newTag"]} == {project["version"]}
+
+
+def test_the_operators_pod_gets_no_service_links() -> None:
+    """A Service called stateward-metrics sets STATEWARD_METRICS_PORT=tcp://… in every pod beside it."""
+    (deployment,) = yaml.safe_load_all((CHART / "manifests/deployment.yaml").read_text())
+    assert deployment["spec"]["template"]["spec"]["enableServiceLinks"] is False
