@@ -1,0 +1,165 @@
+"""Reading everything that a plan is made from, from wherever a person sits: objects, and the database behind them.
+
+Pods have addresses that only their own network knows, so the database is asked through the API server, which carries
+requests to pods for those who may (`pods/proxy`). Only questions are carried. Where it cannot be asked, the cluster's
+status stands in for it, and the answer says so: members and versions are then known, shards are not.
+"""
+
+import asyncio
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.api.base import Json
+from stateward.api.cluster import OpenSearchCluster
+from stateward.api.problem import Problem, errors
+from stateward.api.validation import validate
+from stateward.cli.session import Session
+from stateward.engines import opensearch
+from stateward.engines.base import Answer, RefusedError, UnreachableError
+from stateward.engines.search.flavor import HTTP_PORT
+from stateward.kube.client import Api, RawRequest
+from stateward.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
+from stateward.kube.resources import PODS
+from stateward.operator.engine import OpenSearchFamily
+from stateward.operator.holdings import Holdings
+from stateward.operator.live import read_live
+from stateward.operator.translate import observation
+from stateward.planning.observation import Database, Desired, Health, Node, Observation, Refusal, Unknown
+
+PATIENCE = 10.0
+"""Seconds for the database's answer."""
+QUESTIONS = frozenset({"/_cluster/allocation/explain"})
+"""What is asked with a body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was found: the observation, the problems of the spec, and what could not be seen from here."""
+
+    cluster: OpenSearchCluster
+    observed: Observation
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...]
+    exists: bool
+
+
+async def look(session: Session, name: str, changed: OpenSearchCluster | None = None) -> Look:
+    """Return what a plan for the cluster is made from, with the spec of `changed` in place of its own if given.
+
+    Raises NotFound when there is no such cluster and nothing that would make one.
+    """
+    try:
+        holdings, exists = await read_live(session.api, session.key(name)), True
+    except NotFound:
+        if changed is None:
+            raise
+        holdings, exists = nothing_yet(changed, session.namespace), False
+    cluster = holdings.cluster if changed is None else replace(holdings.cluster, spec=changed.spec)
+    holdings = with_cluster(holdings, cluster)
+    family = OpenSearchFamily(opensearch.driver(Carried(session.api)))
+    database, notes = await ask(family, holdings, exists=exists)
+    problems = tuple(validate(cluster))
+    desired = wanted(family, cluster, problems)
+    observed = observation(holdings, desired, database, family.container)
+    if isinstance(database, Unknown) and exists:
+        observed, more = stand_in(observed, cluster)
+        notes += more
+    return Look(cluster, observed, problems, notes, exists)
+
+
+def nothing_yet(changed: OpenSearchCluster, namespace: str) -> Holdings:
+    """Return the holdings of a cluster that is not there yet."""
+    cluster = replace(changed, metadata=replace(changed.metadata, namespace=namespace, uid="new"))
+    return Holdings(cluster, (), (), (), (), {}, {}, live=True)
+
+
+def with_cluster(holdings: Holdings, cluster: OpenSearchCluster) -> Holdings:
+    """Return the holdings with another spec."""
+    return dataclasses.replace(holdings, cluster=cluster)
+
+
+def wanted(family: OpenSearchFamily, cluster: OpenSearchCluster, problems: tuple[Problem, ...]) -> Desired:
+    """Return what should be, or, for a spec that makes no sense, nothing but its refusals: as the operator does."""
+    wrong = errors(list(problems))
+    if wrong:
+        refusals = tuple(Refusal(subject=p.path, reason="InvalidSpec", message=str(p)) for p in wrong)
+        return Desired(version=cluster.status.version, pools=(), refusals=refusals)
+    return family.desired(cluster)
+
+
+async def ask(
+    family: OpenSearchFamily, holdings: Holdings, *, exists: bool
+) -> tuple[Database | Unknown, tuple[str, ...]]:
+    """Return the database's answer, and a note when there is none from here."""
+    if not exists:
+        return Unknown("not formed yet"), ()
+    target = replace(family.target(holdings), endpoints=endpoints(holdings))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            answer = await family.engine.observe(target)
+    except TimeoutError:
+        answer = Unknown(f"no answer within {PATIENCE:.0f} s")
+    return answer, (f"the database could not be asked from here: {answer.why}",) if isinstance(answer, Unknown) else ()
+
+
+def endpoints(holdings: Holdings) -> tuple[str, ...]:
+    """Return the paths on the API server under which the pods' databases answer, ready ones first."""
+    pods = sorted(holdings.pods, key=lambda pod: (not pod.ready, pod.metadata.name))
+    return tuple(
+        PODS.path(pod.metadata.namespace, f"{pod.metadata.name}:{HTTP_PORT}", "proxy")
+        for pod in pods
+        if not pod.metadata.terminating
+    )
+
+
+class Carried:
+    """An engine's transport through the API server; what is no question is refused before it is sent."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    async def request(
+        self,
+        endpoint: str,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: Json | None = None,
+        patience: float | None = None,  # noqa: ARG002 - the API server has its own
+    ) -> Answer:
+        """Return the whole answer, whatever its status; raise `UnreachableError` where there is none."""
+        if method != "GET" and path not in QUESTIONS:
+            raise RefusedError(f"{method} {path} is no question")
+        try:
+            return Answer(200, await self._api.request(RawRequest(endpoint + path, method, params, body)))
+        except (Forbidden, Unauthorized) as error:
+            if method != "GET":
+                raise RefusedError(error.message, error.status) from error
+            raise UnreachableError(f"{error.message} (it needs the right to get pods/proxy)") from error
+        except ApiError as error:
+            if not error.status:
+                raise UnreachableError(str(error)) from error
+            return Answer(error.status, msgspec.json.encode({"error": error.message}))
+
+
+def stand_in(observed: Observation, cluster: OpenSearchCluster) -> tuple[Observation, tuple[str, ...]]:
+    """Return the observation with what the status says of the database, if the operator could see it."""
+    status = cluster.status
+    if status.health not in {health.value for health in Health}:
+        return observed, ()
+    pools = {pool.name: pool for pool in observed.desired.pools}
+    nodes: dict[str, Node] = {}
+    for member in observed.members:
+        pool = pools.get(member.pool)
+        if member.pod is not None and member.pod.ready and not member.pod.terminating:
+            data, voting = (pool.data, pool.voting) if pool else (True, False)
+            nodes[member.name] = Node(member.name, member.pod.version, data=data, voting=voting)
+    voters = frozenset(node.name for node in nodes.values() if node.voting)
+    database = Database(status.cluster_uuid, Health(status.health), nodes, voters=voters)
+    note = "members and versions are taken from the cluster's status; shards and the elected manager are not known"
+    return replace(observed, database=database), (note,)

@@ -1,0 +1,69 @@
+"""`plan`: what a change would do to each member, in which order, and what would be refused. Touches nothing."""
+
+from typing import Any
+
+import click
+import msgspec
+
+from stateward.api.cluster import OpenSearchCluster
+from stateward.cli import screen
+from stateward.cli.documents import read_documents
+from stateward.cli.failures import Failure
+from stateward.cli.forecast import forecast
+from stateward.cli.look import Look, look
+from stateward.cli.preview import Preview, preview
+from stateward.cli.session import Session, no_such_cluster, run, target_options
+from stateward.kube.errors import NotFound
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("-f", "--filename", "path", help="The changed cluster as a YAML file, or - ; nothing of it is sent.")
+@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
+@target_options
+def plan(name: str | None, path: str | None, *, output: str, **target: str) -> None:
+    """Show what the operator would do: for the changed spec in a file, or for cluster NAME as it is.
+
+    Each member's effect (none, reload, recreate, replace, create, remove) and because of what, the order, the volumes
+    that grow, what is refused and what would wait. Exit code 1 when not everything would go through.
+    """
+    changed = changed_cluster(path, name)
+    wanted = name or (changed.metadata.name if changed else "")
+    if changed is not None and changed.metadata.namespace and not target["namespace"]:
+        target["namespace"] = changed.metadata.namespace
+
+    async def work(session: Session) -> tuple[Look, Preview]:
+        try:
+            found = await look(session, wanted, changed)
+        except NotFound as error:
+            raise no_such_cluster(session, wanted) from error
+        return found, preview(found.observed, session.now())
+
+    found, shown = run(work, **target)
+    if output == "table":
+        screen.show(forecast(found, shown))
+    else:
+        screen.show_document(document(found, shown), output)
+    click.get_current_context().exit(0 if shown.goes_through else 1)
+
+
+def changed_cluster(path: str | None, name: str | None) -> OpenSearchCluster | None:
+    """Return the cluster in the file; None without one. Raises Failure or UsageError where that makes no sense."""
+    if path is None:
+        if name is None:
+            raise click.UsageError("say which cluster: -f FILE for a change, or NAME for what goes on now")
+        return None
+    found = [document for document in read_documents(path) if name in (None, document.name)]
+    if len(found) != 1:
+        which = "none of its clusters is called so" if name else f"it has {len(found)} clusters; add the NAME of one"
+        raise Failure(f"{path}: {which}")
+    if found[0].cluster is None:
+        raise Failure("\n".join(f"{found[0].place}: {problem}" for problem in found[0].problems))
+    return found[0].cluster
+
+
+def document(found: Look, shown: Preview) -> dict[str, Any]:
+    """Return the answer for programs."""
+    problems = [{"path": p.path, "message": p.message, "severity": p.severity.value} for p in found.problems]
+    extra = {"problems": problems, "notes": list(found.notes), "goesThrough": shown.goes_through}
+    return msgspec.to_builtins(shown) | extra

@@ -1,0 +1,157 @@
+"""`plan` tells each member's effect, the order, and what would not work, from the planner that the operator runs."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from stateward.api.cluster import OpenSearchCluster
+from stateward.cli.forecast import forecast
+from stateward.cli.look import Look
+from stateward.cli.preview import Kind, Preview, preview
+from stateward.cli.screen import show
+from stateward.planning.observation import Observation
+from tests.unit.cli.clusters import NOW, SPEC, changed, new, running, typed
+
+Edit = Callable[[dict[str, Any]], object]
+
+FORECAST = """\
+logs  OpenSearchCluster in namespace default, 2.17.1 → 2.19.5
+
+MEMBER           EFFECT    MODE     BECAUSE
+logs-gateway-0   recreate  rolling  version
+logs-hot-0       recreate  rolling  version
+logs-hot-1       recreate  rolling  version
+logs-hot-2       recreate  rolling  version
+logs-managers-0  recreate  rolling  version
+logs-managers-1  recreate  rolling  version
+logs-managers-2  recreate  rolling  version
+
+ORDER
+  1. recreate logs-hot-2 (to apply version)
+  2. recreate logs-hot-1 (to apply version)
+  3. recreate logs-hot-0 (to apply version)
+  4. recreate logs-gateway-0 (to apply version)
+  5. recreate logs-managers-2 (to apply version)
+  6. recreate logs-managers-1 (to apply version)
+  7. recreate logs-managers-0 (to apply version)
+
+all 7 members would change; nothing was changed yet
+"""
+
+
+def effects(shown: Preview) -> dict[str, Kind]:
+    """Return the effect of each member that has one."""
+    return {change.name: change.effect for change in shown.members if change.effect is not Kind.NONE}
+
+
+def order(shown: Preview) -> list[str]:
+    """Return the steps as words."""
+    return [f"{step.does} {' '.join(step.members)}" for step in shown.steps]
+
+
+def test_an_upgrade_rolls_data_first_and_the_elected_manager_last(capsys: pytest.CaptureFixture[str]) -> None:
+    observed = changed(lambda spec: spec.update(version="2.19.5"))
+    shown = preview(observed, NOW)
+    show(forecast(look_at(observed), shown))
+    assert capsys.readouterr().out == FORECAST
+    assert shown.goes_through
+
+
+def look_at(observed: Observation, cluster: OpenSearchCluster | None = None) -> Look:
+    return Look(cluster or typed(SPEC, "2.17.1"), observed, (), (), exists=True)
+
+
+def test_a_spec_that_did_not_change_touches_nobody() -> None:
+    shown = preview(running(), NOW)
+    assert (effects(shown), shown.steps, shown.goes_through) == ({}, (), True)
+
+
+def test_a_setting_recreates_the_members_of_its_pool_and_no_others() -> None:
+    shown = preview(changed(lambda spec: spec["pools"][1].update(config={"path.repo": "/backup"})), NOW)
+    assert effects(shown) == dict.fromkeys(("logs-hot-0", "logs-hot-1", "logs-hot-2"), Kind.RECREATE)
+    assert {change.because for change in shown.members if change.effect is not Kind.NONE} == {"config/path.repo"}
+
+
+def test_several_changes_in_one_edit_are_one_restart_per_member() -> None:
+    def edit(spec: dict[str, Any]) -> None:
+        spec.update(version="2.19.5", config={"path.repo": "/backup"})
+
+    shown = preview(changed(edit), NOW)
+    assert sorted(name for step in shown.steps for name in step.members) == sorted(effects(shown))
+
+
+def test_a_shrink_moves_the_data_first() -> None:
+    shown = preview(changed(lambda spec: spec["pools"][1].update(replicas=2)), NOW)
+    assert effects(shown) == {"logs-hot-2": Kind.REMOVE}
+    assert order(shown) == ["move the data away from logs-hot-2", "let go logs-hot-2"]
+
+
+def test_managers_leave_one_at_a_time() -> None:
+    shown = preview(changed(lambda spec: spec["pools"][0].update(replicas=1)), NOW)
+    assert order(shown) == ["let go logs-managers-2", "let go logs-managers-1"]
+
+
+def test_a_shrink_below_the_number_of_copies_is_refused() -> None:
+    shown = preview(changed(lambda spec: spec["pools"][1].update(replicas=1)), NOW)
+    assert not shown.goes_through
+    assert {refusal.reason for refusal in shown.refused} == {"ShrinkRefused"}
+    assert "2 copies" in shown.refused[0].message
+
+
+def test_a_downgrade_is_refused_and_restarts_nobody() -> None:
+    shown = preview(changed(lambda spec: spec.update(version="2.11.0")), NOW)
+    assert effects(shown) == {}
+    assert [(r.subject, r.reason) for r in shown.refused] == [("spec.version", "UpgradeRefused")]
+
+
+def test_a_larger_volume_grows_in_place() -> None:
+    shown = preview(changed(lambda spec: spec["pools"][1]["storage"].update(size="40Gi")), NOW)
+    assert effects(shown) == dict.fromkeys(("logs-hot-0", "logs-hot-1", "logs-hot-2"), Kind.RELOAD)
+    assert [(v.member, v.before >> 30, v.after >> 30) for v in shown.volumes] == [
+        ("logs-hot-0", 20, 40),
+        ("logs-hot-1", 20, 40),
+        ("logs-hot-2", 20, 40),
+    ]
+
+
+def test_a_smaller_volume_replaces_member_by_member() -> None:
+    shown = preview(changed(lambda spec: spec["pools"][1]["storage"].update(size="10Gi")), NOW)
+    assert effects(shown)["logs-hot-0"] is Kind.REPLACE
+    assert order(shown)[:3] == ["create logs-hot-3", "move the data away from logs-hot-0", "let go logs-hot-0"]
+
+
+def test_a_renamed_pool_is_new_in_data_over_old_out() -> None:
+    shown = preview(changed(lambda spec: spec["pools"][1].update(name="warm")), NOW)
+    old, fresh = "logs-hot-0 logs-hot-1 logs-hot-2", "logs-warm-0 logs-warm-1 logs-warm-2"
+    assert order(shown) == [f"create {fresh}", f"move the data away from {old}", f"let go {old}"]
+
+
+def test_a_new_cluster_is_made_at_once_and_formed_on_one_member() -> None:
+    shown = preview(new(), NOW)
+    assert set(effects(shown).values()) == {Kind.CREATE}
+    assert order(shown)[-1] == "form the cluster on logs-managers-0"
+
+
+def test_a_single_copy_moves_before_its_member_restarts() -> None:
+    observed = changed(lambda spec: spec["pools"][1].update(config={"path.repo": "/b"}), running(copies=1))
+    assert order(preview(observed, NOW))[0] == "move single copies away from logs-hot-2"
+
+
+def test_a_pause_is_looked_past() -> None:
+    observed = changed(lambda spec: spec.update(version="2.19.5", update={"paused": True}))
+    assert len(effects(preview(observed, NOW))) == 7
+
+
+def test_a_member_that_does_not_start_is_named_as_what_is_waited_for() -> None:
+    start = running()
+    broken = tuple(
+        replace(m, pod=replace(m.pod, ready=False, trouble="CrashLoopBackOff: again"))
+        if m.name == "logs-hot-1" and m.pod
+        else m
+        for m in start.members
+    )
+    shown = preview(changed(lambda spec: spec["pools"][2].update(replicas=1), replace(start, members=broken)), NOW)
+    assert not shown.goes_through
+    assert "logs-hot-1 does not start: CrashLoopBackOff: again" in shown.waits[0].message
