@@ -1,5 +1,8 @@
 """What a plan may ask for. Every action is idempotent: doing it twice is doing it once.
 
+They are carried out in the order of the plan, and what follows a failed one is not carried out: a pod is deleted right
+after its allocation was limited, and not at all if that failed.
+
 Actions that can cost data or availability are `destructive`: they are carried out only from a plan made of live reads,
 and name the exact objects (UID and resourceVersion) that they mean.
 """
@@ -19,7 +22,7 @@ class Action(Struct, frozen=True, tag=True):
 
 
 class Create(Action, frozen=True):
-    """Make the member's configuration Secret, claim and StatefulSet; what exists of them is kept."""
+    """Make the member's configuration Secret, claim and StatefulSet; one that was scaled to zero is scaled up again."""
 
     member: str
     pool: str
@@ -68,7 +71,7 @@ class DeleteVolume(Action, frozen=True):
 
 
 class GrowVolume(Action, frozen=True):
-    """Ask for a larger volume."""
+    """Ask for another size: a larger one, or the one it still has while it has not grown yet."""
 
     member: str
     claim: Ref

@@ -9,11 +9,11 @@ then a person decides.
     no grant ──recorded in the status──▶ recorded ──annotated on the pod──▶ granted ──the database answers──▶ formed
 """
 
-from stateward.planning.actions import Action, DeletePod, GrantBootstrap, RecordBootstrap, Stage
-from stateward.planning.change import member_version
+from stateward.planning.actions import Action, DeletePod, GrantBootstrap, RecordBootstrap
 from stateward.planning.facts import Facts
-from stateward.planning.intent import Intent, Part, State, Wait
-from stateward.planning.observation import Member, Pod
+from stateward.planning.intent import Part, State, Wait, told
+from stateward.planning.observation import Effect, Member, Pod
+from stateward.planning.prepare import stage
 
 
 def bootstrap(facts: Facts) -> Part:
@@ -53,20 +53,20 @@ def grant_to(facts: Facts, member: Member, pod: Pod) -> Part:
     """Return the grant, or what makes the pod one that waits for it."""
     if pod.bootstrap == "granted" or pod.ready:
         return Part()
-    actions: tuple[Action, ...]
     if pod.candidate:
-        text = f"{member.name} forms the cluster"
-        actions = (
+        text = "{} forms the cluster"
+        actions: tuple[Action, ...] = (
             GrantBootstrap(why="it was recorded as the one that forms the cluster", member=member.name, pod=pod.ref),
         )
-    else:
-        text = f"{member.name} is made anew so that it can form the cluster"
-        version = member_version(facts, member, facts.pools[member.pool])
+    elif member.pool in facts.pools and member.workload is not None and member.workload.observed:
+        text = "{} is made anew so that it can form the cluster"
         actions = (
-            Stage(why="it forms the cluster", member=member.name, pool=member.pool, version=version),
+            stage(facts, member, "it forms the cluster"),
             DeletePod(why="it forms the cluster", member=member.name, pod=pod.ref),
         )
-    return Part(actions=actions, intents={member.name: Intent(member.name, member.pool, State.STARTING, sentence=text)})
+    else:
+        return Part()
+    return Part(actions=actions, intents=told(State.STARTING, [member], Effect.NONE, text))
 
 
 def everything_lost(facts: Facts) -> bool:
@@ -76,7 +76,12 @@ def everything_lost(facts: Facts) -> bool:
 
 
 def changed_volume(facts: Facts, member: Member) -> bool:
-    """Return whether the volume is another than the one the member joined with."""
+    """Return whether the volume is another than the one the member joined with.
+
+    A pod that keeps its data itself may have lost it whenever it does not serve; only a person can know.
+    """
+    if member.ephemeral:
+        return member.name not in facts.up
     before = facts.obs.records[member.name].volume
     return member.claim is not None and bool(before) and member.claim.ref.uid != before
 
@@ -86,8 +91,8 @@ def lost_wait(facts: Facts) -> tuple[Wait, ...]:
     if not everything_lost(facts):
         return ()
     text = (
-        "every manager has lost its volume, so the cluster can only be formed anew, and empty; to accept that,"
-        " annotate the cluster with stateward.dev/bootstrap-again=accept-data-loss"
+        "every manager has lost its volume or what its pod kept, so the cluster can only be formed anew, and empty;"
+        " to accept that, annotate the cluster with stateward.dev/bootstrap-again=accept-data-loss"
     )
     return (Wait(facts.obs.name, "ManagersLost", text, stalled=True),)
 

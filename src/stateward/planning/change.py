@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from stateward.planning.facts import Facts
 from stateward.planning.observation import Effect, Inputs, Member, Pool
-from stateward.planning.upgrade import target_version
+from stateward.planning.upgrade import newer, reached
 
 
 class Change(Struct, frozen=True):
@@ -29,11 +29,6 @@ def effect_of(pool: Pool, name: str) -> Effect:
     return pool.effects.get(name.partition("/")[0], Effect.RECREATE)
 
 
-def target_inputs(facts: Facts, pool: Pool) -> Inputs:
-    """Return what members of the pool should be made from now: at the old version until the pool's turn."""
-    return pool.inputs if target_version(facts, pool) == facts.obs.desired.version else pool.held_inputs
-
-
 def change_of(facts: Facts, member: Member) -> Change:
     """Return what the member's running pod needs to become what it should be; nothing if it has no pod or no pool."""
     pool = facts.pools.get(member.pool)
@@ -41,7 +36,7 @@ def change_of(facts: Facts, member: Member) -> Change:
         return Change()
     names = differing(member.pod.inputs, member_target(facts, member, pool))
     effects = [(effect_of(pool, name), name) for name in names]
-    hard = [(effect, name) for effect, name in effects if effect > Effect.NONE]
+    hard = [(effect, name) for effect, name in effects if effect > Effect.RELOAD]
     if not hard:
         return Change()
     # Without an agent in the pod, a process is restarted by making its pod anew.
@@ -51,16 +46,27 @@ def change_of(facts: Facts, member: Member) -> Change:
 
 
 def member_target(facts: Facts, member: Member, pool: Pool) -> Inputs:
-    """Return what this member should be made from: never a version below one it has already joined with."""
+    """Return what this member should be made from: at the deployed version until its turn has come."""
     return pool.inputs if member_version(facts, member, pool) == facts.obs.desired.version else pool.held_inputs
 
 
 def member_version(facts: Facts, member: Member, pool: Pool) -> str:
-    """Return the version the member should run now."""
-    begun = {o.version for o in (member.pod, member.workload) if o is not None}
-    if facts.obs.desired.version in begun:
-        return facts.obs.desired.version
-    return target_version(facts, pool)
+    """Return the version the member should run now: its pool's, or the desired one once it has begun to change.
+
+    Also one that left the deployed version on the way to a third one does not go back to it: its data could not.
+    """
+    version = facts.versions[pool.name]
+    begun = [o.version for o in (member.pod, member.workload) if o is not None] + [reached(facts.obs, member)]
+    passed = facts.obs.desired.version in begun[:-1] or any(newer(other, version) for other in begun)
+    return facts.obs.desired.version if passed else version
+
+
+def stranded(facts: Facts, member: Member) -> str | None:
+    """Return why a member may not be made anew as it should be: its data is from a later version; None when it may."""
+    pool, version = facts.pools.get(member.pool), reached(facts.obs, member)
+    if pool is None or not newer(version, member_version(facts, member, pool)):
+        return None
+    return f"{member.name} has joined with {version}, and its data cannot go back to {facts.obs.desired.version}"
 
 
 def staged(facts: Facts, member: Member) -> bool:

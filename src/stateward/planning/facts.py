@@ -1,10 +1,15 @@
 """What follows at once from an observation, computed once and shared by all questions of the plan."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
+import msgspec
 from msgspec import Struct
 
 from stateward.planning.observation import Database, Effect, Member, Node, Observation, Pool, Unit, Unknown
+from stateward.planning.upgrade import pool_in_turn, versions
+
+TROUBLE_PATIENCE = 20.0
+"""Seconds that a new pod may be unschedulable: often only until the volume of the pod before it is let go."""
 
 
 class Facts(Struct, frozen=True):
@@ -13,27 +18,34 @@ class Facts(Struct, frozen=True):
     obs: Observation
     now: float
     database: Database | None
-    pools: dict[str, Pool]
-    members: dict[str, Member]
+    pools: Mapping[str, Pool]
+    members: Mapping[str, Member]
     up: frozenset[str]
     """Members that serve: pod ready, and in the database with the version that their pod runs."""
     down: frozenset[str]
-    """Members that have been in the cluster and do not serve now, for whatever reason."""
+    """Members that have been in the cluster, are still meant to be, and do not serve now, for whatever reason."""
+    turn: Pool | None
+    """The pool that changes its version now."""
+    versions: Mapping[str, str]
+    """By pool: the version that its members should run now."""
+    units: Mapping[str, tuple[Unit, ...]]
+    """By member: the units that have a copy on it, or one on its way to it."""
+    holders: Mapping[str, frozenset[str]]
+    """By unit: the members with a live copy of it."""
 
     @property
     def formed(self) -> bool:
         """Whether the cluster was formed at some time: it answers now, or the status remembers it."""
-        return self.database is not None or (self.obs.bootstrap is not None and self.obs.bootstrap.formed)
+        remembered = self.obs.bootstrap is not None and self.obs.bootstrap.formed
+        return self.database is not None or remembered or bool(self.obs.records)
 
     def node(self, name: str) -> Node | None:
         """Return what the database says about a member; None when it is not in it, or nothing is known."""
         return self.database.nodes.get(name) if self.database else None
 
-    def units_of(self, name: str) -> list[Unit]:
+    def units_of(self, name: str) -> tuple[Unit, ...]:
         """Return the units that have a copy on the member, or one on its way to it."""
-        if self.database is None:
-            return []
-        return [unit for unit in self.database.units if any(name in (c.member, c.target) for c in unit.copies)]
+        return self.units.get(name, ())
 
     def joined(self, name: str) -> bool:
         """Return whether the database lists the member now."""
@@ -54,33 +66,81 @@ class Facts(Struct, frozen=True):
         pool = self.pools.get(member.pool)
         return node.data if node is not None else pool is None or pool.data
 
-    def ephemeral(self, member: Member) -> bool:
-        """Return whether the member's data goes with its pod."""
-        return member.claim is None and member.pod is not None
+    def zone(self, name: str) -> str:
+        """Return the zone that a member runs in or was last seen in; empty when that is not known."""
+        member, record = self.members[name], self.obs.records.get(name)
+        return (member.pod.zone if member.pod else "") or (record.zone if record else "")
 
     def age(self, name: str) -> float:
         """Return for how long, in seconds, the member has been in the state that the status names."""
         return max(0.0, self.now - self.obs.since.get(name, self.now))
 
+    def unwell(self, member: Member) -> float:
+        """Return for how long, in seconds, a member that does not serve has been so; too short rather than too long.
+
+        The status says how long the member has been in its last state, which may still be the one before.
+        """
+        pod = member.pod
+        if pod is None:
+            return self.age(member.name)
+        if pod.unready_since:
+            return max(0.0, self.now - pod.unready_since)
+        return min(self.age(member.name), max(0.0, self.now - pod.created))
+
+    def trouble(self, member: Member) -> str:
+        """Return what keeps the member's pod from running and will not go away by waiting a moment."""
+        pod = member.pod
+        if pod is None:
+            return ""
+        new = unschedulable(pod.trouble) and self.now - pod.created < TROUBLE_PATIENCE
+        return "" if new else pod.trouble
+
 
 def derive(obs: Observation, now: float) -> Facts:
-    """Return the facts of an observation at time `now` (seconds since the epoch)."""
+    """Return the facts of an observation at time `now` (seconds since the epoch), members in one order."""
+    obs = msgspec.structs.replace(obs, members=tuple(sorted(obs.members, key=lambda m: (m.pool, m.ordinal, m.name))))
     database = None if isinstance(obs.database, Unknown) else obs.database
+    pools = {pool.name: pool for pool in obs.desired.pools}
     up = frozenset(m.name for m in obs.members if serves(m, database))
+    turn = pool_in_turn(obs, up)
+    units, holders = index(database.units if database else ())
     return Facts(
         obs=obs,
         now=now,
         database=database,
-        pools={pool.name: pool for pool in obs.desired.pools},
+        pools=pools,
         members={m.name: m for m in obs.members},
         up=up,
-        down=frozenset(name for name in known(obs) if name not in up),
+        down=frozenset(m.name for m in obs.members if m.name not in up and expected(obs, database, m)),
+        turn=turn,
+        versions=versions(obs, turn, database),
+        units=units,
+        holders=holders,
     )
 
 
-def known(obs: Observation) -> Iterable[str]:
-    """Return the members that have been in the cluster and still have objects."""
-    return (m.name for m in obs.members if m.name in obs.records and (m.workload is not None or m.pod is not None))
+def index(units: tuple[Unit, ...]) -> tuple[dict[str, tuple[Unit, ...]], dict[str, frozenset[str]]]:
+    """Return the units by member, and the members with a live copy by unit: asked for again and again."""
+    found: dict[str, list[Unit]] = {}
+    for unit in units:
+        for name in {name for copy in unit.copies for name in (copy.member, copy.target) if name}:
+            found.setdefault(name, []).append(unit)
+    holders = {unit.name: frozenset(copy.member for copy in unit.copies if copy.live) for unit in units}
+    return {name: tuple(mine) for name, mine in found.items()}, holders
+
+
+def expected(obs: Observation, database: Database | None, member: Member) -> bool:
+    """Return whether the cluster counts on a member that has been in it.
+
+    One that was let go counts until it has left the database, and one whose StatefulSet somebody removed or scaled to
+    zero counts as long as its pool has too few: nobody else may go down in its place.
+    """
+    if member.name not in obs.records:
+        return False
+    if member.alive or (database is not None and member.name in database.nodes):
+        return True
+    alive = sum(m.alive for m in obs.members if m.pool == member.pool)
+    return any(pool.name == member.pool and alive < pool.replicas for pool in obs.desired.pools)
 
 
 def serves(member: Member, database: Database | None) -> bool:
@@ -101,3 +161,8 @@ def serves(member: Member, database: Database | None) -> bool:
 def disrupts(effect: Effect) -> bool:
     """Return whether an effect takes the member down for a while."""
     return effect >= Effect.RESTART
+
+
+def unschedulable(trouble: str) -> bool:
+    """Return whether a pod's trouble is that no Kubernetes node takes it: room can be made for it."""
+    return trouble.startswith("Unschedulable")

@@ -1,11 +1,12 @@
 """What a plan says about each member and about everything that is held back."""
 
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from msgspec import Struct
 
 from stateward.planning.actions import Action
-from stateward.planning.observation import Effect
+from stateward.planning.observation import Effect, Member
 
 
 class State(StrEnum):
@@ -48,7 +49,10 @@ class Part(Struct, frozen=True):
     """What one question of the plan answered."""
 
     actions: tuple[Action, ...] = ()
-    intents: dict[str, Intent] = {}
+    intents: Mapping[str, Intent] = {}
+    """Members that this question has claimed: no later question may touch them."""
+    otherwise: Mapping[str, Intent] = {}
+    """What to say of members that this question holds back, if no later question claims them."""
     waits: tuple[Wait, ...] = ()
     drain: frozenset[str] = frozenset()
     """Members that data has to move away from for this part."""
@@ -56,12 +60,18 @@ class Part(Struct, frozen=True):
     """Members that must not vote for this part."""
 
 
-def merge(first: Part, second: Part) -> Part:
-    """Return two parts as one."""
+def merge(*parts: Part) -> Part:
+    """Return parts as one; where two claim a member, the later one has it."""
     return Part(
-        actions=first.actions + second.actions,
-        intents={**first.intents, **second.intents},
-        waits=first.waits + second.waits,
-        drain=first.drain | second.drain,
-        exclude=first.exclude | second.exclude,
+        actions=tuple(action for part in parts for action in part.actions),
+        intents={name: intent for part in parts for name, intent in part.intents.items()},
+        otherwise={name: intent for part in parts for name, intent in part.otherwise.items()},
+        waits=tuple(wait for part in parts for wait in part.waits),
+        drain=frozenset[str]().union(*(part.drain for part in parts)),
+        exclude=frozenset[str]().union(*(part.exclude for part in parts)),
     )
+
+
+def told(state: State, members: Iterable[Member], effect: Effect, sentence: str) -> dict[str, Intent]:
+    """Return one intent for each member; `{}` in the sentence stands for its name."""
+    return {m.name: Intent(m.name, m.pool, state, effect, sentence.replace("{}", m.name)) for m in members}

@@ -67,6 +67,8 @@ class Pod(Struct, frozen=True):
     ready: bool
     running: bool
     """Whether the database's container is running now."""
+    unready_since: float = 0.0
+    """Since when it has not been ready; 0 when it is ready or that is not known."""
     terminating: bool = False
     trouble: str = ""
     """What keeps it from running, in Kubernetes' words, such as `CrashLoopBackOff: …` or `Unschedulable: …`."""
@@ -106,6 +108,21 @@ class Member(Struct, frozen=True):
     config: Inputs | None = None
     """Inputs of the configuration Secret; None when there is no Secret."""
 
+    @property
+    def alive(self) -> bool:
+        """Whether it is meant to run: its StatefulSet asks for its pod."""
+        return self.workload is not None and self.workload.replicas > 0 and not self.workload.terminating
+
+    @property
+    def present(self) -> bool:
+        """Whether it has more than a volume that was kept."""
+        return self.workload is not None or self.pod is not None
+
+    @property
+    def ephemeral(self) -> bool:
+        """Whether its data goes with its pod."""
+        return self.claim is None and self.pod is not None
+
 
 class Record(Struct, frozen=True):
     """What the status remembers about a member that has been in the cluster."""
@@ -114,6 +131,8 @@ class Record(Struct, frozen=True):
     """Newest version with which it has joined."""
     volume: str = ""
     """UID of the claim it joined with; empty when its data is ephemeral."""
+    zone: str = ""
+    """Zone that its pod was last seen in: where it counts as down while it has no pod."""
 
 
 class CopyState(StrEnum):
@@ -150,6 +169,7 @@ class Unit(Struct, frozen=True):
     """A shard with all its copies."""
 
     name: str
+    """Unique within the database."""
     wanted: int
     """Copies it should have, the primary included."""
     copies: tuple[Copy, ...]
@@ -246,6 +266,7 @@ class Desired(Struct, frozen=True):
     """What should be, with every default filled in."""
 
     version: str
+    """The version to run; the deployed one where the version that was asked for is refused."""
     pools: tuple[Pool, ...]
     max_unavailable: int | None = 1
     """Members that may be down at once for changes; None for as many as are safe."""
@@ -287,6 +308,9 @@ class Observation(Struct, frozen=True):
     bootstrap_again: bool = False
     """Whether a person accepted that a lost cluster is formed anew and empty."""
     settled_writes: bool = True
-    """Whether every cache this was made from has caught up with the operator's own writes."""
+    """Whether every cache this was made from has caught up with the operator's own writes, or nothing is destroyed."""
     live: bool = False
-    """Whether it was read from the API server for this very decision, and not from a cache."""
+    """Whether it was read from the API server for this very decision, and not from a cache.
+
+    Planning makes the same plan either way: `Plan.destructive` says that it has to be made again from a live reading.
+    """

@@ -3,37 +3,45 @@
 A member that does not serve loses nothing when its pod is made anew, as long as its data stays: on its volume, or in
 copies elsewhere. So neither the order of pools nor the health of the database is asked here; the database may well be
 unhealthy because of the very change that is being taken back.
+
+A member that only starts is left alone: it will be back sooner than a new pod, and after a full outage all of them
+start at once. And a change that has just broken one member is not given to the next one that happens to be down.
+
+    broken ──another one is not already broken by it──▶ staged ──seen by its StatefulSet──▶ pod deleted ──▶ starting
 """
 
-from stateward.planning.actions import Action, DeletePod, Stage
-from stateward.planning.change import Change, change_of, differing, member_target, member_version, staged
+from stateward.planning.actions import DeletePod, MoveCopies
+from stateward.planning.change import Change, change_of, differing, member_target, staged, stranded
 from stateward.planning.facts import Facts, disrupts
 from stateward.planning.gate import lost
-from stateward.planning.intent import Intent, Part, State, Wait
-from stateward.planning.observation import Member
-from stateward.planning.safety import sole_units
-from stateward.planning.upgrade import newer
+from stateward.planning.intent import Part, State, Wait, merge, told
+from stateward.planning.observation import Effect, Inputs, Member, SoleCopy
+from stateward.planning.prepare import emptied, needs_empty, stage
+from stateward.planning.safety import needs_vote_moved, other_managers, quorum_without, voting_members
+from stateward.planning.sole import moves_for, sole_verdict
+
+PODLESS = 60.0
+"""Seconds after which a StatefulSet that has made no pod is taken not to be able to."""
+SILENCE = 600.0
+"""Seconds after which a pod that runs, names no trouble and does not serve is taken not to come."""
 
 
 def repair(facts: Facts, taken: frozenset[str]) -> Part:
     """Return the repairs of members that do not serve and should be made from something else."""
-    actions: list[Action] = []
-    intents: dict[str, Intent] = {}
-    waits: list[Wait] = []
+    part, going = Part(), frozenset[str]()
     for member in facts.obs.members:
-        if member.name in taken or member.name in facts.up or member.workload is None or member.pool not in facts.pools:
+        if member.name in taken | facts.up or not member.alive or member.pool not in facts.pools:
             continue
         change = repair_change(facts, member)
-        if change is None:
+        if change is None or not broken(facts, member):
             continue
-        problem = unsafe(facts, member)
+        problem = unsafe(facts, member, change)
         if problem:
-            waits.append(Wait(member.name, "RepairNotSafe", problem))
+            part = merge(part, Part(waits=(Wait(member.name, "RepairNotSafe", problem),)))
             continue
-        sentence = f"{member.name} is broken and is made anew to apply {change.describe()}"
-        intents[member.name] = Intent(member.name, member.pool, State.REPAIRING, change.effect, sentence)
-        actions += steps(facts, member, change)
-    return Part(actions=tuple(actions), intents=intents, waits=tuple(waits))
+        part = merge(part, mend(facts, member, change, going))
+        going |= {member.name} if facts.joined(member.name) else frozenset()
+    return part
 
 
 def repair_change(facts: Facts, member: Member) -> Change | None:
@@ -41,36 +49,107 @@ def repair_change(facts: Facts, member: Member) -> Change | None:
     change = change_of(facts, member)
     if disrupts(change.effect):
         return change
-    pool, workload = facts.pools[member.pool], member.workload
+    workload = member.workload
     if member.pod is None and workload is not None and not staged(facts, member):
-        return Change(because=differing(workload.inputs, member_target(facts, member, pool)) or ("configuration",))
+        target = member_target(facts, member, facts.pools[member.pool])
+        return Change(because=differing(workload.inputs, target) or ("configuration",))
     return None
 
 
-def unsafe(facts: Facts, member: Member) -> str | None:
-    """Return why the broken member's pod may not be made anew now."""
-    pod, record = member.pod, facts.obs.records.get(member.name)
-    version = member_version(facts, member, facts.pools[member.pool])
-    if record is not None and newer(record.version, version):
-        return f"{member.name} has run {record.version}, and its data cannot go back to {version}"
-    if pod is None or pod.terminating:
+def broken(facts: Facts, member: Member) -> bool:
+    """Return whether the member will not come back by waiting.
+
+    Silence alone says nothing while the database does not answer: then every member waits for its managers.
+    """
+    pod = member.pod
+    if pod is None:
+        return facts.unwell(member) > PODLESS
+    if pod.terminating:
+        return False
+    judged = facts.database is not None or member.name not in facts.obs.records
+    if facts.trouble(member) or (judged and facts.unwell(member) > SILENCE):
+        return True
+    return not facts.joined(member.name) and odd_one_out(facts, member, pod.inputs)
+
+
+def odd_one_out(facts: Facts, member: Member, inputs: Inputs) -> bool:
+    """Return whether others of its pool serve with what this one should be made from, and none with what it is.
+
+    So a change that was taken back is taken back at once, also where it only made the member wait in silence.
+    """
+    target = member_target(facts, member, facts.pools[member.pool])
+    peers = [m.pod.inputs for m in facts.obs.members if m.pool == member.pool and m.name in facts.up and m.pod]
+    return any(not differing(peer, target) for peer in peers) and all(differing(peer, inputs) for peer in peers)
+
+
+def unsafe(facts: Facts, member: Member, change: Change) -> str | None:
+    """Return why the broken member may not be made anew."""
+    if change.effect is Effect.REPLACE and member.name in facts.obs.records:
+        return f"{change.describe()} cannot change on {member.name}: a new member takes its place"
+    problem = stranded(facts, member) or tried(facts, member)
+    if problem is not None or member.pod is None or member.name not in facts.obs.records:
+        return problem
+    return loses_state(facts, member) if member.ephemeral else None
+
+
+def tried(facts: Facts, member: Member) -> str | None:
+    """Return which other member is broken by the very change that this one would get; None once it has been staged."""
+    if staged(facts, member):
         return None
-    if facts.joined(member.name) and sole_units(facts, member.name):
-        return f"shard {sole_units(facts, member.name)[0].name} has its only started copy on {member.name}"
-    if facts.ephemeral(member) and facts.holds_data(member) and record is not None:
-        if facts.database is None:
-            return f"the data of {member.name} goes with its pod, and the database does not answer"
-        if lost(facts.database):
-            return f"{member.name} may hold the last copy of shard {lost(facts.database)[0]}"
+    target = member_target(facts, member, facts.pools[member.pool])
+    others = (m for m in facts.obs.members if m.pool == member.pool and m.name != member.name)
+    bad = (m for m in others if m.pod is not None and facts.trouble(m) and not differing(m.pod.inputs, target))
+    return next((f"{m.name} does not start with the change that {member.name} would get" for m in bad), None)
+
+
+def loses_state(facts: Facts, member: Member) -> str | None:
+    """Return what would be lost with the pod of a member that keeps its data there."""
+    if facts.database is None:
+        return f"the data of {member.name} goes with its pod, and the database does not answer"
+    missing = lost(facts.database)
+    if missing and facts.holds_data(member):
+        return f"{member.name} may hold the last copy of shard {missing[0]}"
+    if facts.votes(member) and not other_managers(facts, member):
+        return f"{member.name} is the only manager, and the state of the cluster would go with its pod"
     return None
 
 
-def steps(facts: Facts, member: Member, change: Change) -> list[Action]:
-    """Return the next step of a repair: first the template, then, once its controller has seen it, the pod."""
+def serving(facts: Facts, member: Member, going: frozenset[str]) -> str | None:
+    """Return what a member still does that is in the database, though its pod is not ready.
+
+    A broken sidecar makes pods unready whose databases serve: they go one after the other, like healthy ones.
+    """
+    if not facts.joined(member.name):
+        return None
+    if going:
+        return f"{min(going)} is made anew first"
+    verdict = sole_verdict(facts, member) if facts.units_of(member.name) else None
+    if verdict is not None:
+        return verdict
+    voting = facts.database is not None and member.name in facts.database.voters
+    if not voting or quorum_without(facts, {member.name}) or not voting_members(facts) - {member.name}:
+        return None
+    return None if needs_vote_moved(facts, member) else f"the managers would lose their quorum without {member.name}"
+
+
+def mend(facts: Facts, member: Member, change: Change, going: frozenset[str]) -> Part:
+    """Return the next step of a repair: the template, what the member still serves, and then its pod."""
+    pod, said = member.pod, f"{{}} is broken and is made anew to apply {change.describe()}"
+    intents = told(State.REPAIRING, [member], change.effect, said)
     if not staged(facts, member):
-        version = member_version(facts, member, facts.pools[member.pool])
-        return [Stage(why=change.describe(), member=member.name, pool=member.pool, version=version)]
-    seen = member.workload is not None and member.workload.observed
-    if seen and member.pod is not None and not member.pod.terminating:
-        return [DeletePod(why=f"it is broken and {change.describe()} differs", member=member.name, pod=member.pod.ref)]
-    return []
+        return Part(actions=(stage(facts, member, change.describe()),), intents=intents)
+    if pod is None or pod.terminating or member.workload is None or not member.workload.observed:
+        return Part(intents=intents)
+    joined = facts.joined(member.name)
+    drain = frozenset({member.name}) if joined and needs_empty(facts, member) else frozenset[str]()
+    exclude = frozenset({member.name}) if joined and needs_vote_moved(facts, member) else frozenset[str]()
+    problem = serving(facts, member, going)
+    if problem is not None:
+        moves = moves_for(facts, member) if facts.obs.desired.sole_copy is SoleCopy.MOVE and not going else ()
+        actions = (MoveCopies(why=f"{member.name} is made anew", moves=moves),) if moves and not drain else ()
+        wait = Wait(member.name, "RepairNotSafe", problem)
+        return Part(actions=actions, intents=intents, waits=(wait,), drain=drain)
+    if exclude or (drain and not emptied(facts, member)):
+        return Part(intents=intents, drain=drain, exclude=exclude)
+    action = DeletePod(why=f"it is broken and {change.describe()} differs", member=member.name, pod=pod.ref)
+    return Part(actions=(action,), intents=intents, drain=drain)

@@ -1,46 +1,65 @@
-"""Which members may be down at this instant, together with those that already are.
+"""What must stay up: small predicates over one observation, each of which returns its reason.
 
-This prevents the disasters that other guards cannot see one by one: two loops that each take "just one" member, a
-restart that takes the last live copy of a shard, a manager too many. It counts everything that is down or on its way
-down, for whatever reason. Each predicate is a small function over one observation that returns its reason.
+They prevent the disasters that single guards cannot see: a restart that takes the last live copy of a shard, a manager
+too many, a second zone. They count everything that is down or on its way down, for whatever reason. `choice` puts them
+together for several members at once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
-
-from msgspec import Struct
+from collections.abc import Iterable
 
 from stateward.planning.facts import Facts
 from stateward.planning.observation import Member, Unit
 
-EXACT_LIMIT = 16
-"""Candidates up to which the largest set is searched exactly; beyond, in order, zone by zone."""
 
-
-class Choice(Struct, frozen=True):
-    """The members that may go down now, and for each other candidate why not."""
-
-    chosen: tuple[str, ...]
-    held: Mapping[str, str]
-
-
-def live_holders(unit: Unit, gone: frozenset[str]) -> frozenset[str]:
-    """Return the members with a live copy of the unit, without those that are gone."""
-    return frozenset(copy.member for copy in unit.copies if copy.live and copy.member not in gone)
+def needed(facts: Facts, unit: Unit) -> int:
+    """Return how many live copies of the unit have to stay; one less than it should have is always enough."""
+    return min(facts.obs.desired.min_live_copies, max(1, unit.wanted - 1))
 
 
 def sole_units(facts: Facts, name: str, gone: frozenset[str] = frozenset()) -> list[Unit]:
     """Return the units that would keep too few live copies if the member went down on top of those that are gone."""
-    need = facts.obs.desired.min_live_copies
-    database = facts.database
-    if database is None:
-        return []
     found: list[Unit] = []
-    for unit in database.units:
-        holders = live_holders(unit, gone)
-        if name in holders and len(holders) - 1 < min(need, max(1, unit.wanted - 1)):
+    for unit in facts.units_of(name):
+        holders = facts.holders[unit.name] - gone
+        if name in holders and len(holders) - 1 < needed(facts, unit):
             found.append(unit)
     return found
+
+
+def sole_reason(facts: Facts, unit: Unit, name: str) -> str:
+    """Return in words that a unit cannot spare the member's copy."""
+    others = len(facts.holders[unit.name] - {name})
+    if not others:
+        return f"shard {unit.name} has its only started copy on {name}"
+    return f"shard {unit.name} would keep {others} started copies of {needed(facts, unit)} without {name}"
+
+
+def sole_problem(facts: Facts, member: Member, gone: frozenset[str]) -> str | None:
+    """Return which unit would lose its last live copy with this member because others are down already."""
+    alone = {unit.name for unit in sole_units(facts, member.name)}
+    found = (unit for unit in sole_units(facts, member.name, gone) if unit.name not in alone)
+    return next((sole_reason(facts, unit, member.name) for unit in found), None)
+
+
+def zone_problem(facts: Facts, member: Member, gone: frozenset[str]) -> str | None:
+    """Return which member that is down is not known to be in the same zone; None where zones are not known."""
+    zone = facts.zone(member.name)
+    other = next((name for name in sorted(gone) if zone and facts.zone(name) != zone), None)
+    if other is None:
+        return None
+    return f"{other} is down in {facts.zone(other) or 'a zone that is not known'}, and zones change one at a time"
+
+
+def voting_members(facts: Facts) -> frozenset[str]:
+    """Return the members that have been in the cluster and may vote."""
+    return frozenset(m.name for m in facts.obs.members if m.name in facts.obs.records and facts.votes(m))
+
+
+def absent_voters(facts: Facts) -> frozenset[str]:
+    """Return the managers that do not serve now, those included that only the voting configuration still knows."""
+    voters = facts.database.voters if facts.database else frozenset[str]()
+    missing = (v for v in voters if not facts.joined(v) or (v in facts.members and v not in facts.up))
+    return frozenset(missing) | (voting_members(facts) & facts.down)
 
 
 def quorum_without(facts: Facts, gone: Iterable[str]) -> bool:
@@ -52,27 +71,6 @@ def quorum_without(facts: Facts, gone: Iterable[str]) -> bool:
     return len(remaining) > len(database.voters) // 2
 
 
-def voter_problem(facts: Facts, member: Member, gone: frozenset[str]) -> str | None:
-    """Return why a voter must stay: one voter at a time, only when all others are there, and never the quorum."""
-    database = facts.database
-    if database is None or not facts.votes(member):
-        return None
-    missing = (database.voters | voting_members(facts)) & (gone | facts.down) - {member.name}
-    if missing:
-        return f"manager {min(missing)} is down, and managers go one at a time"
-    if needs_vote_moved(facts, member):
-        return None
-    if member.name in database.voters and not quorum_without(facts, gone | {member.name}):
-        others = voting_members(facts) & facts.up - {member.name}
-        return "the managers would lose their quorum" if others else None
-    return None
-
-
-def voting_members(facts: Facts) -> frozenset[str]:
-    """Return the members that have been in the cluster and may vote."""
-    return frozenset(m.name for m in facts.obs.members if m.name in facts.obs.records and facts.votes(m))
-
-
 def needs_vote_moved(facts: Facts, member: Member) -> bool:
     """Return whether the vote must move to another manager before this one may restart.
 
@@ -82,97 +80,34 @@ def needs_vote_moved(facts: Facts, member: Member) -> bool:
     database = facts.database
     if database is None or member.name not in database.voters or quorum_without(facts, {member.name}):
         return False
-    return bool((voting_members(facts) & facts.up) - {member.name}) and not voting_members(facts) & facts.down
+    return bool(other_managers(facts, member)) and not absent_voters(facts) - {member.name}
 
 
-def choose(facts: Facts, candidates: Sequence[Member], first: frozenset[str] = frozenset()) -> Choice:
-    """Return the largest set of candidates that may go down together now.
+def other_managers(facts: Facts, member: Member) -> frozenset[str]:
+    """Return the other managers that serve."""
+    return voting_members(facts) & facts.up - {member.name}
 
-    Candidates come in the order in which they should change. Those in `first` (already prepared) are taken before
-    others, so that the choice stays the same from one reconciliation to the next.
+
+def voter_problem(facts: Facts, member: Member) -> str | None:
+    """Return why a voter must stay: one voter at a time, only when all others are there, and never the quorum.
+
+    The only manager may go down: there is no other way to change it. Unless it keeps the cluster's state in its pod:
+    then the cluster itself would be gone.
     """
-    gone = facts.down
-    budget = facts.obs.desired.max_unavailable
-    room = len(candidates) if budget is None else budget - len(gone)
-    held: dict[str, str] = {}
-    able: list[Member] = []
-    for member in candidates:
-        reason = member_problem(facts, member, gone)
-        if reason is None:
-            able.append(member)
-        else:
-            held[member.name] = reason
-    if room <= 0:
-        reason = f"{', '.join(sorted(gone))} {'is' if len(gone) == 1 else 'are'} down"
-        return Choice(chosen=(), held=held | {m.name: reason for m in able})
-    start = greedy(facts, [m for m in able if m.name in first], (), gone, room)
-    chosen = extend(facts, able, start, gone, room)
-    names = tuple(m.name for m in chosen)
-    rest = {m.name: f"waiting for its turn after {', '.join(names)}" for m in able if m.name not in names}
-    return Choice(chosen=names, held=held | rest)
-
-
-def member_problem(facts: Facts, member: Member, gone: frozenset[str]) -> str | None:
-    """Return why this one member must stay, whoever else goes."""
-    own = zone_of(member)
-    others = {zone_of(facts.members[name]) for name in gone} - {own, ""}
-    if own and others:
-        return f"a member in zone {min(others)} is down, and zones change one at a time"
-    return voter_problem(facts, member, gone) or sole_problem(facts, member, gone)
-
-
-def zone_of(member: Member) -> str:
-    """Return the zone the member runs in; empty when it has no pod or zones are not known."""
-    return member.pod.zone if member.pod else ""
-
-
-def sole_problem(facts: Facts, member: Member, gone: frozenset[str]) -> str | None:
-    """Return which unit would lose its last live copy with this member because others are down already."""
-    alone = {unit.name for unit in sole_units(facts, member.name)}
-    for unit in sole_units(facts, member.name, gone):
-        if unit.name not in alone:
-            return f"shard {unit.name} has its only started copy on {member.name}"
+    if facts.database is None or not facts.votes(member):
+        return None
+    absent = absent_voters(facts) - {member.name}
+    if absent:
+        return f"manager {min(absent)} is down, and managers go one at a time"
+    if not other_managers(facts, member):
+        kept = f"{member.name} is the only manager, and the state of the cluster would go with its pod"
+        return kept if member.ephemeral else None
+    if member.name in facts.database.voters and not quorum_without(facts, {member.name}):
+        return None if needs_vote_moved(facts, member) else "the managers would lose their quorum"
     return None
 
 
-def compatible(facts: Facts, group: Sequence[Member], gone: frozenset[str]) -> bool:
-    """Return whether these members may be down together, on top of those that are gone."""
-    names = frozenset(m.name for m in group)
-    zones = {zone_of(m) for m in group} - {""}
-    if len(zones) > 1 or sum(facts.votes(m) for m in group) > 1:
-        return False
-    for member in group:
-        before = {unit.name for unit in sole_units(facts, member.name)}
-        together = sole_units(facts, member.name, gone | names - {member.name})
-        if any(unit.name not in before for unit in together):
-            return False
-    return True
-
-
-def greedy(
-    facts: Facts, order: Sequence[Member], start: Sequence[Member], gone: frozenset[str], room: int
-) -> tuple[Member, ...]:
-    """Return `start` extended in order by every member that fits."""
-    chosen = tuple(start)
-    for member in order:
-        if len(chosen) < room and member not in chosen and compatible(facts, (*chosen, member), gone):
-            chosen = (*chosen, member)
-    return chosen
-
-
-def extend(
-    facts: Facts, able: Sequence[Member], start: tuple[Member, ...], gone: frozenset[str], room: int
-) -> tuple[Member, ...]:
-    """Return the largest compatible set that contains `start`: exact for few candidates, by zone and order for many."""
-    best = greedy(facts, able, start, gone, room)
-    for zone in sorted({zone_of(m) for m in able}):
-        found = greedy(facts, [m for m in able if zone_of(m) == zone], start, gone, room)
-        best = found if len(found) > len(best) else best
-    rest = [m for m in able if m not in start]
-    if len(rest) > EXACT_LIMIT:
-        return best
-    for size in range(min(len(rest), room - len(start)), len(best) - len(start), -1):
-        for group in combinations(rest, size):
-            if compatible(facts, (*start, *group), gone):
-                return (*start, *group)
-    return best
+def member_problem(facts: Facts, member: Member) -> str | None:
+    """Return why this one member must stay, whoever else goes."""
+    gone = facts.down - {member.name}
+    return zone_problem(facts, member, gone) or voter_problem(facts, member) or sole_problem(facts, member, gone)

@@ -1,18 +1,15 @@
 """Who comes and who leaves.
 
-Members keep their ordinals; a pool shrinks from its highest. A member whose storage can only change with a new member
-counts as leaving, so that another one is made beside it; one such replacement goes on at a time. Managers are added one
-by one, each joined and ready before the next, except when the cluster is being formed or its members are put back.
+Members keep their ordinals; a pool shrinks from its highest. A member whose storage or roles can only change with a new
+member counts as leaving, so that another one is made beside it; one such replacement goes on at a time.
 """
 
 from msgspec import Struct
 
 from stateward.api import names
-from stateward.planning.actions import Action, Create
-from stateward.planning.change import target_version
-from stateward.planning.facts import Facts
-from stateward.planning.intent import Intent, Part, State, Wait
-from stateward.planning.observation import Member, Pool
+from stateward.planning.change import change_of
+from stateward.planning.facts import Facts, unschedulable
+from stateward.planning.observation import Effect, Member, Pool
 from stateward.planning.volume import claim_mismatch, to_replace
 
 
@@ -23,9 +20,13 @@ class Scale(Struct, frozen=True):
     missing: tuple[tuple[Pool, int], ...]
 
 
-def alive(member: Member) -> bool:
-    """Return whether the member is meant to run: its workload asks for its pod."""
-    return member.workload is not None and member.workload.replicas > 0 and not member.workload.terminating
+class Arrival(Struct, frozen=True):
+    """What members that leave have to know of those that come."""
+
+    first: str | None = None
+    """Which new member joins before anybody leaves: new in, data over, old out."""
+    cramped: str | None = None
+    """Which new member finds no room: what leaves, one at a time, may be what makes the room."""
 
 
 def scale(facts: Facts) -> Scale:
@@ -33,44 +34,62 @@ def scale(facts: Facts) -> Scale:
     leaving = {
         m.name: f"pool {m.pool} is no longer wanted"
         for m in facts.obs.members
-        if m.pool not in facts.pools and (m.workload is not None or m.pod is not None)
+        if m.pool not in facts.pools and m.present
     }
-    replacing = next_replacement(facts)
-    leaving |= replacing
+    leaving |= replacements(facts)
     missing: list[tuple[Pool, int]] = []
     for pool in facts.obs.desired.pools:
-        staying = sorted(m.ordinal for m in members_of(facts, pool) if alive(m) and m.name not in leaving)
-        surplus = set(staying[pool.replicas :])
-        for member in members_of(facts, pool):
-            if member.ordinal in surplus and alive(member):
-                leaving[member.name] = f"pool {pool.name} shrinks to {pool.replicas}"
+        staying = [m for m in members_of(facts, pool) if m.alive and m.name not in leaving]
+        leaving |= {m.name: f"pool {pool.name} shrinks to {pool.replicas}" for m in staying[pool.replicas :]}
         missing += [(pool, ordinal) for ordinal in free_ordinals(facts, pool, pool.replicas - len(staying))]
     wanted = {(pool.name, ordinal) for pool, ordinal in missing}
     for member in facts.obs.members:
-        going = (member.workload is not None or member.pod is not None) and not alive(member)
-        if going and (member.pool, member.ordinal) not in wanted:
+        if member.present and not member.alive and (member.pool, member.ordinal) not in wanted:
             leaving.setdefault(member.name, "it was let go")
     return Scale(leaving=leaving, missing=tuple(missing))
 
 
 def members_of(facts: Facts, pool: Pool) -> list[Member]:
-    """Return the pool's members that have a StatefulSet or a pod."""
-    return [m for m in facts.obs.members if m.pool == pool.name and (m.workload is not None or m.pod is not None)]
+    """Return the pool's members that have a StatefulSet or a pod, by ordinal."""
+    return [m for m in facts.obs.members if m.pool == pool.name and m.present]
 
 
-def next_replacement(facts: Facts) -> dict[str, str]:
-    """Return the one member whose storage is replaced now; one that was begun is ended first."""
-    if not facts.obs.desired.replace_on_shrink:
-        return {}
-    draining = facts.database.draining if facts.database else frozenset[str]()
-    wanting = {n: why for n, why in to_replace(facts).items() if alive(facts.members[n])}
-    order = sorted(wanting, key=lambda n: (n not in draining, facts.votes(facts.members[n]), n))
-    return {order[0]: f"a new member takes its place: {wanting[order[0]]}"} if order else {}
+def replacements(facts: Facts) -> dict[str, str]:
+    """Return the member that is replaced now, and all those that never had anything to lose.
+
+    One that was begun is ended first: the next begins when nothing is left of it.
+    """
+    wanting = {m.name: why for m in facts.obs.members if m.present and (why := replaced_because(facts, m))}
+    order = sorted(wanting, key=lambda n: (not begun(facts, n), facts.votes(facts.members[n]), n))
+    now = [n for n in order if unwritten(facts, facts.members[n])]
+    now += [n for n in order if n not in now][:1]
+    return {n: f"a new member takes its place: {wanting[n]}" for n in now}
+
+
+def replaced_because(facts: Facts, member: Member) -> str | None:
+    """Return why the member cannot become what it should be without a new one in its place."""
+    change = change_of(facts, member)
+    if change.effect is Effect.REPLACE:
+        return f"{change.describe()} cannot change on a member"
+    return to_replace(facts, member) if facts.obs.desired.replace_on_shrink else None
+
+
+def begun(facts: Facts, name: str) -> bool:
+    """Return whether the member was told to leave: its data or vote is being taken, or it was let go."""
+    database = facts.database
+    told = database is not None and name in database.draining | database.voting_exclusions
+    return told or not facts.members[name].alive
+
+
+def unwritten(facts: Facts, member: Member) -> bool:
+    """Return whether the member has never joined and its volume was never there."""
+    never = member.name not in facts.obs.records and not facts.joined(member.name)
+    return never and member.claim is not None and member.claim.capacity == 0
 
 
 def free_ordinals(facts: Facts, pool: Pool, count: int) -> list[int]:
     """Return the lowest ordinals that are free, without those whose kept volume does not fit the pool."""
-    taken = {m.ordinal for m in facts.obs.members if m.pool == pool.name and (alive(m) or unfit(pool, m))}
+    taken = {m.ordinal for m in facts.obs.members if m.pool == pool.name and (m.alive or unfit(pool, m))}
     found: list[int] = []
     ordinal = 0
     while len(found) < count:
@@ -87,56 +106,17 @@ def unfit(pool: Pool, member: Member) -> bool:
     return member.claim.terminating or pool.ephemeral or claim_mismatch(pool, member.claim) is not None
 
 
-def create(facts: Facts, missing: tuple[tuple[Pool, int], ...]) -> Part:
-    """Return the members to make now, and why others have to wait."""
-    actions: list[Action] = []
-    intents: dict[str, Intent] = {}
-    waits: list[Wait] = []
-    new_voter = joining_voter(facts)
-    for pool, ordinal in missing:
-        name = names.member(facts.obs.name, pool.name, ordinal)
-        if pool.voting and facts.formed and name not in facts.obs.records:
-            problem = new_voter or voters_not_ready(facts)
-            if problem:
-                waits.append(Wait(name, "OneManagerAtATime", f"{name} is added later: {problem}"))
-                continue
-            new_voter = f"{name} joins first"
-        why = f"pool {pool.name} has {pool.replicas} members"
-        version = target_version(facts, pool)
-        actions.append(Create(why=why, member=name, pool=pool.name, ordinal=ordinal, version=version))
-        intents[name] = Intent(name, pool.name, State.CREATING, sentence=f"{name} is created")
-    return Part(actions=tuple(actions), intents=intents, waits=tuple(waits))
+def arrival(facts: Facts, scaling: Scale) -> Arrival:
+    """Return which new members others wait for, or make room for, before they leave.
 
-
-def joining_voter(facts: Facts) -> str | None:
-    """Return which new manager has to join before the next one is made."""
-    if not facts.formed:
-        return None
-    for member in facts.obs.members:
-        if alive(member) and member.name not in facts.obs.records and facts.votes(member):
-            return f"{member.name} joins first"
-    return None
-
-
-def voters_not_ready(facts: Facts) -> str | None:
-    """Return which manager has to be back before another one is added."""
-    if facts.database is None:
-        return "the database does not answer"
-    down = sorted(m.name for m in facts.obs.members if m.name in facts.down and facts.votes(m))
-    return f"manager {down[0]} is down" if down else None
-
-
-def arriving(facts: Facts, scaling: Scale) -> str | None:
-    """Return which new member others wait for before they leave: new in, data over, old out.
-
-    One that cannot start (no room, no image) is not waited for: what leaves may be what makes the room.
+    One that breaks for any other reason than room is waited for: with nobody leaving, a wrong image costs nothing.
     """
     for pool, ordinal in scaling.missing:
         if pool.data or pool.voting:
-            return f"{names.member(facts.obs.name, pool.name, ordinal)} joins first"
-    for member in facts.obs.members:
-        new = alive(member) and member.name not in scaling.leaving and member.name not in facts.obs.records
-        trouble = member.pod is not None and member.pod.trouble
-        if new and member.name not in facts.up and not trouble:
-            return f"{member.name} joins first"
-    return None
+            return Arrival(first=f"{names.member(facts.obs.name, pool.name, ordinal)} joins first")
+    new = [m for m in facts.obs.members if m.alive and m.name not in scaling.leaving]
+    coming = [m for m in new if m.name not in facts.obs.records and m.name not in facts.up]
+    late = [m for m in coming if not unschedulable(facts.trouble(m))]
+    if late:
+        return Arrival(first=f"{late[0].name} joins first")
+    return Arrival(cramped=f"room is made for {coming[0].name}, one at a time") if coming else Arrival()

@@ -22,7 +22,7 @@ from stateward.planning.facts import Facts, derive
 from stateward.planning.intent import State, Wait
 from stateward.planning.observation import Database, Health, Member, Observation, Unknown
 from stateward.planning.plan import Plan
-from stateward.planning.upgrade import newer, pool_in_turn, upgraded, upgrading
+from stateward.planning.upgrade import newer, upgraded, upgrading
 
 
 def rfc3339(seconds: float) -> str:
@@ -109,11 +109,10 @@ def pool_status(facts: Facts, name: str) -> PoolStatus:
     pool = facts.pools[name]
     mine = [m for m in facts.obs.members if m.pool == name and m.workload is not None]
     versions = sorted({m.pod.version for m in mine if m.pod is not None and m.pod.version})
-    turn = pool_in_turn(facts)
     upgrade = ""
     if upgrading(facts.obs):
-        done = "Upgraded" if upgraded(facts, pool) else "Pending"
-        upgrade = "Upgrading" if turn is not None and turn.name == name else done
+        done = "Upgraded" if upgraded(facts.obs, facts.up, pool) else "Pending"
+        upgrade = "Upgrading" if facts.turn is not None and facts.turn.name == name else done
     return PoolStatus(
         name=name,
         ready=sum(m.name in facts.up for m in mine),
@@ -143,7 +142,7 @@ def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatu
         version=joined,
         volume=volume,
         node=member.pod.node if member.pod else "",
-        zone=member.pod.zone if member.pod else "",
+        zone=facts.zone(member.name) or (earlier.zone if earlier else ""),
         pending=pending,
         reason=intent.sentence if intent else "",
         since=earlier.since if same and earlier else rfc3339(now),
@@ -158,7 +157,7 @@ def wait_status(wait: Wait, before: ClusterStatus, now: float) -> WaitStatus:
 
 
 def conditions(facts: Facts, plan: Plan, before: ClusterStatus, now: float) -> list[Condition]:
-    """Return the conditions: Ready, Reconciling and Stalled as kstatus defines them, Available and Upgrading besides."""
+    """Return the conditions: Ready, Reconciling and Stalled as kstatus defines them, Available and Upgrading."""
     obs = facts.obs
     stalled = next((w for w in plan.waits if w.stalled), None) or stuck_member(facts, plan)
     database = obs.database

@@ -4,9 +4,9 @@ No memory is needed: the database itself says what Stateward has set (`limited`,
 the parts of the plan say what they need now. The difference is undone.
 """
 
-from stateward.planning.actions import Action, Drain, ExcludeVoters, LimitAllocation, RestoreAllocation
+from stateward.planning.actions import Action, DeletePod, Drain, ExcludeVoters, RestoreAllocation
 from stateward.planning.facts import Facts
-from stateward.planning.intent import Part, State
+from stateward.planning.intent import Part
 
 REJOIN_PATIENCE = 300.0
 """Seconds that copies are not rebuilt elsewhere while a member that Stateward took down comes back.
@@ -23,19 +23,18 @@ def undo(facts: Facts, part: Part, *, hold: bool) -> tuple[Action, ...]:
     actions: list[Action] = []
     if database.limited and not allocation_needed(facts, part):
         actions.append(RestoreAllocation(why="no member is restarting"))
-    if not hold and part.drain != database.draining:
-        actions.append(Drain(why=say("data moves away from", part.drain), members=part.drain))
-    if not hold and part.exclude != database.voting_exclusions:
-        actions.append(ExcludeVoters(why=say("votes are taken from", part.exclude), members=part.exclude))
+    drain, exclude = part.drain | still_draining(facts), part.exclude | still_excluded(facts)
+    if not hold and drain != database.draining:
+        actions.append(Drain(why=say("data moves away from", drain), members=drain))
+    if not hold and exclude != database.voting_exclusions:
+        actions.append(ExcludeVoters(why=say("votes are taken from", exclude), members=exclude))
     return tuple(actions)
 
 
 def allocation_needed(facts: Facts, part: Part) -> bool:
-    """Return whether a member is being taken down or is on its way back."""
-    active = {State.PREPARING, State.RESTARTING}
-    if any(i.state in active and facts.units_of(i.member) for i in part.intents.values()):
-        return True
-    if any(isinstance(a, LimitAllocation) for a in part.actions):
+    """Return whether a member with copies is being taken down or is on its way back."""
+    taken = [facts.members[a.member] for a in part.actions if isinstance(a, DeletePod)]
+    if any(facts.units_of(m.name) and not m.ephemeral for m in taken):
         return True
     return any(coming_back(facts, name) for name in facts.down)
 
@@ -43,8 +42,26 @@ def allocation_needed(facts: Facts, part: Part) -> bool:
 def coming_back(facts: Facts, name: str) -> bool:
     """Return whether a member that is down will be back at once: it starts, without trouble, for minutes at most."""
     member = facts.members[name]
-    trouble = member.pod is not None and member.pod.trouble
-    return not trouble and facts.holds_data(member) and facts.age(name) < REJOIN_PATIENCE
+    pod = member.pod
+    trouble = pod is not None and (bool(facts.trouble(member)) or not pod.node_ready)
+    return member.alive and not trouble and facts.holds_data(member) and facts.unwell(member) < REJOIN_PATIENCE
+
+
+def still_draining(facts: Facts) -> frozenset[str]:
+    """Return the drained members whose pods stop and take their data with them.
+
+    The disaster this prevents: the drain is lifted as soon as the pod is told to stop, the database moves a shard back
+    to the member, and the shard goes with the pod.
+    """
+    draining = facts.database.draining if facts.database else frozenset[str]()
+    stopping = (m for m in facts.obs.members if m.name in draining and m.ephemeral and facts.joined(m.name))
+    return frozenset(m.name for m in stopping if m.pod is not None and m.pod.terminating)
+
+
+def still_excluded(facts: Facts) -> frozenset[str]:
+    """Return the members without a vote that are on their way back: a vote is worth nothing while they are away."""
+    excluded = facts.database.voting_exclusions if facts.database else frozenset[str]()
+    return frozenset(name for name in facts.down & excluded if facts.members[name].alive)
 
 
 def say(text: str, members: frozenset[str]) -> str:

@@ -3,12 +3,14 @@
 Pools change one after the other: data without votes, then data with votes, then the rest; among the rest the members
 without a vote come first, so that managers are last. Until its turn a pool's members keep the version they run, also
 when one of them is evicted and comes back. Source: the upgrade reconciler (reference 3).
+
+    Pending ──every pool before it is Upgraded──▶ Upgrading ──every member serves with the new version──▶ Upgraded
 """
 
 import re
+from collections.abc import Set as AbstractSet
 
-from stateward.planning.facts import Facts
-from stateward.planning.observation import Member, Observation, Pool
+from stateward.planning.observation import Database, Member, Observation, Pool
 
 
 def parse(version: str) -> tuple[int, ...]:
@@ -39,46 +41,46 @@ def pool_order(obs: Observation) -> list[Pool]:
     return sorted(obs.desired.pools, key=lambda pool: (rank(pool), pool.tier, wish.get(pool.name, len(wish))))
 
 
-def runs(facts: Facts, member: Member, version: str) -> bool:
-    """Return whether the member serves with this version."""
-    return member.name in facts.up and member.pod is not None and member.pod.version == version
-
-
-def upgraded(facts: Facts, pool: Pool) -> bool:
+def upgraded(obs: Observation, up: AbstractSet[str], pool: Pool) -> bool:
     """Return whether every member of the pool serves with the desired version."""
-    return all(
-        runs(facts, m, facts.obs.desired.version) for m in facts.obs.members if m.pool == pool.name and m.workload
-    )
+    mine = (m for m in obs.members if m.pool == pool.name and m.workload is not None)
+    return all(m.name in up and m.pod is not None and m.pod.version == obs.desired.version for m in mine)
 
 
-def pool_in_turn(facts: Facts) -> Pool | None:
+def pool_in_turn(obs: Observation, up: AbstractSet[str]) -> Pool | None:
     """Return the pool that changes its version now; None when all have it, or no upgrade is wanted."""
-    if not upgrading(facts.obs):
+    if not upgrading(obs):
         return None
-    return next((pool for pool in pool_order(facts.obs) if not upgraded(facts, pool)), None)
+    return next((pool for pool in pool_order(obs) if not upgraded(obs, up, pool)), None)
 
 
-def cannot_go_back(obs: Observation) -> str | None:
-    """Return a member that has joined with a newer version than the desired one, so that the data cannot go back."""
-    ahead = [n for n, record in obs.records.items() if newer(record.version, obs.desired.version)]
-    alive = {m.name for m in obs.members if m.workload}
-    return next((name for name in sorted(ahead) if name in alive), None)
-
-
-def target_version(facts: Facts, pool: Pool) -> str:
-    """Return the version that members of the pool should run now.
+def versions(obs: Observation, turn: Pool | None, database: Database | None) -> dict[str, str]:
+    """Return by pool the version that its members should run now.
 
     A pool whose turn has not come keeps the deployed version, unless every node of the cluster already runs the new
-    one: then an older node could not join any more.
+    one: then an older node could not join any more, and would be waited for without end.
     """
-    obs = facts.obs
-    if not upgrading(obs):
-        return obs.desired.version
-    order = [p.name for p in pool_order(obs)]
-    turn = pool_in_turn(facts)
-    if turn is None or order.index(pool.name) <= order.index(turn.name):
-        return obs.desired.version
-    nodes = facts.database.nodes.values() if facts.database else ()
-    if nodes and all(not newer(obs.desired.version, node.version) for node in nodes):
-        return obs.desired.version
-    return obs.deployed_version
+    order = [pool.name for pool in pool_order(obs)]
+    limit = len(order) if turn is None or all_new(obs, database) else order.index(turn.name) + 1
+    return {name: obs.desired.version if i < limit else obs.deployed_version for i, name in enumerate(order)}
+
+
+def all_new(obs: Observation, database: Database | None) -> bool:
+    """Return whether the database has nodes and all of them run the desired version or a later one."""
+    nodes = database.nodes.values() if database else ()
+    return bool(nodes) and all(not newer(obs.desired.version, node.version) for node in nodes)
+
+
+def reached(obs: Observation, member: Member) -> str:
+    """Return the newest version with which the member has joined: its data cannot be read by an older one."""
+    record = obs.records.get(member.name)
+    return record.version if record else ""
+
+
+def ahead(obs: Observation) -> list[Member]:
+    """Return the members that have joined with a later version than the desired one.
+
+    The disaster this prevents: an upgrade is taken back half-way, the old version is started on data that the new one
+    has written, and it never comes up again.
+    """
+    return [m for m in obs.members if m.workload is not None and newer(reached(obs, m), obs.desired.version)]

@@ -1,0 +1,56 @@
+"""How members come: managers one at a time, each joined and ready before the next, all others together.
+
+    missing ──managers: all others there──▶ created ──pod starts──▶ joined and ready
+
+Adding more than one manager at once could let the new ones outvote those that hold the cluster's state. So only the
+members of a cluster that is being formed, and managers that were in it before, are made at once.
+"""
+
+from stateward.api import names
+from stateward.planning.actions import Create
+from stateward.planning.change import member_version
+from stateward.planning.facts import Facts
+from stateward.planning.intent import Intent, Part, State, Wait, merge
+from stateward.planning.observation import Effect, Pool
+from stateward.planning.scale import Scale
+
+
+def create(facts: Facts, scaling: Scale) -> Part:
+    """Return the members to make now, and why others have to wait."""
+    part = Part()
+    new_voter = joining_voter(facts, scaling)
+    for pool, ordinal in scaling.missing:
+        name = names.member(facts.obs.name, pool.name, ordinal)
+        if pool.voting and facts.formed and name not in facts.obs.records:
+            problem = new_voter or voters_not_ready(facts)
+            if problem:
+                part = merge(part, Part(waits=(Wait(name, "OneManagerAtATime", f"{name} is added later: {problem}"),)))
+                continue
+            new_voter = f"{name} joins first"
+        part = merge(part, made(facts, pool, ordinal, name))
+    return part
+
+
+def made(facts: Facts, pool: Pool, ordinal: int, name: str) -> Part:
+    """Return the making of one member, at the version that it has reached, or else that of its pool."""
+    known = facts.members.get(name)
+    version = member_version(facts, known, pool) if known else facts.versions[pool.name]
+    why = f"pool {pool.name} has {pool.replicas} members"
+    action = Create(why=why, member=name, pool=pool.name, ordinal=ordinal, version=version)
+    intent = Intent(name, pool.name, State.CREATING, Effect.NONE, f"{name} is created")
+    return Part(actions=(action,), intents={name: intent})
+
+
+def joining_voter(facts: Facts, scaling: Scale) -> str | None:
+    """Return which new manager has to join before the next one is made."""
+    coming = (m for m in facts.obs.members if m.alive and m.name not in scaling.leaving and facts.votes(m))
+    new = next((m.name for m in coming if m.name not in facts.obs.records or m.name not in facts.up), None)
+    return f"{new} joins first" if new else None
+
+
+def voters_not_ready(facts: Facts) -> str | None:
+    """Return which manager has to be back before another one is added."""
+    if facts.database is None:
+        return "the database does not answer"
+    down = sorted(m.name for m in facts.obs.members if m.name in facts.down and facts.votes(m))
+    return f"manager {down[0]} is down" if down else None
