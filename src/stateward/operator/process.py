@@ -5,6 +5,7 @@ the next one starts with nothing remembered, which is the only state that is kno
 """
 
 import asyncio
+import random
 import signal
 import socket
 from contextlib import AsyncExitStack
@@ -48,14 +49,27 @@ class LostLease(Exception):  # noqa: N818 - an orderly end, not an error
 class Operator:
     """Everything one operator process consists of, wired; `run` it in a task and cancel that to stop."""
 
-    def __init__(self, api: Api, family: Family, options: OperatorOptions, *, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        api: Api,
+        family: Family,
+        options: OperatorOptions,
+        *,
+        clock: Clock | None = None,
+        chance: random.Random | None = None,
+    ) -> None:
         self.clock = clock or SystemClock()
+        self.chance = chance or random.Random()  # noqa: S311 - spreads load, hides nothing
         self.options = options
         self.metrics = Metrics()
         self.caches = Caches(options.namespaces or ("",))
-        self.queue = WorkQueue[Key](clock=self.clock, observer=self.metrics)
+        self.queue = WorkQueue[Key](clock=self.clock, observer=self.metrics, chance=self.chance)
         self.election = LeaderElection(
-            api, Key(options.lease_namespace, options.lease_name), options.identity, clock=self.clock
+            api,
+            Key(options.lease_namespace, options.lease_name),
+            options.identity,
+            clock=self.clock,
+            chance=self.chance,
         )
         self.recorder = EventRecorder(api, "stateward.dev/operator", options.identity, clock=self.clock)
         self._api = api
@@ -80,7 +94,7 @@ class Operator:
     async def run(self) -> None:
         """Watch, campaign and work until cancelled or the lease is lost (raises LostLease)."""
         self.caches.on_change(self.queue.add)
-        watching = ReflectorOptions(clock=self.clock, observer=self.metrics)
+        watching = ReflectorOptions(clock=self.clock, observer=self.metrics, chance=self.chance)
         async with asyncio.TaskGroup() as group:
             for reflector in self.caches.reflectors(self._api, watching):
                 group.create_task(reflector.run())
