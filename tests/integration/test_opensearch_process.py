@@ -1,0 +1,420 @@
+"""A real OpenSearch of three nodes on loopback, started by the product's own start script and configuration.
+
+Each node has a loopback address of its own, so ports, the seed-hosts file and endpoints are those of production.
+"""
+
+import asyncio
+import base64
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import zipfile
+from collections.abc import AsyncGenerator, Callable, Iterator
+from pathlib import Path
+
+import aiohttp
+import msgspec
+import pytest
+
+from sandbox.images import pins
+from sandbox.images.maven import fetch
+from sandbox.progress import Progress
+from stateward.api.base import Json, Metadata
+from stateward.api.cluster import OpenSearchCluster, OpenSearchSpec, Pool, Storage
+from stateward.engines import opensearch
+from stateward.engines.base import Engine, RefusedError, Target
+from stateward.engines.http import HttpTransport
+from stateward.engines.search.shared import FORMED_FILE, SEEDS_FILE, seed_lines, start_script
+from stateward.planning.actions import Move
+from stateward.planning.observation import Allocation, CopyState, Database, Health, Unit, Unknown
+
+pytestmark = [pytest.mark.integration]
+
+JAVA = "/usr/lib/jvm/java-17-openjdk-amd64/bin/java"
+NODES = 3
+PATIENCE = 90.0
+"""Seconds, for processes that start on a busy machine."""
+
+ENTRYPOINT = """#!/bin/bash
+shift
+options=(-Xms192m -Xmx192m -Xss1m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dio.netty.noUnsafe=true
+  -Djna.nosys=true -Djna.tmpdir="$STATEWARD_HOME/tmp" -Djava.io.tmpdir="$STATEWARD_HOME/tmp" $VERSION_OPTIONS
+  -Dlog4j.shutdownHookEnabled=false -Dlog4j2.disable.jmx=true -Djava.security.manager=allow
+  -Dopensearch.path.home="$STATEWARD_HOME" -Dopensearch.path.conf="$STATEWARD_HOME/config"
+  -Dopensearch.distribution.type=tar -Dopensearch.bundled_jdk=false)
+"$JAVA" "${options[@]}" -cp "$STATEWARD_HOME/lib/*" org.opensearch.bootstrap.OpenSearch \\
+  -Epath.data="$STATEWARD_HOME/data" -Enetwork.host="$POD_IP" "$@"
+"""
+"""Like that of the official images before 2.15: a shell that neither execs nor forwards signals."""
+
+SECURED_THREADS = (
+    "-Djava.util.concurrent.ForkJoinPool.common.threadFactory="
+    "org.opensearch.secure_sm.SecuredForkJoinWorkerThreadFactory"
+)
+
+
+Reached = Callable[[Database | Unknown], bool]
+"""What is looked for."""
+
+
+class Node:
+    """One member's directory and process."""
+
+    def __init__(self, root: Path, version: str, cluster: OpenSearchCluster, ordinal: int, address: str) -> None:
+        self.root = root
+        self.address = address
+        self.objects = opensearch.member_objects(cluster, "all", ordinal, version)
+        self.name: str = self.objects.workload["metadata"]["name"]
+        self.home = root / "home"
+        self.log = root / "log"
+        self._version = version
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def lay_out(self, distribution: Path) -> None:
+        """Make the directories that the pod's volumes and image would be."""
+        for name in ("config", "seeds", "pod", "run", "home/config", "home/data", "home/tmp", "home/logs"):
+            (self.root / name).mkdir(parents=True)
+        for name in ("lib", "modules", "plugins"):
+            (self.home / name).symlink_to(distribution / name)
+        for name in ("jvm.options", "log4j2.properties"):
+            shutil.copy(distribution / "config" / name, self.home / "config")
+        for name, content in self.objects.config["data"].items():
+            (self.root / "config" / name).write_bytes(base64.b64decode(content))
+        (self.root / "start.sh").write_text(start_script())
+        entrypoint = self.root / "entrypoint"
+        entrypoint.write_text(ENTRYPOINT)
+        entrypoint.chmod(0o755)
+
+    def start(self) -> None:
+        """Run the start script, as user 1000 where this is root: the database refuses to run as root."""
+        container: Json = self.objects.workload["spec"]["template"]["spec"]["containers"][0]
+        environment = {item["name"]: item["value"] for item in container["env"] if "value" in item}
+        environment |= {
+            "PATH": os.environ["PATH"],
+            "POD_IP": self.address,
+            "JAVA": JAVA,
+            "VERSION_OPTIONS": SECURED_THREADS if self._version.startswith("2.19") else "",
+            "STATEWARD_ROOT": str(self.root),
+            "STATEWARD_HOME": str(self.home),
+            "STATEWARD_ENTRYPOINT": str(self.root / "entrypoint"),
+        }
+        user: dict[str, int] = {"user": 1000, "group": 1000} if os.geteuid() == 0 else {}
+        if user:
+            subprocess.run(["chown", "-R", "1000:1000", str(self.root)], check=True)
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                ["/bin/bash", str(self.root / "start.sh")],
+                env=environment,
+                cwd=self.root,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                extra_groups=[] if user else None,
+                **user,  # pyright: ignore[reportArgumentType]
+            )
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Send the start script a signal, as the kubelet does, and return its exit status."""
+        if self.process is None:
+            return 0
+        self.process.send_signal(number)
+        status = self.process.wait(60)
+        self.process = None
+        return status
+
+
+class Processes:
+    """The whole cluster."""
+
+    def __init__(self, root: Path, version: str) -> None:
+        pool = Pool(name="all", replicas=NODES, storage=Storage(size="1Gi"))
+        metadata = Metadata(name="logs", namespace=f"test{os.getpid()}", uid="uid")
+        self.cluster = OpenSearchCluster(metadata=metadata, spec=OpenSearchSpec(version=version, pools=[pool]))
+        network = f"127.{random.randint(16, 250)}.{random.randint(1, 250)}"  # noqa: S311 - only to stay apart
+        self.nodes = [Node(root / str(n), version, self.cluster, n, f"{network}.{n + 1}") for n in range(NODES)]
+        self.name = opensearch.cluster_name(self.cluster)
+        self.before_leave: Database | Unknown | None = None
+
+    def target(self, *, identity: str = "") -> Target:
+        """Return where the cluster answers."""
+        return Target(tuple(f"http://{node.address}:9200" for node in self.nodes), self.name, identity)
+
+    def publish_seeds(self) -> None:
+        """Write the seed-hosts file of every node, as the ConfigMap would bring it."""
+        for node in self.nodes:
+            (node.root / "seeds" / SEEDS_FILE).write_text(seed_lines(other.address for other in self.nodes))
+
+    def declare_formed(self) -> None:
+        """Let every node know that the cluster has been formed."""
+        for node in self.nodes:
+            (node.root / "seeds" / FORMED_FILE).write_text("yes\n")
+
+    def logs(self) -> str:
+        """Return the ends of the logs, to say why something failed."""
+        return "\n".join(f"--- {n.name}\n" + n.log.read_text(errors="replace")[-3000:] for n in self.nodes)
+
+
+@pytest.fixture(scope="module", params=["2.19.5", pytest.param("1.3.20", marks=pytest.mark.full)])
+def processes(request: pytest.FixtureRequest) -> Iterator[Processes]:
+    """Start a cluster whose candidate gets its leave only after the others were seen to wait."""
+    version = str(request.param)
+    archive = fetch(pins.opensearch_home(version), Progress(quiet=True))
+    root = Path(tempfile.mkdtemp(prefix="stateward-opensearch-"))
+    root.chmod(0o755)
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(root)
+    cluster = Processes(root, version)
+    try:
+        for node in cluster.nodes:
+            node.lay_out(root / f"opensearch-{version}")
+        cluster.publish_seeds()
+        for node in cluster.nodes:
+            node.start()
+        asyncio.run(form(cluster))
+        yield cluster
+    finally:
+        for node in cluster.nodes:
+            node.stop(signal.SIGTERM)
+        shutil.rmtree(root)
+
+
+async def form(cluster: Processes) -> None:
+    """Give the first member its leave once another one answers that nothing is formed."""
+    async with aiohttp.ClientSession() as session:
+        engine = opensearch.driver(HttpTransport(session))
+        cluster.before_leave = await until(
+            cluster, engine, lambda seen: isinstance(seen, Unknown) and "not formed" in seen.why
+        )
+        (cluster.nodes[0].root / "pod" / "bootstrap").write_text("granted")
+        await until(cluster, engine, lambda seen: isinstance(seen, Database) and len(seen.nodes) == NODES)
+    cluster.declare_formed()
+
+
+async def until(cluster: Processes, engine: Engine, reached: Reached) -> Database | Unknown:
+    """Look until what is seen passes the test; fail after a while."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        seen = await engine.observe(cluster.target())
+        if reached(seen):
+            return seen
+        if time.monotonic() > deadline:
+            pytest.fail(f"waited in vain; last seen: {seen}\n{cluster.logs()}")
+        await asyncio.sleep(0.3)
+
+
+@pytest.fixture
+async def transport() -> AsyncGenerator[HttpTransport]:
+    async with aiohttp.ClientSession() as session:
+        yield HttpTransport(session)
+
+
+@pytest.fixture
+def engine(transport: HttpTransport) -> Engine:
+    return opensearch.driver(transport)
+
+
+@pytest.fixture
+async def indices(processes: Processes, transport: HttpTransport) -> AsyncGenerator[None]:
+    """Make an index of two shards with a replica, and one without, and take them away afterwards."""
+    for name, replicas in (("logs", 1), ("single", 0)):
+        settings = {"settings": {"number_of_shards": 2 - name.count("single"), "number_of_replicas": replicas}}
+        await put(processes, transport, f"/{name}", settings)
+    yield
+    await transport.request(endpoint(processes), "DELETE", "/logs,single")
+
+
+def endpoint(processes: Processes) -> str:
+    return processes.target().endpoints[0]
+
+
+async def put(processes: Processes, transport: HttpTransport, path: str, body: Json) -> None:
+    answer = await transport.request(endpoint(processes), "PUT", path, body=body)
+    assert answer.status == 200, answer.body
+
+
+async def settings(processes: Processes, transport: HttpTransport) -> dict[str, dict[str, str]]:
+    answer = await transport.request(endpoint(processes), "GET", "/_cluster/settings", params={"flat_settings": "true"})
+    return json.loads(answer.body)
+
+
+async def picture(processes: Processes, engine: Engine) -> Database:
+    seen = await engine.observe(processes.target())
+    assert isinstance(seen, Database), seen
+    return seen
+
+
+async def green(processes: Processes, engine: Engine) -> Database:
+    seen = await until(processes, engine, lambda seen: isinstance(seen, Database) and seen.health is Health.GREEN)
+    assert isinstance(seen, Database)
+    return seen
+
+
+def unit(seen: Database, name: str) -> Unit:
+    return next(unit for unit in seen.units if unit.name == name)
+
+
+def test_nobody_forms_a_cluster_without_leave(processes: Processes) -> None:
+    assert isinstance(processes.before_leave, Unknown)
+    assert "waiting for the operator's leave" in processes.nodes[0].log.read_text()
+    assert "has leave to form the cluster" in processes.nodes[0].log.read_text()
+
+
+async def test_the_picture_is_whole(processes: Processes, engine: Engine, indices: None) -> None:
+    seen = await green(processes, engine)
+    names = {node.name for node in processes.nodes}
+    assert seen.nodes.keys() == names == seen.voters
+    assert seen.leader in names
+    assert all(node.data and node.voting and 0 < node.disk_free < node.disk_total for node in seen.nodes.values())
+    assert {node.version for node in seen.nodes.values()} == {processes.cluster.spec.version}
+    assert {(unit.name, unit.wanted, len(unit.copies)) for unit in seen.units} == {
+        ("logs[0]", 2, 2),
+        ("logs[1]", 2, 2),
+        ("single[0]", 1, 1),
+    }
+    assert all(copy.live for unit in seen.units for copy in unit.copies)
+    assert all(unit.size > 0 for unit in seen.units)
+
+
+async def test_only_the_expected_cluster_is_read(processes: Processes, engine: Engine) -> None:
+    seen = await picture(processes, engine)
+    assert isinstance(await engine.observe(processes.target(identity=seen.identity)), Database)
+    foreign = await engine.observe(processes.target(identity="another"))
+    assert isinstance(foreign, Unknown)
+    assert "another cluster answers" in foreign.why
+    renamed = await engine.observe(msgspec.structs.replace(processes.target(), name="ns.other"))
+    assert isinstance(renamed, Unknown)
+
+
+async def test_the_limit_on_allocation_gives_back_what_was_set(
+    processes: Processes, engine: Engine, transport: HttpTransport
+) -> None:
+    enable = "cluster.routing.allocation.enable"
+    before = {"persistent": {enable: "new_primaries"}, "transient": {enable: "all"}}
+    await put(processes, transport, "/_cluster/settings", before)
+    await engine.limit_allocation(processes.target(), Allocation.PRIMARIES)
+    await engine.limit_allocation(processes.target(), Allocation.PRIMARIES)
+    seen = await picture(processes, engine)
+    assert (seen.allocation, seen.limited) == (Allocation.PRIMARIES, True)
+    await engine.restore_allocation(processes.target())
+    await engine.restore_allocation(processes.target())
+    assert await settings(processes, transport) == before
+    assert not (await picture(processes, engine)).limited
+    nothing = {"persistent": {enable: None}, "transient": {enable: None}}
+    await put(processes, transport, "/_cluster/settings", nothing)
+
+
+async def test_a_drained_member_holds_nothing_and_comes_back_into_use(
+    processes: Processes, engine: Engine, transport: HttpTransport, indices: None
+) -> None:
+    exclude = "cluster.routing.allocation.exclude._name"
+    await put(processes, transport, "/_cluster/settings", {"persistent": {exclude: "theirs-1"}})
+    leaver = processes.nodes[2].name
+    await engine.drain(processes.target(), frozenset({leaver}))
+    empty = await until(
+        processes,
+        engine,
+        lambda seen: (
+            isinstance(seen, Database)
+            and all(leaver not in (copy.member, copy.target) for unit in seen.units for copy in unit.copies)
+        ),
+    )
+    assert isinstance(empty, Database)
+    assert empty.draining == {leaver}
+    await engine.drain(processes.target(), frozenset())
+    assert (await settings(processes, transport))["persistent"] == {exclude: "theirs-1"}
+    await put(processes, transport, "/_cluster/settings", {"persistent": {exclude: None}})
+
+
+async def test_voters_are_excluded_present_or_not_and_given_their_vote_back(
+    processes: Processes, engine: Engine
+) -> None:
+    first, second = processes.nodes[1].name, processes.nodes[2].name
+    await engine.exclude_voters(processes.target(), frozenset({first, "gone-1"}))
+    seen = await picture(processes, engine)
+    assert seen.voting_exclusions == {first, "gone-1"}
+    assert first not in seen.voters
+    await engine.exclude_voters(processes.target(), frozenset({second}))
+    seen = await picture(processes, engine)
+    assert seen.voting_exclusions == {second}
+    assert second not in seen.voters
+    await engine.exclude_voters(processes.target(), frozenset())
+    await until(processes, engine, lambda seen: isinstance(seen, Database) and len(seen.voters) == NODES)
+
+
+async def test_single_copies_move_and_impossible_moves_say_why(
+    processes: Processes, engine: Engine, indices: None
+) -> None:
+    seen = await green(processes, engine)
+    only = unit(seen, "single[0]").copies[0].member
+    other = next(name for name in sorted(seen.nodes) if name != only)
+    await engine.move_copies(processes.target(), (Move("single[0]", only, other),))
+    moved = await until(
+        processes,
+        engine,
+        lambda seen: (
+            isinstance(seen, Database)
+            and unit(seen, "single[0]").copies[0].member == other
+            and unit(seen, "single[0]").copies[0].state is CopyState.STARTED
+        ),
+    )
+    assert isinstance(moved, Database)
+    one, two = (copy.member for copy in unit(moved, "logs[0]").copies)
+    with pytest.raises(RefusedError, match=r"logs\[0\] cannot move .* a copy of this shard is already allocated"):
+        await engine.move_copies(processes.target(), (Move("logs[0]", one, two),))
+
+
+async def test_a_replica_that_no_node_may_take_is_held_and_says_why(
+    processes: Processes, engine: Engine, transport: HttpTransport
+) -> None:
+    only = processes.nodes[0].name
+    await put(
+        processes,
+        transport,
+        "/pinned",
+        {
+            "settings": {
+                "number_of_shards": 1,
+                "number_of_replicas": 1,
+                "index.routing.allocation.require._name": only,
+            }
+        },
+    )
+    seen = await until(
+        processes,
+        engine,
+        lambda seen: isinstance(seen, Database) and any(c.held for c in unit(seen, "pinned[0]").copies),
+    )
+    assert isinstance(seen, Database)
+    assert seen.health is Health.YELLOW
+    held = next(copy for copy in unit(seen, "pinned[0]").copies if copy.held)
+    assert held.why.startswith("index created; filter on ")
+    await transport.request(endpoint(processes), "DELETE", "/pinned")
+
+
+async def test_a_flush_reaches_every_copy(processes: Processes, engine: Engine, indices: None) -> None:
+    await engine.flush(processes.target())
+
+
+async def test_without_a_quorum_nothing_is_known_and_all_comes_back(
+    processes: Processes, engine: Engine, indices: None
+) -> None:
+    await green(processes, engine)
+    begun = time.monotonic()
+    statuses = [node.stop() for node in processes.nodes[1:]]
+    assert time.monotonic() - begun < 30, "the database was not told to stop"
+    assert statuses == [143, 143]
+    assert all("closed" in node.log.read_text(errors="replace")[-500:] for node in processes.nodes[1:])
+    lost = await until(processes, engine, lambda seen: isinstance(seen, Unknown))
+    assert isinstance(lost, Unknown)
+    assert "no cluster manager" in lost.why
+    for node in processes.nodes[1:]:
+        node.start()
+    whole = await green(processes, engine)
+    assert whole.nodes.keys() == {node.name for node in processes.nodes}
+    assert {unit.name for unit in whole.units} == {"logs[0]", "logs[1]", "single[0]"}
