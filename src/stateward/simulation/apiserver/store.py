@@ -199,6 +199,17 @@ class Store:
                 objects[event.old.key] = event.old
         return list(objects.values())
 
+    def past(self, kind: str, key: Key, at: float) -> Stored | None:
+        """Return an object as it was at a time, as far back as the log reaches."""
+        found = self.get(kind, key)
+        for event in reversed(self.log(kind).events):
+            if event.at <= at:
+                break
+            changed = event.new or event.old
+            if changed is not None and changed.key == key:
+                found = event.old
+        return found
+
     def _index(self, old: Stored | None, new: Stored | None) -> None:
         if old is not None:
             self._by_uid.pop(old.uid, None)

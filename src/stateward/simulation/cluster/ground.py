@@ -1,0 +1,72 @@
+"""What all parts of a world stand on: the store, time, chance, and a place to tell what happened."""
+
+import asyncio
+import random
+from collections.abc import Callable
+from typing import Any
+
+from stateward.simulation.apiserver.documents import Doc, items, part, put
+from stateward.simulation.apiserver.store import Store, Stored
+from stateward.simulation.apiserver.writes import Server
+from stateward.simulation.loop import WorldClock
+
+
+class Ground:
+    """The base of one world. `chance` belongs to the world; clients and faults have streams of their own."""
+
+    def __init__(self, seed: int, loop: asyncio.AbstractEventLoop) -> None:
+        self.seed = seed
+        self.loop = loop
+        self.clock = WorldClock(loop)
+        self.store = Store(self.clock.monotonic, self.clock.now)
+        self.server = Server(self.store)
+        self.chance = self.stream("world")
+        self.counts: dict[str, int] = {}
+        self.story: list[tuple[float, str]] | None = None
+        """What happened, in words, with its time; None where nobody listens."""
+
+    @property
+    def now(self) -> float:
+        """Seconds of virtual time since the world began."""
+        return self.loop.time()
+
+    def stream(self, name: str) -> random.Random:
+        """Return a source of chance of its own, so that more draws in one part change nothing in another."""
+        return random.Random(f"{self.seed}/{name}")  # noqa: S311 - a world is repeated by its seed
+
+    def later(self, seconds: float, do: Callable[..., None], *arguments: Any) -> asyncio.TimerHandle:
+        """Run a function after some seconds of virtual time."""
+        return self.loop.call_later(seconds, do, *arguments)
+
+    def soon(self, low: float, high: float, do: Callable[..., None], *arguments: Any) -> asyncio.TimerHandle:
+        """Run a function after a time between two bounds."""
+        return self.loop.call_later(self.chance.uniform(low, high), do, *arguments)
+
+    def count(self, what: str) -> None:
+        """Count something that happened, for the report."""
+        self.counts[what] = self.counts.get(what, 0) + 1
+
+    def tell(self, sentence: str) -> None:
+        """Add a sentence to the story of the run."""
+        if self.story is not None:
+            self.story.append((self.now, sentence))
+
+    def change(self, stored: Stored, path: tuple[str, ...], value: Any) -> Stored:
+        """Write one part of an object as a controller of Kubernetes; does nothing where it is so already."""
+        live = self.store.get(stored.kind, stored.key)
+        if live is None or live.uid != stored.uid:
+            return stored
+        if part(live.doc, *path[:-1]).get(path[-1]) == value:
+            return live
+        return self.store.put(live.kind, put(live.doc, path, value), live.managers)
+
+    def conditions(self, stored: Stored, changed: dict[str, Doc]) -> list[Doc]:
+        """Return an object's conditions with some set; times of transition change only with the status."""
+        found: list[Doc] = items(stored.doc, "status", "conditions")
+        for kind, condition in changed.items():
+            old = next((c for c in found if c["type"] == kind), None)
+            same = old is not None and old["status"] == condition["status"]
+            when = old["lastTransitionTime"] if same and old else self.store.timestamp()
+            new = {"type": kind, "lastTransitionTime": when, **condition}
+            found = [new if c["type"] == kind else c for c in found] if old else [*found, new]
+        return found

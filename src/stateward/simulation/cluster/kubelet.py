@@ -1,0 +1,292 @@
+"""The nodes' agents: they start containers, watch over them, say how they are, and end them.
+
+A node that is *cut off* reports nothing and hears nothing while its processes run on; one without *power* has none.
+"""
+
+from dataclasses import dataclass, field
+
+from stateward.kube.client import DeleteOptions, Preconditions
+from stateward.kube.metadata import Key
+from stateward.simulation.apiserver.documents import Doc, items, part
+from stateward.simulation.apiserver.store import Event, Stored
+from stateward.simulation.cluster.ground import Ground
+from stateward.simulation.cluster.process import Container, Launcher, Process
+from stateward.simulation.cluster.scheduler import CLAIMS, PODS, ZONE, claim_names
+
+BACKOFF = (10.0, 300.0)
+"""Seconds before a container that ended is started again: at first, and at most."""
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """One pod on one node."""
+
+    pod: Key
+    uid: str
+    node: str
+    address: str = ""
+    process: Process | None = None
+    ready: bool = False
+    restarts: int = 0
+    stopping: bool = False
+    gone: bool = False
+    ended: Doc = field(default_factory=dict[str, object])
+
+
+@dataclass(slots=True)
+class Habits:
+    """How nodes behave; times in seconds, as ranges."""
+
+    pull: tuple[float, float] = (1.0, 6.0)
+    stop: tuple[float, float] = (1.0, 6.0)
+    probe: tuple[float, float] = (0.5, 5.0)
+    files: tuple[float, float] = (0.0, 20.0)
+    """How late a changed Secret or ConfigMap reaches the volumes of running pods."""
+    config: float = 0.0
+    """How late a changed Secret reaches a pod that is just being started."""
+    missing: frozenset[str] = frozenset()
+    """Versions whose image cannot be pulled."""
+
+
+class Kubelets:
+    """The kubelets of all nodes."""
+
+    def __init__(self, ground: Ground, launcher: Launcher) -> None:
+        self.habits = Habits()
+        self.cut_off: set[str] = set()
+        self.powerless: set[str] = set()
+        self.runs: dict[str, Run] = {}
+        self._ground = ground
+        self._store = ground.store
+        self._launcher = launcher
+        self._addresses: list[str] = []
+        self._next_address = 1
+        self._store.subscribers.append(self._heard)
+
+    def power_off(self, node: str) -> None:
+        """End every process of a node at once."""
+        self.powerless.add(node)
+        for run in self._on(node):
+            if run.process is not None:
+                run.process.kill()
+                run.process = None
+
+    def back(self, node: str) -> None:
+        """Let a node report again; what has no process is started, what should be gone goes."""
+        self.cut_off.discard(node)
+        self.powerless.discard(node)
+        for run in self._on(node):
+            pod = self._store.get(PODS, run.pod)
+            if pod is None or pod.uid != run.uid or pod.terminating:
+                self._stop(run)
+            elif run.process is None:
+                run.restarts += 1
+                self._ground.soon(1.0, 5.0, self._begin, run)
+            else:
+                self._report(run)
+
+    def crash(self, run: Run, code: int, why: str) -> None:
+        """Make a container's process die now."""
+        if run.process is not None and not run.stopping:
+            run.process.kill()
+            self._exited(run, code, why)
+
+    def forget(self, run: Run) -> None:
+        """Take back what a pod that is gone had on its node."""
+        if run.address:
+            self._addresses.append(run.address)
+        self._launcher.discard(run.uid)
+
+    def _on(self, node: str) -> list[Run]:
+        return [run for run in self.runs.values() if run.node == node]
+
+    def _up(self, run: Run) -> bool:
+        return run.node not in self.cut_off and run.node not in self.powerless
+
+    def _heard(self, kind: str, event: Event) -> None:
+        if kind != PODS:
+            return
+        new, old = event.new, event.old
+        if new is None:
+            if old is not None and old.uid in self.runs:
+                self._ground.later(0.1, self._stop, self.runs[old.uid])
+            return
+        run = self.runs.get(new.uid)
+        if run is None and new.doc["spec"].get("nodeName") and not new.terminating:
+            if part(new.doc, "status").get("phase") == "Failed":
+                return
+            run = Run(new.key, new.uid, new.doc["spec"]["nodeName"])
+            self.runs[new.uid] = run
+            self._ground.later(0.1, self._begin, run)
+        elif run is not None and new.terminating and not run.stopping:
+            self._ground.later(0.1, self._stop, run)
+        elif run is None and new.terminating and new.doc["spec"].get("nodeName"):
+            self._ground.later(0.5, self._finish, Run(new.key, new.uid, new.doc["spec"]["nodeName"]))
+
+    def _begin(self, run: Run) -> None:
+        pod = self._store.get(PODS, run.pod)
+        if run.stopping or run.process is not None or not self._up(run) or pod is None or pod.uid != run.uid:
+            return
+        problem = self._mounts(pod)
+        if problem:
+            self._waiting(run, pod, "ContainerCreating", problem)
+            self._ground.later(3.0, self._begin, run)
+            return
+        if image_version(pod) in self.habits.missing:
+            self._ground.count("image not pulled")
+            self._waiting(run, pod, "ImagePullBackOff", f"Back-off pulling image {image_of(pod)}")
+            self._ground.later(30.0, self._begin, run)
+            return
+        self._ground.soon(*self.habits.pull, self._run, run)
+
+    def _mounts(self, pod: Stored) -> str:
+        """Return why the pod's volumes cannot be mounted; empty when they can."""
+        namespace = pod.key.namespace
+        for volume in items(pod.doc, "spec", "volumes"):
+            secret, config = part(volume, "secret").get("secretName"), part(volume, "configMap").get("name")
+            if secret and self._store.get("/secrets", Key(namespace, secret)) is None:
+                return f'MountVolume.SetUp failed: secret "{secret}" not found'
+            if config and self._store.get("/configmaps", Key(namespace, config)) is None:
+                return f'MountVolume.SetUp failed: configmap "{config}" not found'
+        for name in claim_names(pod.doc):
+            claim = self._store.get(CLAIMS, Key(namespace, name))
+            if claim is None or part(claim.doc, "status").get("phase") != "Bound":
+                return "waiting for volumes to attach"
+        return ""
+
+    def _run(self, run: Run) -> None:
+        pod = self._store.get(PODS, run.pod)
+        if run.stopping or run.process is not None or not self._up(run) or pod is None or pod.uid != run.uid:
+            return
+        if not run.address:
+            run.address = self._take_address()
+        run.process = self._launcher.start(self._container(run, pod))
+        self._report(run)
+
+    def _container(self, run: Run, pod: Stored) -> Container:
+        node = self._store.get("/nodes", Key("", run.node))
+        claims = claim_names(pod.doc)
+        claim = self._store.get(CLAIMS, Key(pod.key.namespace, claims[0])) if claims else None
+        name = next((part(v, "secret")["secretName"] for v in items(pod.doc, "spec", "volumes") if v.get("secret")), "")
+        late = self._ground.now - self.habits.config
+        secret = self._store.past("/secrets", Key(pod.key.namespace, name), late) or self._store.get(
+            "/secrets", Key(pod.key.namespace, name)
+        )
+        container = pod.doc["spec"]["containers"][0]
+        return Container(
+            pod=run.pod,
+            uid=run.uid,
+            node=run.node,
+            zone=node.labels.get(ZONE, "") if node else "",
+            address=run.address,
+            version=image_version(pod),
+            config="" if secret is None else next(iter(part(secret.doc, "data").values()), ""),
+            environment={e["name"]: e.get("value", "") for e in items(container, "env")},
+            seeds=lambda: self._files(run),
+            annotation=lambda what: self._annotation(run, what),
+            disk=claim.uid if claim is not None else run.uid,
+            exited=lambda code, why: self._exited(run, code, why),
+            ready=lambda yes: self._ground.soon(*self.habits.probe, self._probed, run, yes) and None,
+        )
+
+    def _late(self) -> float:
+        return self._ground.now - self._ground.chance.uniform(*self.habits.files)
+
+    def _files(self, run: Run) -> dict[str, str]:
+        pod = self._store.get(PODS, run.pod)
+        volumes = items(pod.doc, "spec", "volumes") if pod else []
+        name = next((part(v, "configMap")["name"] for v in volumes if v["name"] == "seeds"), "")
+        key = Key(run.pod.namespace, name)
+        found = self._store.past("/configmaps", key, self._late() if self._up(run) else 0.0)
+        return part(found.doc, "data") if found is not None else {}
+
+    def _annotation(self, run: Run, what: str) -> str:
+        pod = self._store.past(PODS, run.pod, self._late()) if self._up(run) else None
+        return part(pod.doc, "metadata", "annotations").get(what, "") if pod and pod.uid == run.uid else ""
+
+    def _probed(self, run: Run, yes: bool) -> None:
+        if run.process is not None and run.ready != yes and not run.stopping:
+            run.ready = yes
+            self._report(run)
+
+    def _exited(self, run: Run, code: int, why: str) -> None:
+        run.process, run.ready = None, False
+        if run.stopping:
+            self._finish(run)
+            return
+        run.ended = {"exitCode": code, "reason": "Error" if code else "Completed", "message": why}
+        run.restarts += 1
+        pod = self._store.get(PODS, run.pod)
+        if pod is not None and self._up(run) and pod.uid == run.uid:
+            self._waiting(run, pod, "CrashLoopBackOff", f"back-off restarting failed container: {why}")
+        first, longest = BACKOFF
+        self._ground.later(min(longest, first * 2 ** min(run.restarts - 1, 5)), self._begin, run)
+
+    def _stop(self, run: Run) -> None:
+        if not self._up(run) or run.stopping:
+            return
+        run.stopping = True
+        if run.process is None:
+            self._finish(run)
+        else:
+            run.process.stop()
+
+    def _finish(self, run: Run) -> None:
+        """Take a pod that has ended away from the server, with its address and what it kept for itself."""
+        if run.gone or not self._up(run):
+            run.stopping = False
+            return
+        run.gone = True
+        self.runs.pop(run.uid, None)
+        self.forget(run)
+        pod = self._store.get(PODS, run.pod)
+        if pod is not None and pod.uid == run.uid:
+            self._ground.server.delete(PODS, run.pod, DeleteOptions(Preconditions(run.uid), grace_seconds=0))
+
+    def _take_address(self) -> str:
+        # An address is soon used again: whoever remembers an old one meets somebody else there.
+        if self._addresses and self._ground.chance.random() < 0.5:
+            return self._addresses.pop(0)
+        self._next_address += 1
+        return f"10.244.{self._next_address // 250}.{self._next_address % 250 + 1}"
+
+    def _waiting(self, run: Run, pod: Stored, reason: str, message: str) -> None:
+        state = {"waiting": {"reason": reason, "message": message}}
+        self._write(run, pod, state, "Pending" if not run.restarts else "Running")
+
+    def _report(self, run: Run) -> None:
+        pod = self._store.get(PODS, run.pod)
+        if pod is not None and pod.uid == run.uid and self._up(run) and run.process is not None:
+            self._write(run, pod, {"running": {}}, "Running")
+
+    def _write(self, run: Run, pod: Stored, state: Doc, phase: str) -> None:
+        container = pod.doc["spec"]["containers"][0]
+        ready = {"status": "True" if run.ready else "False"}
+        status: Doc = {
+            **part(pod.doc, "status"),
+            "phase": phase,
+            "conditions": self._ground.conditions(pod, {"Ready": ready, "ContainersReady": ready}),
+            "containerStatuses": [
+                {
+                    "name": container["name"],
+                    "image": container["image"],
+                    "ready": run.ready,
+                    "restartCount": run.restarts,
+                    "state": state,
+                    "lastState": {"terminated": run.ended} if run.ended else {},
+                }
+            ],
+        }
+        if run.address:
+            status["podIP"] = run.address
+        self._ground.change(pod, ("status",), status)
+
+
+def image_of(pod: Stored) -> str:
+    """Return the image of a pod's first container."""
+    return str(pod.doc["spec"]["containers"][0].get("image", ""))
+
+
+def image_version(pod: Stored) -> str:
+    """Return the version in the tag of a pod's image."""
+    return image_of(pod).partition("@")[0].rpartition(":")[2].partition("-")[0]

@@ -1,0 +1,56 @@
+"""The border between a node and what runs on it: a container as its process sees it, and a process as its node does."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from stateward.kube.metadata import Key
+
+
+@dataclass(slots=True, eq=False)
+class Container:
+    """What a process knows of the world around it; files are read through functions, because they change late."""
+
+    pod: Key
+    uid: str
+    node: str
+    zone: str
+    address: str
+    version: str
+    """The version of the image."""
+    config: str
+    environment: dict[str, str]
+    seeds: Callable[[], dict[str, str]]
+    """The files of the seeds volume as they are now."""
+    annotation: Callable[[str], str]
+    """An annotation of the pod as the downward volume shows it now."""
+    disk: str
+    """UID of the claim behind the data directory, or of the pod where data is ephemeral."""
+    exited: Callable[[int, str], None]
+    """To call when the process ends, with its code and its last words."""
+    ready: Callable[[bool], None]
+    """To call when the readiness probe would change its mind."""
+
+
+class Process(Protocol):
+    """One run of a container."""
+
+    def stop(self) -> None:
+        """Ask to end, as SIGTERM does; `exited` is called when it has."""
+        ...
+
+    def kill(self) -> None:
+        """End at once, without a word."""
+        ...
+
+
+class Launcher(Protocol):
+    """Starts processes, and hears of data that goes with a pod."""
+
+    def start(self, container: Container) -> Process:
+        """Start the process of a container."""
+        ...
+
+    def discard(self, disk: str) -> None:
+        """Forget the data of a disk that is gone."""
+        ...

@@ -1,0 +1,120 @@
+"""The scheduler: puts pods on nodes that may take them, apart from each other, and where their volumes are."""
+
+from collections.abc import Iterable
+
+from stateward.kube.metadata import Key
+from stateward.simulation.apiserver.documents import Doc, items, part
+from stateward.simulation.apiserver.selectors import selector_matches
+from stateward.simulation.apiserver.store import Event, Stored
+from stateward.simulation.cluster.ground import Ground
+
+PODS, NODES, CLAIMS = "/pods", "/nodes", "/persistentvolumeclaims"
+ZONE = "topology.kubernetes.io/zone"
+PATIENCE = 20.0
+"""Seconds after which a pod that found no place is tried again."""
+
+
+class Scheduler:
+    """Gives every pod a node; `capacity` is how many pods fit on one."""
+
+    def __init__(self, ground: Ground, capacity: int = 8) -> None:
+        self.capacity = capacity
+        self._ground = ground
+        self._store = ground.store
+        self._due: set[Key] = set()
+        self._store.subscribers.append(self._heard)
+
+    def _heard(self, kind: str, event: Event) -> None:
+        pod = event.new
+        if kind == PODS and pod is not None and not pod.doc["spec"].get("nodeName") and not pod.terminating:
+            self._plan(pod.key, 0.05)
+        elif kind in {NODES, CLAIMS} or (kind == PODS and pod is None):
+            for waiting in self._store.all(PODS):
+                if not waiting.doc["spec"].get("nodeName"):
+                    self._plan(waiting.key, 1.0)
+
+    def _plan(self, key: Key, after: float) -> None:
+        if key not in self._due:
+            self._due.add(key)
+            self._ground.later(after, self._try, key)
+
+    def _try(self, key: Key) -> None:
+        self._due.discard(key)
+        pod = self._store.get(PODS, key)
+        if pod is None or pod.terminating or pod.doc["spec"].get("nodeName"):
+            return
+        problem = self._claims_missing(pod)
+        fits = [] if problem else [node for node in self._store.all(NODES) if self._fits(pod, node)]
+        if not fits:
+            problem = problem or f"0/{len(self._store.all(NODES))} nodes are available"
+            condition = {"status": "False", "reason": "Unschedulable", "message": problem}
+            self._ground.change(
+                pod, ("status", "conditions"), self._ground.conditions(pod, {"PodScheduled": condition})
+            )
+            self._plan(key, PATIENCE)
+            return
+        best = min(fits, key=lambda node: (*self._crowd(pod, node), node.key.name))
+        bound = self._ground.change(pod, ("spec", "nodeName"), best.key.name)
+        condition = {"status": "True"}
+        self._ground.change(
+            bound, ("status", "conditions"), self._ground.conditions(bound, {"PodScheduled": condition})
+        )
+
+    def _claims_missing(self, pod: Stored) -> str:
+        for name in claim_names(pod.doc):
+            claim = self._store.get(CLAIMS, Key(pod.key.namespace, name))
+            if claim is None:
+                return f'persistentvolumeclaim "{name}" not found'
+            if claim.terminating:
+                return f'persistentvolumeclaim "{name}" is being deleted'
+        return ""
+
+    def _fits(self, pod: Stored, node: Stored) -> bool:
+        spec = node.doc["spec"]
+        if spec.get("unschedulable") or self._load(node) >= self.capacity:
+            return False
+        if any(not _tolerated(taint, pod) for taint in items(node.doc, "spec", "taints")):
+            return False
+        wanted = part(pod.doc, "spec", "nodeSelector")
+        if any(node.labels.get(name) != value for name, value in wanted.items()):
+            return False
+        return all(self._reaches(pod, name, node) for name in claim_names(pod.doc))
+
+    def _reaches(self, pod: Stored, name: str, node: Stored) -> bool:
+        claim = self._store.get(CLAIMS, Key(pod.key.namespace, name))
+        volume = self._store.get(
+            "/persistentvolumes", Key("", part(claim.doc if claim else {}, "spec").get("volumeName", ""))
+        )
+        return volume is None or all(node.labels.get(k) == v for k, v in part(volume.doc, "spec", "pinned").items())
+
+    def _load(self, node: Stored) -> int:
+        return sum(1 for pod in self._store.all(PODS) if pod.doc["spec"].get("nodeName") == node.key.name)
+
+    def _crowd(self, pod: Stored, node: Stored) -> tuple[int, int]:
+        """Return how much a pod dislikes a node: by its anti-affinities, then by how full the node's zone is of it."""
+        here = [p for p in self._store.all(PODS) if p.doc["spec"].get("nodeName") == node.key.name]
+        affinity = part(pod.doc, "spec", "affinity", "podAntiAffinity")
+        dislike = 0
+        for term in items(affinity, "preferredDuringSchedulingIgnoredDuringExecution"):
+            selector = part(term, "podAffinityTerm", "labelSelector")
+            dislike += term["weight"] * sum(selector_matches(selector, p.labels) for p in here)
+        return dislike, self._skew(pod, node)
+
+    def _skew(self, pod: Stored, node: Stored) -> int:
+        zone = node.labels.get(ZONE, "")
+        selectors = [part(c, "labelSelector") for c in items(pod.doc, "spec", "topologySpreadConstraints")]
+        names = {n.key.name for n in self._store.all(NODES) if n.labels.get(ZONE, "") == zone}
+        there = [p for p in self._store.all(PODS) if p.doc["spec"].get("nodeName") in names]
+        return sum(selector_matches(s, p.labels) for s in selectors for p in there)
+
+
+def claim_names(pod: Doc) -> list[str]:
+    """Return the claims that a pod uses."""
+    sources: Iterable[Doc] = (part(volume, "persistentVolumeClaim") for volume in items(pod, "spec", "volumes"))
+    return [source["claimName"] for source in sources if source]
+
+
+def _tolerated(taint: Doc, pod: Stored) -> bool:
+    if taint.get("effect") == "PreferNoSchedule":
+        return True
+    return any(t.get("key") in {taint["key"], None, ""} for t in items(pod.doc, "spec", "tolerations"))

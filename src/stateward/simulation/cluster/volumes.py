@@ -1,0 +1,92 @@
+"""Volumes: bound when a pod is there, pinned to where they are, grown in time, and gone with their data."""
+
+from collections.abc import Callable
+
+from stateward.api.quantity import parse_bytes
+from stateward.kube.metadata import Key
+from stateward.simulation.apiserver import deletion
+from stateward.simulation.apiserver.admission import CLAIM_PROTECTION
+from stateward.simulation.apiserver.documents import Doc, items, part
+from stateward.simulation.apiserver.store import Event, Stored
+from stateward.simulation.cluster.ground import Ground
+from stateward.simulation.cluster.scheduler import CLAIMS, NODES, PODS, ZONE, claim_names
+
+VOLUMES, CLASSES = "/persistentvolumes", "storage.k8s.io/storageclasses"
+
+
+class Volumes:
+    """Provisions, grows, protects and reclaims; `lost` is called with the UID of each claim whose data is gone."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.lost: Callable[[str], None] = lambda _: None
+        self.grow_seconds = (2.0, 30.0)
+        self._ground = ground
+        self._store = ground.store
+        self._store.subscribers.append(self._heard)
+
+    def _heard(self, kind: str, event: Event) -> None:
+        new, old = event.new, event.old
+        if kind == PODS and new is not None and new.doc["spec"].get("nodeName"):
+            if old is None or not old.doc["spec"].get("nodeName"):
+                for name in claim_names(new.doc):
+                    self._ground.soon(0.2, 2.0, self._bind, Key(new.key.namespace, name), new.doc["spec"]["nodeName"])
+        elif kind == PODS and new is None and old is not None:
+            for name in claim_names(old.doc):
+                self._ground.later(0.5, self._release, Key(old.key.namespace, name))
+        elif kind == CLAIMS and new is not None:
+            if new.terminating:
+                self._ground.later(0.5, self._release, new.key)
+            elif _bytes(new.doc, "spec", "resources", "requests") > _bytes(new.doc, "status", "capacity") > 0:
+                self._ground.soon(*self.grow_seconds, self._grow, new.key)
+        elif kind == CLAIMS and old is not None:
+            self._reclaim(old)
+
+    def _bind(self, key: Key, node_name: str) -> None:
+        claim, node = self._store.get(CLAIMS, key), self._store.get(NODES, Key("", node_name))
+        if claim is None or node is None or part(claim.doc, "spec").get("volumeName"):
+            return
+        cls = self._store.get(CLASSES, Key("", part(claim.doc, "spec").get("storageClassName") or ""))
+        if cls is None:
+            return
+        where = part(cls.doc, "parameters").get("where", "node")
+        pins = {"node": {"kubernetes.io/hostname": node_name}, "zone": {ZONE: node.labels.get(ZONE, "")}}
+        name, size = f"pv-{claim.uid[-6:]}", claim.doc["spec"]["resources"]["requests"]["storage"]
+        body: Doc = {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": name},
+            "spec": {
+                "capacity": {"storage": size},
+                "claimRef": {"namespace": key.namespace, "name": key.name, "uid": claim.uid},
+                "storageClassName": cls.key.name,
+                "pinned": pins.get(where, {}),
+            },
+        }
+        self._ground.server.create(VOLUMES, "", body, "provisioner")
+        bound = self._ground.change(claim, ("spec", "volumeName"), name)
+        self._ground.change(bound, ("status",), {"phase": "Bound", "capacity": {"storage": size}})
+
+    def _grow(self, key: Key) -> None:
+        claim = self._store.get(CLAIMS, key)
+        if claim is not None and part(claim.doc, "status").get("phase") == "Bound":
+            self._ground.change(claim, ("status", "capacity"), claim.doc["spec"]["resources"]["requests"])
+
+    def _release(self, key: Key) -> None:
+        """Let a deleted claim go once no pod uses it."""
+        claim = self._store.get(CLAIMS, key)
+        if claim is None or not claim.terminating or CLAIM_PROTECTION not in items(claim.doc, "metadata", "finalizers"):
+            return
+        users = (p for p in self._store.all(PODS) if p.key.namespace == key.namespace)
+        if not any(key.name in claim_names(pod.doc) for pod in users):
+            deletion.finalize(self._store, claim, CLAIM_PROTECTION)
+
+    def _reclaim(self, claim: Stored) -> None:
+        volume = self._store.get(VOLUMES, Key("", part(claim.doc, "spec").get("volumeName", "")))
+        if volume is not None:
+            self._store.remove(volume)
+        self.lost(claim.uid)
+
+
+def _bytes(doc: Doc, *path: str) -> int:
+    text = part(doc, *path).get("storage")
+    return parse_bytes(str(text)) if text else 0

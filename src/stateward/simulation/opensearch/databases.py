@@ -1,0 +1,174 @@
+"""All database processes of a world, their disks, and how they find each other."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from stateward.simulation.apiserver.documents import part
+from stateward.simulation.apiserver.selectors import selector_matches
+from stateward.simulation.cluster.ground import Ground
+from stateward.simulation.cluster.process import Container
+from stateward.simulation.opensearch.cluster import Cluster
+from stateward.simulation.opensearch.node import Node, Stage
+from stateward.simulation.opensearch.shards import Disk
+
+
+@dataclass(slots=True)
+class Habits:
+    """How the database behaves; times in seconds, as ranges."""
+
+    boot: tuple[float, float] = (4.0, 12.0)
+    stop: tuple[float, float] = (1.0, 6.0)
+    broken: frozenset[str] = frozenset()
+    """Versions that end as soon as they start."""
+    throughput: float = 40 * 2**20
+    """Bytes a second of a recovery."""
+
+
+class Loss(NamedTuple):
+    """Acknowledged documents that are nowhere any more."""
+
+    cluster: str
+    shard: str
+    documents: int
+
+
+@dataclass(slots=True)
+class Damage:
+    """The worst that can happen, as it happens."""
+
+    losses: list[Loss] = field(default_factory=list[Loss])
+
+
+class Databases:
+    """Starts database processes, keeps their disks, and tells what was lost."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        self.habits = Habits()
+        self.isolated: set[str] = set()
+        """Kubernetes nodes whose processes can reach nobody."""
+        self.disks: dict[str, Disk] = {}
+        self.nodes: dict[str, Node] = {}
+        """The newest process of each pod, by the pod's UID."""
+        self.clusters: dict[str, Cluster] = {}
+        self.damage = Damage()
+        self._numbers = 0
+
+    def start(self, container: Container) -> Node:
+        """Start the process of a container."""
+        disk = self.disks.get(container.disk)
+        if disk is None:
+            self._numbers += 1
+            disk = self.disks[container.disk] = Disk(container.disk, f"node{self._numbers:04d}")
+        node = Node(self, container, disk)
+        self.nodes[container.uid] = node
+        return node
+
+    def discard(self, disk: str) -> None:
+        """Forget the data of a disk that is gone; what was only on it is lost."""
+        gone = self.disks.pop(disk, None)
+        if gone is None or not gone.copies:
+            return
+        for cluster in self.clusters.values():
+            if cluster.identity == gone.identity:
+                self.damage.losses += [Loss(cluster.name, *lost) for lost in self._lost(cluster, gone)]
+
+    def _lost(self, cluster: Cluster, gone: Disk) -> list[tuple[str, int]]:
+        left = {(name, allocation) for d in self.disks.values() for name, allocation in d.copies.items()}
+        return [
+            (shard.name, int(shard.acknowledged))
+            for shard in cluster.shards
+            if gone.copies.get(shard.name) in shard.in_sync
+            and shard.acknowledged >= 1
+            and not any((shard.name, allocation) in left for allocation in shard.in_sync)
+        ]
+
+    def isolate(self, node: str, *, on: bool) -> None:
+        """Cut the processes of a Kubernetes node off from all others, or let them talk again."""
+        if on:
+            self.isolated.add(node)
+        else:
+            self.isolated.discard(node)
+        for process in list(self.nodes.values()):
+            if process.container.node == node and process.cluster is not None and on and process.alive:
+                process.cluster.lost(process, graceful=False)
+            if process.container.node == node and not on:
+                process.seek_again()
+        for cluster in self.clusters.values():
+            cluster.evaluate()
+
+    def arrived(self, node: Node) -> None:
+        """Note that a process can talk; those that belong to a cluster may give it back its quorum."""
+        cluster = self.clusters.get(node.disk.identity)
+        if cluster is not None:
+            cluster.evaluate()
+
+    def ended(self, node: Node, *, graceful: bool) -> None:
+        """Note that a process has ended."""
+        if node.cluster is not None:
+            node.cluster.lost(node, graceful=graceful)
+            node.cluster.evaluate()
+
+    def introduce(self, node: Node) -> None:
+        """Let a process look for its cluster once."""
+        if not node.reachable:
+            return
+        own = self.clusters.get(node.disk.identity)
+        if node.granted and not node.disk.identity:
+            self._form(node)
+            return
+        peers = self._peers(node)
+        if own is not None:
+            if peers or own.leader == "":
+                own.offer(node)
+            return
+        for peer in peers:
+            if peer.cluster is not None and peer.stage is Stage.JOINED and not node.disk.identity:
+                peer.cluster.offer(node)
+                return
+
+    def _form(self, node: Node) -> None:
+        self._numbers += 1
+        cluster = Cluster(self, node.cluster_name, f"uuid-{self._numbers:04d}")
+        self.clusters[cluster.identity] = cluster
+        self.ground.tell(f"{node.name} forms cluster {cluster.identity}")
+        self.ground.count("cluster formed")
+        cluster.form(node)
+
+    def _peers(self, node: Node) -> list[Node]:
+        """Return the voting nodes that a process finds, by its seeds file and by the name of the discovery Service."""
+        lines = node.container.seeds().get("unicast_hosts.txt", "").splitlines()
+        addresses = {line.rpartition(":")[0].strip("[]") for line in lines} | self._resolved(node)
+        return [
+            other
+            for other in self.nodes.values()
+            if other is not node
+            and other.votes
+            and other.reachable
+            and other.container.address in addresses
+            and other.cluster_name == node.cluster_name
+        ]
+
+    def _resolved(self, node: Node) -> set[str]:
+        namespace = node.container.pod.namespace
+        cluster = node.cluster_name.rpartition(".")[2]
+        for service in self.ground.store.all("/services"):
+            if service.key == (namespace, f"{cluster}-discovery"):
+                selector = {"matchLabels": part(service.doc, "spec", "selector")}
+                pods = (p for p in self.ground.store.all("/pods") if p.key.namespace == namespace)
+                found = (p for p in pods if selector_matches(selector, p.labels))
+                return {part(pod.doc, "status").get("podIP", "") for pod in found} - {""}
+        return set()
+
+    def at(self, address: str) -> Node | None:
+        """Return the process that answers at an address."""
+        return next((n for n in self.nodes.values() if n.alive and n.container.address == address), None)
+
+    def member(self, namespace: str, name: str) -> Node | None:
+        """Return the process of a member."""
+        pod = (namespace, f"{name}-0")
+        return next((n for n in self.nodes.values() if n.alive and n.container.pod == pod), None)
+
+    def forget_ended(self) -> None:
+        """Drop processes that ended."""
+        self.nodes = {uid: node for uid, node in self.nodes.items() if node.alive}

@@ -1,0 +1,184 @@
+"""The HTTP interface of the model: what the driver asks goes through here, with a network in between that may fail."""
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+import msgspec
+
+from stateward.api.base import Json
+from stateward.engines.base import Answer, UnreachableError
+from stateward.simulation.opensearch import answers
+from stateward.simulation.opensearch.cluster import Cluster
+from stateward.simulation.opensearch.databases import Databases
+from stateward.simulation.opensearch.node import Node, Stage
+
+EXCLUSION_PATIENCE = 10.0
+MANAGER_PATIENCE = 30.0
+"""Seconds that a node waits for a manager to be elected before it refuses."""
+
+
+@dataclass(slots=True)
+class Rates:
+    """Probabilities for each request."""
+
+    error: float = 0.0
+    """Answers 503, or does not answer."""
+    lost: float = 0.0
+    """Does what was asked, and the answer is lost."""
+    slow: float = 0.0
+    garbled: float = 0.0
+    """Answers with half of what it should say."""
+
+
+@dataclass(slots=True)
+class Wire:
+    """The network between one client and the databases; `told` is called right after a command was carried out."""
+
+    chance: random.Random
+    count: Callable[[str], None]
+    told: Callable[[str], None] = lambda _: None
+    rates: Rates = field(default_factory=Rates)
+    dead: bool = False
+
+    async def reach(self, patience: float) -> None:
+        """Take the way to the database; raises UnreachableError."""
+        await asyncio.sleep(0.001 + 0.004 * self.chance.random())
+        if self._falls(self.rates.slow):
+            self.count("engine request slow")
+            await asyncio.sleep(self.chance.uniform(2.0, 40.0))
+        if self._falls(self.rates.error):
+            self.count("engine error")
+            await asyncio.sleep(self.chance.choice((0.0, min(patience, 10.0))))
+            raise UnreachableError("the connection failed")
+        self.alive()
+
+    async def back(self) -> None:
+        """Take the way back; raises UnreachableError when the answer is lost."""
+        await asyncio.sleep(0.001 + 0.004 * self.chance.random())
+        self.alive()
+        if self._falls(self.rates.lost):
+            self.count("engine answer lost")
+            raise UnreachableError("the connection broke before the answer came")
+
+    def body(self, body: bytes) -> bytes:
+        """Return what arrives of an answer."""
+        if self._falls(self.rates.garbled):
+            self.count("engine answer garbled")
+            return body[: len(body) // 2]
+        return body
+
+    def alive(self) -> None:
+        """Stop a client that was killed: it does nothing more."""
+        if self.dead:
+            raise asyncio.CancelledError
+
+    def _falls(self, rate: float) -> bool:
+        return bool(rate) and self.chance.random() < rate
+
+
+class WorldTransport:
+    """`Transport` of the driver, onto the model."""
+
+    def __init__(self, databases: Databases, wire: Wire) -> None:
+        self.wire = wire
+        self._databases = databases
+        self._cache: dict[tuple[str, str], tuple[int, bytes]] = {}
+
+    async def request(
+        self,
+        endpoint: str,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: Json | None = None,
+        patience: float | None = None,
+    ) -> Answer:
+        """Return the whole answer; raise `UnreachableError` where there is none."""
+        self.wire.alive()
+        await self.wire.reach(patience or 10.0)
+        node = self._node(endpoint)
+        if node is None:
+            # A connection is refused at once, unless nobody is there to refuse it.
+            await asyncio.sleep(self.wire.chance.choice((0.0, min(patience or 10.0, 3.0))))
+            raise UnreachableError(f"{endpoint}: connection refused")
+        answer = await self._answer(node, method, path, dict(params or {}), body or {})
+        if method != "GET" and "explain" not in path:
+            self.wire.told(f"{method} {path}")
+        await self.wire.back()
+        return answer
+
+    def _node(self, endpoint: str) -> Node | None:
+        node = self._databases.at(str(urlsplit(endpoint).hostname))
+        return node if node is not None and node.reachable else None
+
+    async def _answer(self, node: Node, method: str, path: str, params: dict[str, str], body: Json) -> Answer:
+        if params.get("local") == "true":
+            return self._said(answers.greeting(node))
+        cluster = node.cluster
+        if cluster is None or node.stage is not Stage.JOINED or not cluster.leader:
+            await asyncio.sleep(MANAGER_PATIENCE)
+            cluster = node.cluster
+            if cluster is None or not cluster.leader:
+                return _refused(503, "master_not_discovered_exception", "no cluster manager")
+        if method == "GET":
+            return await self._read(cluster, path)
+        return await self._command(cluster, path, method, params, body)
+
+    async def _read(self, cluster: Cluster, path: str) -> Answer:
+        if path.startswith("/_nodes") and any(not n.reachable for n in cluster.nodes.values()):
+            # Nodes that hang are waited for.
+            await asyncio.sleep(5.0)
+        made = {
+            "/_cluster/state": answers.state,
+            "/_nodes/http": answers.info,
+            "/_nodes/stats": answers.stats,
+            "/_cluster/settings": answers.settings,
+        }
+        name = next((name for name in made if path.startswith(name)), None)
+        if name is None:
+            return _refused(400, "illegal_argument_exception", f"the model does not know {path}")
+        return self._said(made[name](cluster))
+
+    async def _command(self, cluster: Cluster, path: str, method: str, params: dict[str, str], body: Json) -> Answer:
+        if path == "/_cluster/settings":
+            cluster.settings.change(cluster.settings.persistent, body.get("persistent") or {})
+            cluster.settings.change(cluster.settings.transient, body.get("transient") or {})
+            cluster.version += 1
+            cluster.allocator.reroute()
+            return self._said({"acknowledged": True, "persistent": {}, "transient": {}})
+        if path == "/_flush":
+            return self._said({"_shards": {"total": len(cluster.shards), "failed": 0}})
+        if path == "/_cluster/voting_config_exclusions":
+            return await self._exclusions(cluster, method, params)
+        if path == "/_cluster/reroute":
+            return self._said(answers.reroute(cluster, body))
+        if path == "/_cluster/allocation/explain":
+            found = answers.explain(cluster, body)
+            return self._said(found) if found else _refused(400, "illegal_argument_exception", "no such shard")
+        return _refused(400, "illegal_argument_exception", f"the model does not know {path}")
+
+    async def _exclusions(self, cluster: Cluster, method: str, params: dict[str, str]) -> Answer:
+        if method == "DELETE":
+            cluster.include_all()
+            return self._said({})
+        wanted = params["node_names"].split(",")
+        cluster.exclude(wanted)
+        excluded = {cluster.exclusions[name] for name in wanted}
+        if excluded & set(cluster.voters):
+            await asyncio.sleep(EXCLUSION_PATIENCE)
+            if excluded & set(cluster.voters):
+                return _refused(
+                    503, "timeout_exception", "timed out waiting for voting config exclusions to take effect"
+                )
+        return self._said({})
+
+    def _said(self, document: Json) -> Answer:
+        return Answer(200, self.wire.body(msgspec.json.encode(document)))
+
+
+def _refused(status: int, kind: str, reason: str) -> Answer:
+    return Answer(status, msgspec.json.encode({"error": {"type": kind, "reason": reason}, "status": status}))

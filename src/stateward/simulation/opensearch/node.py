@@ -1,0 +1,178 @@
+"""One database process: waits for leave where it should, starts, looks for its cluster, joins, and ends."""
+
+import base64
+import json
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from stateward.api import names
+from stateward.simulation.cluster.process import Container
+from stateward.simulation.opensearch.shards import Disk
+from stateward.simulation.opensearch.versions import older
+
+if TYPE_CHECKING:
+    from stateward.simulation.opensearch.cluster import Cluster
+    from stateward.simulation.opensearch.databases import Databases
+
+PATIENCE = 300.0
+"""Seconds that the start script waits for leave to form the cluster."""
+DEFAULT_ROLES = ("cluster_manager", "data", "ingest", "remote_cluster_client")
+
+
+class Stage(Enum):
+    """How far a process is."""
+
+    WAITING = "waiting"
+    BOOTING = "booting"
+    SEEKING = "seeking"
+    JOINED = "joined"
+    ENDED = "ended"
+
+
+class Node:
+    """One run of the database in one container."""
+
+    def __init__(self, databases: "Databases", container: Container, disk: Disk) -> None:
+        self.container = container
+        self.disk = disk
+        self.stage = Stage.WAITING
+        self.cluster: Cluster | None = None
+        self.config = parse_config(container.config)
+        self.name = str(self.config.get("node.name", container.pod.name))
+        self.cluster_name = str(self.config.get("cluster.name", ""))
+        roles: list[str] = self.config.get("node.roles", list(DEFAULT_ROLES))
+        self.roles = tuple(roles)
+        self.version = container.version
+        self.granted = False
+        self._databases = databases
+        self._ground = databases.ground
+        self._since = self._ground.now
+        self._begin()
+
+    @property
+    def id(self) -> str:
+        """The id that the node keeps on its disk."""
+        return self.disk.node_id
+
+    @property
+    def votes(self) -> bool:
+        """Whether it may vote and be elected."""
+        return "cluster_manager" in self.roles or "master" in self.roles
+
+    @property
+    def data(self) -> bool:
+        """Whether it may hold shards."""
+        return "data" in self.roles
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs."""
+        return self.stage is not Stage.ENDED
+
+    @property
+    def reachable(self) -> bool:
+        """Whether it runs far enough to talk, and the network lets it."""
+        talks = self.stage in (Stage.SEEKING, Stage.JOINED)
+        return talks and self.container.node not in self._databases.isolated
+
+    def stop(self) -> None:
+        """End in good order: leave the cluster at once, then close the shards."""
+        if self.alive:
+            self._depart(graceful=True)
+            low, high = self._databases.habits.stop
+            self._ground.soon(low, high, self.container.exited, 143, "stopped")
+
+    def kill(self) -> None:
+        """End at once."""
+        if self.alive:
+            self._depart(graceful=False)
+
+    def joined(self, cluster: "Cluster") -> None:
+        """Note that the cluster has taken this node in."""
+        self.cluster = cluster
+        self.stage = Stage.JOINED
+        self.disk.identity = cluster.identity
+        if older(self.disk.version, self.version) or not self.disk.version:
+            self.disk.version = self.version
+        self.disk.voter = self.votes
+        self.container.ready(True)
+
+    def seek_again(self) -> None:
+        """Note that the cluster has put this node out; it tries to come back."""
+        if self.stage is Stage.JOINED:
+            self.stage = Stage.SEEKING
+            self._ground.later(2.0, self._seek)
+
+    def _depart(self, *, graceful: bool) -> None:
+        self.stage = Stage.ENDED
+        self._databases.ended(self, graceful=graceful)
+
+    def _begin(self) -> None:
+        if self.container.environment.get("STATEWARD_BOOTSTRAP_CANDIDATE") == "true":
+            self._await_leave()
+        else:
+            self._boot()
+
+    def _await_leave(self) -> None:
+        if not self.alive:
+            return
+        if not self.container.seeds().get("formed"):
+            self.granted = self.container.annotation(names.ANNOTATION_BOOTSTRAP) == "granted"
+            if not self.granted:
+                if self._ground.now - self._since < PATIENCE:
+                    self._ground.later(4.0, self._await_leave)
+                    return
+                if not self.disk.identity:
+                    self._fail("no leave to form the cluster came")
+                    return
+        self._boot()
+
+    def _boot(self) -> None:
+        self.stage = Stage.BOOTING
+        low, high = self._databases.habits.boot
+        self._ground.soon(low, high, self._booted)
+
+    def _booted(self) -> None:
+        if self.stage is not Stage.BOOTING:
+            return
+        problem = self._problem()
+        if problem:
+            self._fail(problem)
+            return
+        self.stage = Stage.SEEKING
+        self._databases.arrived(self)
+        self._seek()
+
+    def _problem(self) -> str:
+        bad = next((key for key in self.config if key.startswith("bad.")), "")
+        if bad:
+            return f"unknown setting [{bad}]"
+        if self.disk.version and older(self.version, self.disk.version):
+            return "Could not load codec: the data was written by a newer version"
+        if self.version in self._databases.habits.broken:
+            return "java.lang.IllegalStateException: the database does not start"
+        if self.disk.copies and not self.data:
+            return "node does not have the data role but has shard data"
+        return ""
+
+    def _seek(self) -> None:
+        if self.stage is Stage.SEEKING:
+            self._databases.introduce(self)
+        if self.stage is Stage.SEEKING:
+            self._ground.later(self._ground.chance.uniform(1.5, 4.0), self._seek)
+
+    def _fail(self, why: str) -> None:
+        self._ground.tell(f"{self.name} ends: {why}")
+        self._ground.count("database process ended with an error")
+        self._depart(graceful=False)
+        self.container.exited(1, why)
+
+
+def parse_config(content: str) -> dict[str, Any]:
+    """Return the settings of a configuration file: one `key: JSON` a line."""
+    found: dict[str, Any] = {}
+    for line in base64.b64decode(content).decode().splitlines():
+        key, separator, value = line.partition(": ")
+        if separator:
+            found[key] = json.loads(value)
+    return found

@@ -1,0 +1,33 @@
+"""Settings changed at run time, flat, persistent and transient."""
+
+from dataclasses import dataclass, field
+
+ENABLE = "cluster.routing.allocation.enable"
+EXCLUDE = "cluster.routing.allocation.exclude._name"
+
+
+@dataclass(slots=True)
+class Settings:
+    """The dynamic settings of one cluster."""
+
+    persistent: dict[str, str] = field(default_factory=dict[str, str])
+    transient: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def enable(self) -> str:
+        """Which copies may be placed."""
+        return (self.transient.get(ENABLE) or self.persistent.get(ENABLE) or "all").lower()
+
+    @property
+    def excluded(self) -> frozenset[str]:
+        """Names of the nodes that data is moved away from."""
+        text = self.transient.get(EXCLUDE) or self.persistent.get(EXCLUDE) or ""
+        return frozenset(name for name in text.split(",") if name)
+
+    def change(self, section: dict[str, str], values: dict[str, str | None]) -> None:
+        """Set values, or take them back."""
+        for name, value in values.items():
+            if value is None:
+                section.pop(name, None)
+            else:
+                section[name] = str(value)

@@ -1,0 +1,90 @@
+"""Operator processes: the shipped operator on a client of this world, started, killed and started again."""
+
+import asyncio
+from collections.abc import Callable
+
+from stateward.engines import opensearch
+from stateward.operator.engine import OpenSearchFamily
+from stateward.operator.options import OperatorOptions
+from stateward.operator.process import LostLease, Operator
+from stateward.simulation.apiserver.client import WorldApi
+from stateward.simulation.apiserver.network import Network
+from stateward.simulation.apiserver.network import Rates as ApiRates
+from stateward.simulation.opensearch.http import Rates as EngineRates
+from stateward.simulation.opensearch.http import Wire, WorldTransport
+from stateward.simulation.world import SYSTEM, World
+
+RESTART = (1.0, 20.0)
+"""Seconds until a process that ended is started again."""
+
+
+class Process:
+    """One operator process and its successors; faults set its rates, and may kill it."""
+
+    def __init__(self, world: World, name: str, *, leader_elect: bool = False) -> None:
+        self.name = name
+        self.api_rates = ApiRates()
+        self.engine_rates = EngineRates()
+        self.lags: dict[str, float] = {}
+        self.wrote: Callable[[str, str], None] = lambda _verb, _kind: None
+        self.told: Callable[[str], None] = lambda _: None
+        self.failed: Callable[[BaseException], None] = lambda _: None
+        self.api: WorldApi | None = None
+        self._world = world
+        self._leader_elect = leader_elect
+        self._starts = 0
+        self._wire: Wire | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether the process runs."""
+        return self._task is not None and not self._task.done()
+
+    def start(self) -> None:
+        """Start a process that remembers nothing."""
+        if self.running:
+            return
+        self._starts += 1
+        ground = self._world.ground
+        identity = f"{self.name}-{self._starts}"
+        network = Network(ground.stream(f"{identity}/api"), ground.count, self.wrote, self.api_rates, self.lags)
+        self._wire = Wire(ground.stream(f"{identity}/engine"), ground.count, self.told, self.engine_rates)
+        self.api = WorldApi(self._world.server, self._world.bell, network, "stateward")
+        family = OpenSearchFamily(opensearch.driver(WorldTransport(self._world.databases, self._wire)))
+        options = OperatorOptions(leader_elect=self._leader_elect, lease_namespace=SYSTEM, identity=identity, workers=2)
+        chance = ground.stream(f"{identity}/jitter")
+        operator = Operator(self.api, family, options, clock=ground.clock, chance=chance)
+        self._task = ground.loop.create_task(operator.run())
+        self._task.add_done_callback(self._ended)
+
+    def kill(self) -> None:
+        """End the process between two instructions; nothing of it goes on, not even its clean-up."""
+        if not self.running or self._task is None or self.api is None or self._wire is None:
+            return
+        self._world.ground.tell(f"operator {self.name} is killed")
+        self.api.network.dead = self._wire.dead = True
+        self._task.cancel()
+        self._world.ground.soon(*RESTART, self.start)
+
+    def freeze(self, seconds: float) -> None:
+        """Keep everything from arriving on the process's watches for a while."""
+        if self.api is not None:
+            self.api.network.frozen_until = self._world.now + seconds
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is None:
+            return
+        for cause in leaves(error):
+            if not isinstance(cause, LostLease):
+                self.failed(cause)
+        self._world.ground.tell(f"operator {self.name} ends: {error}")
+        self._world.ground.soon(*RESTART, self.start)
+
+
+def leaves(error: BaseException) -> list[BaseException]:
+    """Return the errors inside groups of errors."""
+    if isinstance(error, BaseExceptionGroup):
+        return [leaf for inner in error.exceptions for leaf in leaves(inner)]
+    return [error]
