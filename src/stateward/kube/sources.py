@@ -16,9 +16,8 @@ class Source:
         self._ahead: dict[str, str | None] = {}
 
     def expect(self, uid: str, version: str) -> None:
-        """Note a write of ours, unless the watch is past it already."""
-        if not reaches(self.version, version):
-            self._ahead[uid] = version
+        """Note a write of ours that the watch is not past yet."""
+        self._ahead[uid] = version
 
     def expect_end(self, uid: str) -> None:
         """Note that we removed an object."""

@@ -13,7 +13,7 @@ from stateward.kube.feed import Feed
 from stateward.kube.metadata import K, Key, key_of
 from stateward.kube.sources import Sources
 from stateward.kube.table import Table
-from stateward.kube.versions import is_older
+from stateward.kube.versions import is_older, reaches
 from stateward.kube.watching import Unreadable
 
 
@@ -86,10 +86,14 @@ class Store(Generic[K]):
         key, meta = key_of(obj), obj.metadata
         if not self._sources.covers(key.namespace):
             return
+        source = self._sources.of(key.namespace)
+        if reaches(source.version, meta.resource_version):
+            # The watch is past it: the object is in the cache, newer or as new, or it has been deleted since.
+            return
         known = self.get(key)
-        # The same version again is a write that changed nothing, or one that the watch told of first.
+        # Where versions cannot be compared, the same one again is a write that changed nothing.
         if known is None or (known.metadata.uid, known.metadata.resource_version) != (meta.uid, meta.resource_version):
-            self._sources.of(key.namespace).expect(meta.uid, meta.resource_version)
+            source.expect(meta.uid, meta.resource_version)
         self._table.take(key, obj)
 
     def deleted(self, obj: K) -> None:

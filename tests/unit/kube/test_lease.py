@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stateward.kube.errors import TransportError
@@ -109,6 +109,22 @@ class Cut(MemoryApi):
         self.before = lambda _verb, _key: TransportError("the network is down")
 
 
+async def test_a_lease_is_taken_over_no_sooner_than_a_whole_duration_after_its_last_renewal() -> None:
+    api = MemoryApi()
+    async with campaigning(api, "a") as a:
+        await a.election.wait_elected()
+        async with campaigning(api, "b") as b:
+            await asyncio.sleep(30)
+            isolate(api, a.election)
+            written = api.objects[LEASES.plural, KEY]["metadata"]["resourceVersion"]
+            renewed = asyncio.get_running_loop().time()
+            await b.election.wait_elected()
+            waited = asyncio.get_running_loop().time() - renewed
+            # The last renewal was at most a retry before the cut.
+            assert 15.0 - 2.1 <= waited <= 15.0 + 2 * 2.5
+            assert written != api.objects[LEASES.plural, KEY]["metadata"]["resourceVersion"]
+
+
 async def test_the_claim_counts_from_before_the_renewal_was_sent() -> None:
     api = MemoryApi(latency=4.0)
     async with campaigning(api, "a") as a:
@@ -151,6 +167,7 @@ def test_times_that_cannot_work_are_refused() -> None:
         LeaseTiming(duration=10, renew_deadline=10.0)
 
 
+@settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 2**32), faults=st.floats(0.0, 0.9))
 def test_never_two_leaders_whatever_fails(seed: int, faults: float) -> None:
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:

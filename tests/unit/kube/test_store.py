@@ -102,6 +102,13 @@ def test_what_we_created_after_the_list_was_made_is_not_missing_in_it() -> None:
     assert version(store) == "12"
 
 
+def test_what_we_wrote_and_someone_deleted_before_the_watch_began_is_not_brought_in_by_the_late_answer() -> None:
+    store = synced(version=12)
+    store.wrote(pod(11))
+    assert store.get(A) is None
+    assert not store.lags(A, "1")
+
+
 def test_an_unreadable_object_keeps_its_last_version_and_is_marked_until_it_can_be_read() -> None:
     store = synced(pod(3))
     changes: list[Change] = []
@@ -273,6 +280,7 @@ TestLaggingCache = LaggingCache.TestCase
 TestLaggingCache.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 9)), max_size=12), st.randoms())
 def test_the_order_of_arrival_does_not_matter(versions: list[tuple[str, int]], chance: Any) -> None:
     one, other = synced(version=0), synced(version=0)
