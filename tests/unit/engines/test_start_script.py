@@ -1,0 +1,209 @@
+"""The start script, run with bash in front of a pretended entrypoint: who may form a cluster, and how it ends."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stateward.engines.search.shared import start_script
+
+SETTING = "cluster.initial_cluster_manager_nodes"
+ENTRYPOINT = """#!/bin/bash
+printf '%s\\n' "$@" >"$STATEWARD_ROOT/started.new"
+mv "$STATEWARD_ROOT/started.new" "$STATEWARD_ROOT/started"
+exit "${ENDS_WITH:-0}"
+"""
+SHELL_ENTRYPOINT = """#!/bin/bash
+# Neither execs nor forwards signals, like that of the official images before 2.15; what it runs takes its time to stop.
+bash -c 'trap "sleep 0.3; echo closed >\\"$STATEWARD_ROOT/closed\\"; exit 0" TERM
+  echo up >"$STATEWARD_ROOT/started"; while :; do sleep 0.05; done'
+"""
+
+
+class Pod:
+    """The directories that a member's container sees."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.home = root / "home"
+        self.processes: list[subprocess.Popen[str]] = []
+        for name in ("config", "seeds", "pod", "run", "home/config", "home/data"):
+            (root / name).mkdir(parents=True)
+        self.configure("first")
+        self.annotate("")
+        (root / "seeds" / "unicast_hosts.txt").write_text("10.0.0.1:9300\n")
+        (root / "start.sh").write_text(start_script())
+        self.entrypoint(ENTRYPOINT)
+
+    def configure(self, content: str) -> None:
+        (self.root / "config" / "opensearch.yml").write_text(content)
+
+    def annotate(self, value: str) -> None:
+        (self.root / "pod" / "bootstrap").write_text(value)
+
+    def declare_formed(self) -> None:
+        (self.root / "seeds" / "formed").write_text("uuid\n")
+
+    def entrypoint(self, text: str) -> None:
+        path = self.root / "entrypoint"
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def hold_state(self) -> None:
+        state = self.home / "data" / "nodes" / "0" / "_state"
+        state.mkdir(parents=True)
+        (state / "node-0.st").touch()
+
+    def start(self, *, candidate: bool = False, patience: float = 60, **environment: str) -> subprocess.Popen[str]:
+        """Run the script as the kubelet would."""
+        values = {
+            "PATH": os.environ["PATH"],
+            "STATEWARD_ROOT": str(self.root),
+            "STATEWARD_HOME": str(self.home),
+            "STATEWARD_MEMBER": "logs-managers-0",
+            "STATEWARD_ENGINE": "opensearch",
+            "STATEWARD_ENTRYPOINT": str(self.root / "entrypoint"),
+            "STATEWARD_INITIAL_NODES": SETTING,
+            "STATEWARD_BOOTSTRAP_PATIENCE": str(patience),
+            "STATEWARD_BOOTSTRAP_PAUSE": "0.02",
+            **({"STATEWARD_BOOTSTRAP_CANDIDATE": "true"} if candidate else {}),
+            **environment,
+        }
+        process = subprocess.Popen(
+            ["/bin/bash", str(self.root / "start.sh")], env=values, stdout=subprocess.PIPE, text=True
+        )
+        self.processes.append(process)
+        return process
+
+    def run(self, *, candidate: bool = False, patience: float = 60, **environment: str) -> tuple[int, str]:
+        """Run the script to its end; return its status and what it said."""
+        process = self.start(candidate=candidate, patience=patience, **environment)
+        output, _ = process.communicate(timeout=30)
+        return process.returncode, output
+
+    @property
+    def arguments(self) -> list[str] | None:
+        """What the entrypoint was started with; None if it was not."""
+        path = self.root / "started"
+        return path.read_text().splitlines() if path.exists() else None
+
+    def wait_for(self, name: str) -> None:
+        """Wait for a file that the processes make."""
+        deadline = time.monotonic() + 20
+        while not (self.root / name).exists():
+            assert time.monotonic() < deadline, f"{name} was never made"
+            time.sleep(0.01)
+
+
+@pytest.fixture
+def pod(tmp_path: Path) -> Iterator[Pod]:
+    made = Pod(tmp_path)
+    yield made
+    for process in made.processes:
+        process.kill()
+        process.communicate()
+
+
+def test_a_member_that_is_no_candidate_starts_at_once_and_forms_nothing(pod: Pod) -> None:
+    pod.annotate("granted")
+    assert pod.run()[0] == 0
+    assert pod.arguments == ["opensearch"]
+
+
+def test_a_candidate_with_leave_forms_the_cluster_alone(pod: Pod) -> None:
+    pod.annotate("granted")
+    assert pod.run(candidate=True)[0] == 0
+    assert pod.arguments == ["opensearch", f"-E{SETTING}=logs-managers-0"]
+
+
+def test_a_candidate_waits_for_leave_and_says_so(pod: Pod) -> None:
+    process = pod.start(candidate=True)
+    assert process.stdout is not None
+    assert "waiting for the operator's leave" in process.stdout.readline()
+    assert pod.arguments is None
+    pod.annotate("granted")
+    pod.wait_for("started")
+    assert pod.arguments == ["opensearch", f"-E{SETTING}=logs-managers-0"]
+
+
+def test_a_candidate_gives_up_without_leave_and_has_started_nothing(pod: Pod) -> None:
+    status, output = pod.run(candidate=True, patience=0)
+    assert status == 1
+    assert "is the operator running?" in output
+    assert pod.arguments is None
+
+
+def test_a_candidate_whose_volume_may_belong_to_a_cluster_starts_in_the_end_but_forms_nothing(pod: Pod) -> None:
+    pod.hold_state()
+    assert pod.run(candidate=True, patience=0)[0] == 0
+    assert pod.arguments == ["opensearch"]
+
+
+def test_a_start_that_failed_half_way_can_still_form_the_cluster(pod: Pod) -> None:
+    pod.hold_state()
+    pod.annotate("granted")
+    pod.run(candidate=True)
+    assert pod.arguments == ["opensearch", f"-E{SETTING}=logs-managers-0"]
+
+
+def test_once_the_cluster_is_formed_nobody_forms_another(pod: Pod) -> None:
+    pod.declare_formed()
+    pod.annotate("granted")
+    status, output = pod.run(candidate=True, patience=0)
+    assert (status, pod.arguments) == (0, ["opensearch"])
+    assert "the cluster has been formed" in output
+
+
+def test_another_word_than_granted_is_no_leave(pod: Pod) -> None:
+    pod.annotate("granted?")
+    assert pod.run(candidate=True, patience=0)[0] == 1
+    assert pod.arguments is None
+
+
+def test_the_configuration_and_the_seeds_are_in_place(pod: Pod) -> None:
+    pod.run()
+    assert (pod.home / "config" / "opensearch.yml").read_text() == "first"
+    seeds = pod.home / "config" / "unicast_hosts.txt"
+    assert seeds.read_text() == "10.0.0.1:9300\n"
+    (pod.root / "seeds" / "unicast_hosts.txt").write_text("10.0.0.2:9300\n")
+    assert seeds.read_text() == "10.0.0.2:9300\n"
+
+
+def test_a_pod_keeps_the_configuration_it_was_made_with(pod: Pod) -> None:
+    pod.run()
+    pod.configure("second")
+    pod.run()
+    assert (pod.home / "config" / "opensearch.yml").read_text() == "first"
+
+
+def test_without_a_configuration_nothing_is_started(pod: Pod) -> None:
+    (pod.root / "config" / "opensearch.yml").unlink()
+    status, output = pod.run()
+    assert (status, pod.arguments) == (1, None)
+    assert "could not be put in place" in output
+
+
+def test_the_exit_status_is_that_of_the_database(pod: Pod) -> None:
+    assert pod.run(ENDS_WITH="78")[0] == 78
+
+
+def test_a_stop_reaches_the_database_through_a_shell_and_waits_for_it(pod: Pod) -> None:
+    pod.entrypoint(SHELL_ENTRYPOINT)
+    process = pod.start()
+    pod.wait_for("started")
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 128 + signal.SIGTERM
+    assert (pod.root / "closed").exists()
+
+
+def test_a_stop_while_waiting_for_leave_ends_at_once(pod: Pod) -> None:
+    process = pod.start(candidate=True)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 128 + signal.SIGTERM
+    assert pod.arguments is None

@@ -1,0 +1,56 @@
+"""Which upgrades are refused, and what things are called in which version."""
+
+import pytest
+
+from stateward.engines.search.versions import Version, initial_nodes_setting, parse, refuse_upgrade, role_names
+
+
+@pytest.mark.parametrize(
+    ("current", "target"),
+    [
+        ("", "2.19.5"),
+        ("2.19.5", "2.19.5"),
+        ("2.17.1", "2.19.5"),
+        ("2.9.0", "2.10.0"),
+        ("1.3.20", "2.19.5"),
+        ("2.19.5", "3.4.0"),
+        ("2.19.0", "3.0.0"),
+        ("3.4.0", "4.0.0"),
+    ],
+)
+def test_upgrades_within_a_major_version_or_to_the_next_are_possible(current: str, target: str) -> None:
+    assert refuse_upgrade(current, target) is None
+
+
+@pytest.mark.parametrize(
+    ("current", "target", "why"),
+    [
+        ("2.19.5", "2.17.1", "is older than 2.19.5"),
+        ("2.10.0", "2.9.0", "is older than 2.10.0"),
+        ("1.3.20", "3.4.0", "go through 2.x first"),
+        ("2.18.0", "3.4.0", "upgrade to 2.19.0 or a later 2.x first"),
+        ("1.2.4", "2.19.5", "upgrade to 1.3.0 or a later 1.x first"),
+        ("2.19.5", "next", "is not a version"),
+        ("now", "2.19.5", "'now' is not a version"),
+    ],
+)
+def test_other_upgrades_are_refused_with_the_way_out(current: str, target: str, why: str) -> None:
+    assert why in (refuse_upgrade(current, target) or "")
+
+
+@pytest.mark.parametrize("text", ["", "2.19", "2.19.5-ours", "02.1.0", "v2.19.5", "2.19.5\n", "2.1٩.5"])
+def test_what_is_not_three_numbers_is_no_version(text: str) -> None:
+    assert parse(text) is None
+
+
+def test_versions_compare_by_number() -> None:
+    assert parse("2.10.0") == Version(2, 10, 0)
+    assert Version(2, 9, 9) < Version(2, 10, 0)
+    assert str(Version(2, 10, 0)) == "2.10.0"
+
+
+def test_managers_are_masters_before_version_2() -> None:
+    assert role_names(["cluster_manager", "data"], "1.3.20") == ["data", "master"]
+    assert role_names(["master", "cluster_manager"], "2.19.5") == ["cluster_manager"]
+    assert initial_nodes_setting("1.3.20") == "cluster.initial_master_nodes"
+    assert initial_nodes_setting("3.4.0") == "cluster.initial_cluster_manager_nodes"
