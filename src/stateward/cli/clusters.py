@@ -21,7 +21,7 @@ from stateward.operator.caches import CLUSTERS
 @click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
 @target_options
 def clusters(*, all_namespaces: bool, output: str, **target: str) -> None:
-    """List the clusters of a namespace, or of all."""
+    """List the clusters, one line each."""
 
     async def work(session: Session) -> tuple[str, list[OpenSearchCluster]]:
         namespace = "" if all_namespaces else session.namespace

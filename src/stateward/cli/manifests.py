@@ -21,7 +21,9 @@ SOURCE_NAMESPACE = "stateward-system"
 @click.option("--replicas", default=1, type=click.IntRange(min=0), show_default=True, help="Operators; one works.")
 @click.option("--crds-only", is_flag=True, help="Only what the API server has to know; before an upgrade, for example.")
 def manifests(image: str, namespace: str, replicas: int, *, crds_only: bool) -> None:
-    """Print what to install: CRDs, rights and the operator's Deployment.
+    """Print everything to install.
+
+    CRDs, rights and the operator's Deployment, for kubectl:
 
     \b
     stateward manifests --image registry.example/stateward:0.1.0 | kubectl apply --server-side -f -

@@ -13,7 +13,10 @@ from stateward.operator.caches import CLUSTERS
 @click.argument("name")
 @target_options
 def pause(name: str, **target: str) -> None:
-    """Hold all changes of cluster NAME: no new step is taken; a restart that was begun ends."""
+    """Hold all changes of a cluster.
+
+    The operator takes no new step for cluster NAME; a restart that was begun ends. Sets spec.update.paused.
+    """
     run(lambda session: set_paused(session, name, paused=True), **target)
     click.echo(f"{name} is paused: no new step is taken; `resume {name}` goes on")
 
@@ -22,7 +25,10 @@ def pause(name: str, **target: str) -> None:
 @click.argument("name")
 @target_options
 def resume(name: str, **target: str) -> None:
-    """Let the changes of cluster NAME go on."""
+    """Let the changes of a cluster go on.
+
+    Takes spec.update.paused of cluster NAME back.
+    """
     run(lambda session: set_paused(session, name, paused=False), **target)
     click.echo(f"{name} goes on")
 

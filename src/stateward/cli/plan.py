@@ -22,7 +22,9 @@ from stateward.kube.errors import NotFound
 @click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
 @target_options
 def plan(name: str | None, path: str | None, *, output: str, **target: str) -> None:
-    """Show what the operator would do: for the changed spec in a file, or for cluster NAME as it is.
+    """Show what a change would do, before it is made.
+
+    For the changed spec in a file, or for what cluster NAME still has to do. Nothing is changed.
 
     Each member's effect (none, reload, recreate, replace, create, remove) and because of what, the order, the volumes
     that grow, what is refused and what would wait. Exit code 1 when not everything would go through.

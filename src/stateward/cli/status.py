@@ -27,7 +27,10 @@ REDRAWS_PER_SECOND = 1
 )
 @target_options
 def status(name: str, *, watch: bool, output: str, **target: str) -> None:
-    """Show where cluster NAME stands: version, health, members, what goes on, what waits and for what."""
+    """Show where a cluster stands, once or as it changes.
+
+    Version, health, pools and members of cluster NAME, what goes on, what waits and for what.
+    """
 
     async def work(session: Session) -> None:
         cluster = await read_cluster(session, name)

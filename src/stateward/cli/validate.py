@@ -10,8 +10,9 @@ from stateward.cli.documents import Document, read_documents
 @click.option("-f", "--filename", "paths", multiple=True, required=True, help="A YAML file, or - ; repeatable.")
 @click.option("--strict", is_flag=True, help="Let warnings fail, too.")
 def validate(paths: tuple[str, ...], *, strict: bool) -> None:
-    """Check files offline: each problem with its field, its value and what is accepted there.
+    """Check files, without any server.
 
+    Shows each problem with its field, its value and what is accepted there; misspelled fields are found, too.
     Exit code 1 when there is an error.
     """
     documents = [document for path in paths for document in read_documents(path)]

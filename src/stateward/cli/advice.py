@@ -1,0 +1,99 @@
+"""For each reason to wait: what ends the wait, and what a person can do. One place, so that none is forgotten."""
+
+from dataclasses import dataclass
+
+from stateward.planning.intent import State
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What ends a wait, and what a person can do; the latter is empty where waiting is all that is needed."""
+
+    ends: str
+    do: str = ""
+
+
+UNKNOWN = Advice("the operator takes it up again by itself when the reason is gone")
+"""For a reason that this program does not know: the operator may be newer."""
+
+ADVICE = {
+    "ArrivingFirst": Advice("the new member has joined the cluster and is ready", "look at the new member's pod"),
+    "BootstrapInterrupted": Advice(
+        "a person decides: nobody else can know whether a cluster was formed on the lost volume",
+        "find the old volume and give it back, or accept an empty cluster with the annotation that is named above",
+    ),
+    "CannotGoBack": Advice("spec.version is at least what the member has joined with", "set it so"),
+    "DataMoving": Advice("the data that is on the move has arrived", "nothing is needed; `status --watch` follows it"),
+    "DatabaseNotReady": Advice(
+        "every shard is recovered, or can nowhere be placed for a reason that this change itself removes",
+        "if it takes long, ask the database why: GET _cluster/allocation/explain",
+    ),
+    "DatabaseUnknown": Advice(
+        "the database answers the operator again; until then nothing is known, so nothing is taken down",
+        "look at the managers' pods, and whether network policies let the operator reach port 9200",
+    ),
+    "DrainBlocked": Advice(
+        "the shard that is named may move to another member",
+        "make room or relax what forbids it (allocation filters, disk watermarks), or set the old size again:"
+        " the member then comes back into use",
+    ),
+    "Draining": Advice("the member holds nothing any more", "nothing is needed; the old size set again undoes it"),
+    "ImageWithoutVersion": Advice("spec.image shows the version in its tag", "name such an image"),
+    "InvalidSpec": Advice("the spec is valid", "correct the field; `validate -f` checks a file before it is applied"),
+    "LeaderLast": Advice("the other managers have changed; the elected one is last, so that one election is enough"),
+    "LosingVote": Advice("the other managers have taken over the vote"),
+    "ManagersLost": Advice(
+        "a person decides: every manager has lost its volume, and with it the state of the cluster",
+        "bring a manager's volume back, or accept an empty cluster with the annotation that is named above",
+    ),
+    "MayHoldLastCopy": Advice(
+        "the database has a copy of everything, or the member is back",
+        "bring the member back: its volume may hold the only copy of a shard",
+    ),
+    "MemberDoesNotStart": Advice(
+        "the pod starts; a corrected or a reverted spec is applied to it at once, whatever else waits",
+        "read the pod's log, then correct the spec, or set back what was changed",
+    ),
+    "NotSafeYet": Advice(
+        "going down costs nobody the last copy, the quorum, or more members than may be down at once",
+        "for a single copy: add a replica to the index, or choose update.singleCopy",
+    ),
+    "OneAtATime": Advice("the change before it is complete"),
+    "OneManagerAtATime": Advice("the manager before it has joined and is ready"),
+    "Paused": Advice("update.paused is taken back", "run `resume` with the cluster's name"),
+    "PoolOrder": Advice("the pools before it have changed"),
+    "RepairNotSafe": Advice(
+        "the broken member can be made anew without losing data",
+        "bring back the members that hold the other copies, or set a version that the member can run",
+    ),
+    "ShrinkRefused": Advice(
+        "the remaining members can take the data",
+        "set the old size again, lower the number of copies, or make room on the remaining members",
+    ),
+    "StepFailed": Advice("the step succeeds; it is tried again with growing delays", "read the message: it names it"),
+    "UpgradeRefused": Advice(
+        "spec.version is a version that this cluster can become", "set the deployed version again"
+    ),
+    "VolumeGrowing": Advice("the storage driver has made the volume and its file system larger"),
+    "VolumeNotExpandable": Advice(
+        "the storage class allows expansion", "set allowVolumeExpansion on the class, or set the old size again"
+    ),
+    "VolumeRefused": Advice(
+        "the size and class are those that the members have", "set them back, or set volumes.onShrink to Replace"
+    ),
+    "VoteMoving": Advice("another manager has taken over the vote"),
+}
+
+MEANING = {
+    State.READY: "it serves, and is as it should be",
+    State.CREATING: "its objects are being made",
+    State.STARTING: "its pod starts, or the database has not let it in yet",
+    State.WAITING: "it serves, and a change waits for it",
+    State.PREPARING: "it still serves, and is being prepared for going down",
+    State.RESTARTING: "its pod is being made anew",
+    State.REPAIRING: "it is broken, and its pod is made anew with what the spec says now",
+    State.DRAINING: "it leaves, and its data moves to others first",
+    State.LEAVING: "it leaves",
+    State.GROWING: "its volume grows; it serves meanwhile",
+    State.DOWN: "it does not serve, and nobody meant it to be down",
+}

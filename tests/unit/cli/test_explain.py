@@ -1,0 +1,103 @@
+"""`explain` says in sentences why something waits, and what would end the wait."""
+
+import ast
+import re
+from pathlib import Path
+
+import stateward
+from stateward.cli.advice import ADVICE, MEANING
+from stateward.planning.intent import State
+from tests.unit.cli.fake_api import FakeApi, Run
+from tests.unit.cli.samples import cluster
+
+CLUSTER = """\
+logs runs 2.17.1 and is asked to become 2.19.5; 2 of 3 members serve; the database says it is yellow.
+What goes on: logs-hot-1 restarts to apply version.
+
+logs-hot-0 waits, for 3m now (DatabaseNotReady): version: logs-hot-1 must be back first: the copy of a shard is missing.
+  It goes on when every shard is recovered, or can nowhere be placed for a reason that this change itself removes.
+  You can: if it takes long, ask the database why: GET _cluster/allocation/explain.
+"""
+
+MEMBER = """\
+logs-hot-0 is Waiting, for 3m now: it serves, and a change waits for it.
+It last joined the cluster with version 2.17.1 on node node-a in zone a.
+The operator says: logs-hot-0 waits (version): logs-hot-1 must be back first: the copy of a shard is missing.
+A change still has to recreate the pod of it.
+
+logs-hot-0 waits, for 3m now (DatabaseNotReady): version: logs-hot-1 must be back first: the copy of a shard is missing.
+  It goes on when every shard is recovered, or can nowhere be placed for a reason that this change itself removes.
+  You can: if it takes long, ask the database why: GET _cluster/allocation/explain.
+"""
+
+
+def test_a_cluster_is_explained_with_each_wait_and_what_ends_it(run: Run) -> None:
+    assert run("explain", "logs").output == CLUSTER
+
+
+def test_a_member_is_found_by_its_name_its_short_name_or_its_pod(run: Run) -> None:
+    assert run("explain", "logs", "logs-hot-0").output == MEMBER
+    assert run("explain", "logs", "hot-0").output == MEMBER
+    assert run("explain", "logs", "logs-hot-0-0").output == MEMBER
+
+
+def test_a_member_that_is_not_there_lists_those_that_are(run: Run) -> None:
+    result = run("explain", "logs", "cold-0")
+    assert result.exit_code == 1
+    assert "logs has no member 'cold-0'; it has logs-hot-0, logs-hot-1, logs-managers-0" in result.stderr
+
+
+def test_a_stalled_cluster_says_that_a_person_is_needed(run: Run, api: FakeApi) -> None:
+    condition = {"type": "Stalled", "status": "True", "reason": "UpgradeRefused", "message": "2.11.0 is older"}
+    api.add("opensearchclusters", cluster(conditions=[condition], waiting=[]))
+    assert run("explain", "logs").output.splitlines()[2:] == [
+        "It will not go on by itself (UpgradeRefused): 2.11.0 is older.",
+        "  It goes on when spec.version is a version that this cluster can become.",
+        "  You can: set the deployed version again.",
+    ]
+
+
+def test_a_settled_cluster_waits_for_nothing(run: Run, api: FakeApi) -> None:
+    ready = {"type": "Ready", "status": "True"}
+    calm = cluster(conditions=[ready], waiting=[], doing="everything is as it should be", version="2.19.5")
+    api.add("opensearchclusters", calm)
+    assert run("explain", "logs").output.splitlines()[1:] == [
+        "What goes on: everything is as it should be.",
+        "Nothing waits.",
+    ]
+
+
+def test_a_cluster_without_status_asks_for_the_operator(run: Run, api: FakeApi) -> None:
+    document = cluster()
+    del document["status"]
+    api.add("opensearchclusters", document)
+    assert "has not been looked at by any operator" in run("explain", "logs").output
+
+
+def test_every_reason_that_planning_gives_has_advice() -> None:
+    """Reasons are the words in two humps or more, and the single words that are given to waits, in planning."""
+    package = Path(stateward.__file__).parent
+    found = {"Draining", "Paused"}
+    for path in [
+        *package.glob("planning/*.py"),
+        *package.glob("operator/reconcile.py"),
+        *package.glob("engines/search/desired.py"),
+    ]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                values = [*node.args, *(keyword.value for keyword in node.keywords)]
+                found |= {v.value for v in values if isinstance(v, ast.Constant) and is_reason(v.value)}
+    assert found - STATUS_REASONS <= ADVICE.keys()
+    assert len(found) > 15
+
+
+def is_reason(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"([A-Z][a-z]*){2,}", value) is not None
+
+
+STATUS_REASONS = {"InProgress", "ShardsWithoutCopy", "NoStartedCopy"}
+"""Reasons of conditions that say nothing about waiting."""
+
+
+def test_every_state_has_a_meaning() -> None:
+    assert set(MEANING) == set(State)
