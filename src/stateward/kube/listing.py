@@ -18,10 +18,11 @@ class InitialState(Generic[K]):
         self._objects: dict[Key, K] = {}
         self.troubles: list[Unreadable] = []
 
-    @property
-    def objects(self) -> tuple[K, ...]:
-        """The objects so far."""
-        return tuple(self._objects.values())
+    def hand_over(self) -> tuple[K, ...]:
+        """Return the objects and forget them: a stream lives on after its initial state, and must not keep a copy."""
+        objects = tuple(self._objects.values())
+        self._objects.clear()
+        return objects
 
     def take(self, event: WatchEvent[K]) -> bool:
         """Take in an event of a stream; True when it was the one that ends the initial state."""

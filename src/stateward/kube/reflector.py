@@ -145,10 +145,11 @@ class Reflector(Generic[K]):
         for trouble in state.troubles:
             self._observer.unreadable(self._name)
             _log.error("an object cannot be read", store=self._name, key=trouble.key, reason=trouble.reason)
-        self._feed.replace(state.objects, state.version, state.troubles)
+        objects = state.hand_over()
+        self._feed.replace(objects, state.version, state.troubles)
         self._version = state.version
         self.trouble = ""
-        self._observer.listed(self._name, len(state.objects), self._clock.monotonic() - began)
+        self._observer.listed(self._name, len(objects), self._clock.monotonic() - began)
 
     def _ended(self, *, heard: bool) -> None:
         # Servers end every stream sooner or later. One that ends at once, again and again, must not become a hot loop.

@@ -1,6 +1,7 @@
 """A store fed by a reflector equals the server's state, whatever the connection does."""
 
 import asyncio
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
@@ -49,6 +50,19 @@ async def test_streams_the_initial_state_and_then_the_changes() -> None:
         assert store.version() == "6"
         assert fake.requests[0].query["sendInitialEvents"] == "true"
         assert fake.requests[0].query["labelSelector"] == "app=x"
+
+
+async def test_keeps_no_second_copy_of_the_initial_state() -> None:
+    script = stream(
+        event("ADDED", pod("a", 1)), bookmark(5, initial_end=True), event("MODIFIED", pod("a", 6)), hold=FOREVER
+    )
+    async with serving(script) as (_, api), reflecting(api) as (store, _):
+        await store.wait_synced()
+        first = store.get(Key("ns", "a"))
+        await asyncio.sleep(1)
+        assert store.get(Key("ns", "a")) is not first
+        # This frame, and the call that asks.
+        assert sys.getrefcount(first) <= 2
 
 
 async def test_is_not_synced_before_the_initial_state_is_complete() -> None:
