@@ -4,10 +4,11 @@ from typing import Any
 
 from stateward.kube.apply import Applier, Outcome
 from stateward.kube.expectations import Expectations
-from stateward.kube.metadata import Key
+from stateward.kube.metadata import Key, ObjectMeta
 from stateward.kube.resources import CONFIG_MAPS, STATEFUL_SETS
 from stateward.kube.store import Store
 from stateward.kube.virtual_time import VirtualClock
+from stateward.kube.watching import Unreadable
 from tests.unit.kube.memory_api import MemoryApi
 
 KEY = Key("ns", "a")
@@ -105,6 +106,14 @@ async def test_a_label_that_someone_removed_counts_although_the_generation_does_
     await desk.apply(**manifest)
     await desk.someone_patches({"metadata": {"labels": {"a": None}}})
     assert await desk.apply(**manifest) is Outcome.CHANGED
+
+
+async def test_an_object_that_cannot_be_read_is_not_taken_for_settled() -> None:
+    desk = Desk()
+    await desk.apply(data={"a": "1"})
+    meta = ObjectMeta(name="a", namespace="ns", uid="other", resource_version="99")
+    desk.store.feed().heard_trouble(Unreadable(meta, "metadata.labels: expected object"))
+    assert await desk.apply(data={"a": "1"}) is not Outcome.SKIPPED
 
 
 async def test_a_forgotten_object_is_applied_again() -> None:
