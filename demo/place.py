@@ -1,0 +1,52 @@
+"""Where the demo happens: in the sandbox, or, with KUBECONFIG and STATEWARD_IMAGE set, in a cluster of one's own."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+VERSIONS = ("2.17.1", "2.19.5")
+"""What is deployed first, and what it becomes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A cluster to work in. An empty `kubeconfig` is the one that kubectl finds; `image` is the operator's."""
+
+    kubeconfig: str
+    image: str
+    kubectl: str
+    """What to put before `kubectl` to reach it."""
+    ending: str
+    """How to end everything."""
+
+
+class NoPlaceError(Exception):
+    """There is no place to work in; the message says what is missing."""
+
+
+def place(sandbox: str, environment: Mapping[str, str] | None = None) -> Place:
+    """Return one's own cluster if the environment names it, else the sandbox of this name, brought up."""
+    variables = os.environ if environment is None else environment
+    kubeconfig, image = variables.get("KUBECONFIG", ""), variables.get("STATEWARD_IMAGE", "")
+    if kubeconfig and image:
+        return Place("", image, "", f"kubectl delete namespace {NAMESPACE} stateward-system")
+    if image:
+        raise NoPlaceError("STATEWARD_IMAGE is set and KUBECONFIG is not: set both to use a cluster of your own")
+    return brought_up(sandbox)
+
+
+NAMESPACE = "stateward-demo"
+"""Where the demo's cluster is made."""
+
+
+def brought_up(name: str) -> Place:
+    """Bring the sandbox up with all images; raises SandboxError."""
+    from sandbox.api import Sandbox  # noqa: PLC0415 - one's own cluster needs none of it
+
+    sandbox = Sandbox(name).up(nodes=3)
+    image = sandbox.load_image("stateward")
+    for version in VERSIONS:
+        sandbox.load_image(f"opensearch:{version}")
+    option = "" if name == "stateward" else f" --name {name}"
+    ending = "make sandbox-down" if not option else f"bin/sandbox down{option}"
+    return Place(str(sandbox.kubeconfig_path), image, f"bin/sandbox exec{option} -- ", ending)

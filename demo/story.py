@@ -1,0 +1,104 @@
+"""What is done with the cluster: created, upgraded, shrunk; each step is waited for with a deadline."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from demo.install import MANAGER
+from demo.place import VERSIONS
+from stateward.api.cluster import OpenSearchCluster
+from stateward.cli.explanation import explain_cluster
+from stateward.cli.follow import Following
+from stateward.cli.session import Session
+from stateward.kube.client import ApplyOptions
+from stateward.operator.caches import CLUSTERS
+
+NAME = "docs"
+CREATE_SECONDS, UPGRADE_SECONDS, SHRINK_SECONDS = 300.0, 600.0, 180.0
+MEMORY = "640Mi"
+"""Of a member; half of it is the database's heap."""
+
+
+class TooLateError(Exception):
+    """A step did not come to its end in time; the message explains what the cluster waits for."""
+
+
+def manifest(namespace: str, version: str, data_members: int) -> dict[str, Any]:
+    """Return the cluster as its user would write it."""
+    small = {"resources": {"limits": {"memory": MEMORY}}, "storage": {"size": "1Gi"}}
+    return {
+        "apiVersion": "stateward.dev/v1alpha1",
+        "kind": "OpenSearchCluster",
+        "metadata": {"name": NAME, "namespace": namespace},
+        "spec": {
+            "version": version,
+            "pools": [
+                {"name": "managers", "replicas": 3, "roles": ["cluster_manager"], **small},
+                {"name": "hot", "replicas": data_members, "roles": ["data", "ingest"], **small},
+            ],
+        },
+    }
+
+
+def settled(cluster: OpenSearchCluster) -> bool:
+    """Return whether the operator has seen the newest spec and nothing is left to do."""
+    ready = any(c.type == "Ready" and c.status == "True" for c in cluster.status.conditions)
+    current = cluster.status.observed_generation == cluster.metadata.generation
+    return ready and current and cluster.status.version == cluster.spec.version
+
+
+class Story:
+    """Drives one cluster through its life, and hands every new state of it to `seen`."""
+
+    def __init__(self, session: Session, seen: Callable[[OpenSearchCluster], None]) -> None:
+        self._session = session
+        self._seen = seen
+        self._latest: OpenSearchCluster | None = None
+        self._news = asyncio.Event()
+        self._following = Following(session, session.key(NAME))
+
+    async def create(self) -> None:
+        """Make the cluster, at the old version."""
+        await self._apply(VERSIONS[0], 3)
+
+    async def created(self) -> None:
+        """Wait until it is as it should be."""
+        await self._until_settled(CREATE_SECONDS)
+
+    async def upgrade(self) -> None:
+        """Change the version, and wait until every member runs it."""
+        await self._until_settled(UPGRADE_SECONDS, await self._apply(VERSIONS[1], 3))
+
+    async def shrink(self) -> None:
+        """Take one data member away, and wait until its data has moved and it is gone."""
+        await self._until_settled(SHRINK_SECONDS, await self._apply(VERSIONS[1], 2))
+
+    async def follow(self) -> None:
+        """Watch the cluster until cancelled; the other steps wait for what is seen here."""
+        await self._following.run(self._show)
+
+    def _show(self, cluster: OpenSearchCluster) -> None:
+        self._latest = cluster
+        self._seen(cluster)
+        self._news.set()
+
+    async def _apply(self, version: str, data_members: int) -> int:
+        """Apply the cluster and return its generation."""
+        body = manifest(self._session.namespace, version, data_members)
+        options = ApplyOptions(MANAGER, force=True)
+        applied = await self._session.api.apply(CLUSTERS, self._session.key(NAME), body, options)
+        return applied.metadata.generation
+
+    async def _until_settled(self, seconds: float, generation: int = 0) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                while (now := self._latest) is None or now.metadata.generation < generation or not settled(now):
+                    self._news.clear()
+                    await self._news.wait()
+        except TimeoutError:
+            raise TooLateError(f"not done after {seconds:.0f} s\n{self._explain()}") from None
+
+    def _explain(self) -> str:
+        if self._latest is None:
+            return "the cluster was never seen"
+        return "\n".join(explain_cluster(self._latest, self._session.now()))
