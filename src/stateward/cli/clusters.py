@@ -31,7 +31,7 @@ def clusters(*, all_namespaces: bool, output: str, **target: str) -> None:
             raise Failure(
                 f"cluster {trouble.key} cannot be read: {trouble.reason}; is this program older than the CRDs?"
             )
-        found = sorted(state.objects, key=lambda c: (c.metadata.namespace, c.metadata.name))
+        found = sorted(state.hand_over(), key=lambda c: (c.metadata.namespace, c.metadata.name))
         if output != "table":
             screen.show_document(msgspec.to_builtins(found), output)
         elif found:
