@@ -42,4 +42,4 @@ async def everything(api: Api, kind: Resource[T], selection: Selection) -> tuple
     state = await list_all(api, kind, selection)
     if state.troubles:
         raise DecodeError(f"{kind.kind} {key_of(state.troubles[0])} cannot be read: {state.troubles[0].reason}")
-    return state.objects
+    return state.hand_over()
