@@ -16,12 +16,14 @@ from sandbox.machines import Machine
 from sandbox.nodes import operations
 from sandbox.nodes.node import Node
 from sandbox.prerequisites import require_machine
+from sandbox.pretend import start_kwok
 from sandbox.progress import Progress
 from sandbox.records import Records
 from sandbox.relays import open_api_relay
 from sandbox.settings import Settings
 from sandbox.teardown import take_down
 from sandbox.toolchain.kubelite import build_kubelite
+from sandbox.toolchain.kwok import build_kwok
 from sandbox.toolchain.native import build_native
 
 
@@ -33,7 +35,9 @@ def bring_up(layout: Layout, wanted: Settings, progress: Progress) -> None:
     before = settings_file.load(layout.settings)
     if before is not None:
         # Nodes are added, never taken away: something may run on them.
-        wanted = msgspec.structs.replace(wanted, nodes=max(wanted.nodes, before.nodes))
+        wanted = msgspec.structs.replace(
+            wanted, nodes=max(wanted.nodes, before.nodes), pretend_nodes=max(wanted.pretend_nodes, before.pretend_nodes)
+        )
     try:
         _Ascent(layout, wanted, progress, native, binaries).run()
     except BaseException:
@@ -64,6 +68,11 @@ class _Ascent:
         if self.addresses:
             with self.progress.step(f"{len(self.addresses)} nodes"):
                 self._start_nodes(api)
+        if self.wanted.pretend_nodes:
+            kwok = build_kwok(self.progress)
+            with self.progress.step(f"{self.wanted.pretend_nodes} pretend nodes"):
+                tainted = bool(self.addresses)
+                start_kwok(self.control_plane, kwok, api, nodes=self.wanted.pretend_nodes, tainted=tainted)
         self.progress.say(f"ready: export KUBECONFIG={self.layout.kubeconfig}")
 
     def _lay_wires(self) -> None:

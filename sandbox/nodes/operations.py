@@ -84,10 +84,7 @@ def _evictable(api: KubeApi, node: str) -> list[Object]:
 
 def _stays(pod: Object) -> bool:
     owners = pod["metadata"].get("ownerReferences", [])
-    finished = pod.get("status", {}).get("phase") in {"Succeeded", "Failed"}
-    return (
-        finished or _MIRROR in pod["metadata"].get("annotations", {}) or any(o["kind"] == "DaemonSet" for o in owners)
-    )
+    return _MIRROR in pod["metadata"].get("annotations", {}) or any(each["kind"] == "DaemonSet" for each in owners)
 
 
 def _evict(api: KubeApi, pod: Object) -> str | None:

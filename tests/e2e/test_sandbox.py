@@ -104,7 +104,9 @@ def test_a_node_that_lost_power_comes_back_with_its_data(sandbox: Sandbox, names
 
 def test_a_drained_node_is_empty_and_takes_pods_again_when_uncordoned(sandbox: Sandbox, namespace: str) -> None:
     image = sandbox.load_image("opensearch:2.19.5")
-    sandbox.kubectl("run", "idle", "-n", namespace, f"--image={image}", "--", "sleep", "600")
+    # Process 1 ends at a signal only if it says so.
+    idle = ["bash", "-c", "trap 'exit 0' TERM; while sleep 0.5; do :; done"]
+    sandbox.kubectl("run", "idle", "-n", namespace, f"--image={image}", "--", *idle)
     sandbox.kubectl("wait", "-n", namespace, "--for=condition=Ready", "pod/idle", "--timeout=60s")
     node = sandbox.api.get(f"/api/v1/namespaces/{namespace}/pods/idle")["spec"]["nodeName"]
     sandbox.node_drain(node, seconds=60)
