@@ -2,14 +2,17 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import cast
 
 from stateward.engines import opensearch
 from stateward.operator.engine import OpenSearchFamily
 from stateward.operator.options import OperatorOptions
 from stateward.operator.process import LostLease, Operator
+from stateward.simulation.apiserver.audit import Audit, Unaudited
 from stateward.simulation.apiserver.client import WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.network import Rates as ApiRates
+from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.http import Rates as EngineRates
 from stateward.simulation.opensearch.http import Wire, WorldTransport
 from stateward.simulation.world import SYSTEM, World
@@ -29,6 +32,8 @@ class Process:
         self.wrote: Callable[[str, str], None] = lambda _verb, _kind: None
         self.told: Callable[[str], None] = lambda _: None
         self.failed: Callable[[BaseException], None] = lambda _: None
+        self.audit: Audit = Unaudited()
+        self.looked: Callable[[Cluster], None] = lambda _: None
         self.api: WorldApi | None = None
         self._world = world
         self._leader_elect = leader_elect
@@ -48,10 +53,10 @@ class Process:
         self._starts += 1
         ground = self._world.ground
         identity = f"{self.name}-{self._starts}"
-        network = Network(ground.stream(f"{identity}/api"), ground.count, self.wrote, self.api_rates, self.lags)
-        self._wire = Wire(ground.stream(f"{identity}/engine"), ground.count, self.told, self.engine_rates)
-        self.api = WorldApi(self._world.server, self._world.bell, network, "stateward")
-        family = OpenSearchFamily(opensearch.driver(WorldTransport(self._world.databases, self._wire)))
+        network = Network(ground.stream(f"{identity}/api"), ground.count, self._wrote, self.api_rates, self.lags)
+        self._wire = Wire(ground.stream(f"{identity}/engine"), ground.count, self._told, self.engine_rates)
+        self.api = WorldApi(self._world.server, self._world.bell, network, "stateward", self.audit)
+        family = OpenSearchFamily(opensearch.driver(WorldTransport(self._world.databases, self._wire, self.looked)))
         options = OperatorOptions(leader_elect=self._leader_elect, lease_namespace=SYSTEM, identity=identity, workers=2)
         chance = ground.stream(f"{identity}/jitter")
         operator = Operator(self.api, family, options, clock=ground.clock, chance=chance)
@@ -72,6 +77,12 @@ class Process:
         if self.api is not None:
             self.api.network.frozen_until = self._world.now + seconds
 
+    def _wrote(self, verb: str, kind: str) -> None:
+        self.wrote(verb, kind)
+
+    def _told(self, what: str) -> None:
+        self.told(what)
+
     def _ended(self, task: "asyncio.Task[None]") -> None:
         error = None if task.cancelled() else task.exception()
         if error is None:
@@ -86,5 +97,6 @@ class Process:
 def leaves(error: BaseException) -> list[BaseException]:
     """Return the errors inside groups of errors."""
     if isinstance(error, BaseExceptionGroup):
-        return [leaf for inner in error.exceptions for leaf in leaves(inner)]
+        inside = cast("tuple[BaseException, ...]", error.exceptions)
+        return [leaf for inner in inside for leaf in leaves(inner)]
     return [error]

@@ -19,8 +19,10 @@ from stateward.kube.client import (
 from stateward.kube.errors import DecodeError, TransportError
 from stateward.kube.metadata import Key, ObjectMeta, T
 from stateward.kube.resource import Resource, Selection
+from stateward.kube.resources import PODS
 from stateward.kube.watching import Unreadable, WatchEvent
-from stateward.simulation.apiserver.documents import Doc
+from stateward.simulation.apiserver.audit import Audit, Unaudited, Write
+from stateward.simulation.apiserver.documents import Doc, part
 from stateward.simulation.apiserver.kinds import KINDS
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.refusals import unserved
@@ -79,8 +81,11 @@ def _wake(future: asyncio.Future[None]) -> None:
 class WorldApi:
     """One client of the server in memory; `name` is how its writes show up in ownership."""
 
-    def __init__(self, server: Server, bell: Bell, network: Network, name: str = "client") -> None:
+    def __init__(
+        self, server: Server, bell: Bell, network: Network, name: str = "client", audit: Audit | None = None
+    ) -> None:
         self.network = network
+        self._audit = audit or Unaudited()
         self.name = name
         self._server = server
         self._store = server.store
@@ -89,6 +94,7 @@ class WorldApi:
     async def get(self, resource: Resource[T], key: Key) -> T:
         """Read one object."""
         await self._reach(resource)
+        self._audit.read(kind_name(resource), key)
         stored = self._server.get(kind_name(resource), _placed(resource, key))
         await self._back()
         return _decode(resource, stored)
@@ -129,40 +135,39 @@ class WorldApi:
     async def create(self, resource: Resource[T], body: Body, *, namespace: str = "") -> T:
         """Create an object."""
         doc = {"apiVersion": resource.api_version, "kind": resource.kind, **document(body)}
-        return await self._write(
-            resource, "create", lambda: self._server.create(kind_name(resource), namespace, doc, self.name)
-        )
+        key = Key(namespace, part(doc, "metadata").get("name", ""))
+        write = Write("create", kind_name(resource), key, doc)
+        return await self._write(resource, write, lambda: self._server.create(write.kind, namespace, doc, self.name))
 
     async def apply(self, resource: Resource[T], key: Key, body: Body, options: ApplyOptions) -> T:
         """Server-side apply."""
         doc = {"apiVersion": resource.api_version, "kind": resource.kind, **document(body)}
         key = _placed(resource, key)
-        return await self._write(resource, "apply", lambda: self._server.apply(kind_name(resource), key, doc, options))
+        write = Write("apply", kind_name(resource), key, doc)
+        return await self._write(resource, write, lambda: self._server.apply(write.kind, key, doc, options))
 
     async def patch(
         self, resource: Resource[T], key: Key, body: Body | Sequence[Any], *, kind: PatchKind, subresource: str = ""
     ) -> T:
         """Patch an object or its subresource."""
         doc, key = document(body), _placed(resource, key)
+        write = Write("patch", kind_name(resource), key, doc if kind is PatchKind.MERGE else {}, subresource)
         return await self._write(
-            resource,
-            "patch",
-            lambda: self._server.patch(kind_name(resource), key, doc, kind, subresource, self.name),
-            subresource,
+            resource, write, lambda: self._server.patch(write.kind, key, doc, kind, subresource, self.name)
         )
 
     async def delete(self, resource: Resource[T], key: Key, options: DeleteOptions) -> T | None:
         """Delete one exact object."""
         key = _placed(resource, key)
-        left = await self._request("delete", resource, lambda: self._server.delete(kind_name(resource), key, options))
+        write = Write("delete", kind_name(resource), key, {}, options=options)
+        left = await self._request(write, resource, lambda: self._server.delete(write.kind, key, options))
         return None if left is None else _decode(resource, left)
 
     async def evict(self, key: Key, options: DeleteOptions) -> None:
         """Evict a pod within its disruption budget."""
-        await self._reach()
-        self._server.evict(key, options)
-        self.network.wrote("evict", "/pods")
-        await self._back()
+        await self._request(
+            Write("evict", "/pods", key, {}, options=options), PODS, lambda: self._server.evict(key, options)
+        )
 
     async def request(self, request: RawRequest) -> bytes:
         """Send a request outside the object model: the server's version and health."""
@@ -173,21 +178,23 @@ class WorldApi:
     def _now(self) -> float:
         return self._store.monotonic()
 
-    async def _write(self, resource: Resource[T], verb: str, do: Callable[[], Stored], subresource: str = "") -> T:
-        stored = await self._request(verb, resource, do)
+    async def _write(self, resource: Resource[T], write: Write, do: Callable[[], Stored]) -> T:
+        stored = await self._request(write, resource, do)
         try:
-            if subresource == "scale":
+            if write.subresource == "scale":
                 return cast("T", {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": stored.doc["spec"]})
             return _decode(resource, stored)
         except DecodeError as error:
             raise DecodeError(error.message, may_have_committed=True) from error
 
-    async def _request(self, verb: str, resource: Resource[Any], do: Callable[[], R]) -> R:
+    async def _request(self, write: Write, resource: Resource[Any], do: Callable[[], R]) -> R:
         await self._reach(resource)
         before = self._store.version
+        self._audit.writing(write)
         result = do()
         if self._store.version != before:
-            self.network.wrote(verb, kind_name(resource))
+            self._audit.wrote(write)
+            self.network.wrote(write.verb, write.kind)
         await self._back()
         if self.network.loses():
             raise TransportError("the connection broke before the answer came", may_have_committed=True)

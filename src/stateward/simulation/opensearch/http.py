@@ -82,10 +82,10 @@ class Wire:
 class WorldTransport:
     """`Transport` of the driver, onto the model."""
 
-    def __init__(self, databases: Databases, wire: Wire) -> None:
+    def __init__(self, databases: Databases, wire: Wire, looked: Callable[[Cluster], None] = lambda _: None) -> None:
         self.wire = wire
+        self._looked = looked
         self._databases = databases
-        self._cache: dict[tuple[str, str], tuple[int, bytes]] = {}
 
     async def request(
         self,
@@ -141,6 +141,8 @@ class WorldTransport:
         name = next((name for name in made if path.startswith(name)), None)
         if name is None:
             return _refused(400, "illegal_argument_exception", f"the model does not know {path}")
+        if name == "/_cluster/state":
+            self._looked(cluster)
         return self._said(made[name](cluster))
 
     async def _command(self, cluster: Cluster, path: str, method: str, params: dict[str, str], body: Json) -> Answer:

@@ -1,0 +1,68 @@
+"""Many runs, on all cores: what they found, what they met, and how fast they were."""
+
+import multiprocessing
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+
+from msgspec import Struct
+
+from stateward.simulation.run import Outcome, Plan, simulate_one
+
+ENGINES = ("opensearch",)
+
+
+class Report(Struct, frozen=True):
+    """What came of many runs."""
+
+    seeds: int
+    failed: tuple[Outcome, ...]
+    hours: float
+    """Simulated cluster-hours."""
+    seconds: float
+    """Real time."""
+    counts: Mapping[str, int]
+    """How often each fault, edit, action and event was met."""
+
+    @property
+    def hours_per_minute(self) -> float:
+        """Simulated cluster-hours for each real minute."""
+        return self.hours * 60 / self.seconds if self.seconds else 0.0
+
+
+def simulate(
+    engine: str,
+    seeds: Iterable[int],
+    *,
+    plan: Plan | None = None,
+    cores: int | None = None,
+    progress: Callable[[Outcome], None] = lambda _: None,
+    budget: float = float("inf"),
+) -> Report:
+    """Run seeds until they are all done or `budget` (real seconds) is used up; raises ValueError for an engine unknown.
+
+    A failing seed is run again alone, with `Plan(trace=True)`, to tell its story.
+    """
+    if engine not in ENGINES:
+        raise ValueError(f"engine {engine!r} is not simulated; known are {', '.join(ENGINES)}")
+    began = time.perf_counter()
+    outcomes: list[Outcome] = []
+    work = partial(simulate_one, plan=plan or Plan())
+    with multiprocessing.get_context("spawn").Pool(cores or os.cpu_count()) as pool:
+        for outcome in pool.imap_unordered(work, seeds):
+            outcomes.append(outcome)
+            progress(outcome)
+            if time.perf_counter() - began > budget:
+                break
+    return report(outcomes, time.perf_counter() - began)
+
+
+def report(outcomes: Sequence[Outcome], seconds: float) -> Report:
+    """Return what came of runs that took that many real seconds together."""
+    counts: Counter[str] = Counter()
+    for outcome in outcomes:
+        counts.update(outcome.counts)
+    failed = sorted((o for o in outcomes if o.violations), key=lambda o: o.seed)
+    return Report(len(outcomes), tuple(failed), sum(o.hours for o in outcomes), seconds, dict(sorted(counts.items())))

@@ -1,0 +1,133 @@
+"""What goes wrong: each fault is switched on for a run, with a rate, as the seed says (a swarm).
+
+A run in which everything fails at once finds little; one in which three things fail often, and the rest never, finds
+what those three do together.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+
+from stateward.simulation import disasters, weather
+from stateward.simulation.operators import Process
+from stateward.simulation.user import User
+from stateward.simulation.world import World
+
+
+@dataclass(slots=True)
+class Stage:
+    """Everything that faults can get at."""
+
+    world: World
+    processes: list[Process]
+    user: User
+    chance: random.Random
+    undo: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
+    """What takes back what was done, when faults stop."""
+
+    @property
+    def process(self) -> Process:
+        """One of the operator's processes."""
+        return self.chance.choice(self.processes)
+
+
+class Fault(Struct, frozen=True):
+    """Something that strikes again and again; `gap` is the range, in seconds, from which its mean pause is drawn."""
+
+    name: str
+    strike: Callable[[Stage], None]
+    gap: tuple[float, float]
+    likelihood: float = 0.35
+    """How likely it is switched on in a run."""
+
+
+class Weather(Struct, frozen=True):
+    """Something that is so for the whole run."""
+
+    name: str
+    begin: Callable[[Stage], None]
+    likelihood: float = 0.3
+
+
+FAULTS = (
+    Fault("operator killed", disasters.kill_operator, (60, 900)),
+    Fault("operator's watches frozen", disasters.freeze_watches, (60, 600)),
+    Fault("watch history compacted", disasters.compact, (60, 600)),
+    Fault("node without power", disasters.node_power, (600, 3600), 0.2),
+    Fault("node cut off", disasters.node_cut_off, (600, 3600), 0.2),
+    Fault("zone lost", disasters.zone_lost, (1800, 7200), 0.1),
+    Fault("node drained", disasters.drain, (300, 2400), 0.25),
+    Fault("node tainted", disasters.taint, (600, 3600), 0.15),
+    Fault("process crash", disasters.crash, (120, 1800)),
+    Fault("pod evicted by its kubelet", disasters.evicted, (300, 2400), 0.2),
+    Fault("pod deleted by somebody", disasters.pod_deleted, (300, 2400), 0.15),
+    Fault("quota", disasters.quota, (300, 1800), 0.15),
+    Fault("cluster deleted and created again", disasters.recreated, (1200, 5400), 0.1),
+    Fault("index created", disasters.new_index, (120, 1200), 0.5),
+    Fault("user edit", disasters.edit, (120, 900), 0.9),
+)
+
+WEATHER = (
+    Weather("API errors", weather.api_errors),
+    Weather("API answers lost", weather.api_lost),
+    Weather("API slow", weather.api_slow, 0.15),
+    Weather("watches behind", weather.lag),
+    Weather("watches break", weather.streams),
+    Weather("stale state at the start of a watch", weather.stale, 0.2),
+    Weather("engine errors", weather.engine_errors),
+    Weather("engine answers lost", weather.engine_lost),
+    Weather("engine slow", weather.engine_slow, 0.15),
+    Weather("engine answers garbled", weather.engine_garbled, 0.2),
+    Weather("operator killed after writes", weather.killed_after_writes),
+    Weather("operator killed after engine calls", weather.killed_after_calls),
+    Weather("StatefulSet controller slow", weather.slow_sets),
+    Weather("Secrets late in new pods", weather.late_config, 0.2),
+    Weather("files late in running pods", weather.late_files),
+    Weather("slow start", weather.slow_start),
+)
+
+
+class Swarm:
+    """The faults of one run."""
+
+    def __init__(self, stage: Stage, only: frozenset[str] | None = None) -> None:
+        chance = stage.chance
+        self.stage = stage
+        self.faults = [f for f in FAULTS if _on(f.name, f.likelihood, chance, only)]
+        self.weather = [w for w in WEATHER if _on(w.name, w.likelihood, chance, only)]
+        self._gaps = {f.name: chance.uniform(*f.gap) for f in self.faults}
+        self._active = False
+
+    def begin(self) -> None:
+        """Let the faults happen from now on."""
+        self._active = True
+        for weather_ in self.weather:
+            self.stage.world.ground.count(f"weather: {weather_.name}")
+            weather_.begin(self.stage)
+        for fault in self.faults:
+            self._plan(fault)
+
+    def end(self) -> None:
+        """Let no fault happen any more, and take back what lasts."""
+        self._active = False
+        for undo in reversed(self.stage.undo):
+            undo()
+        self.stage.undo.clear()
+        weather.clear(self.stage)
+
+    def _plan(self, fault: Fault) -> None:
+        pause = self.stage.chance.expovariate(1.0 / self._gaps[fault.name])
+        self.stage.world.ground.later(pause, self._strike, fault)
+
+    def _strike(self, fault: Fault) -> None:
+        if self._active:
+            self.stage.world.ground.count(f"fault: {fault.name}")
+            fault.strike(self.stage)
+            self._plan(fault)
+
+
+def _on(name: str, likelihood: float, chance: random.Random, only: frozenset[str] | None) -> bool:
+    drawn = chance.random() < likelihood
+    return drawn if only is None else name in only

@@ -1,0 +1,272 @@
+"""What must hold in every state: the properties that are checked at each of the operator's writes.
+
+The letters are those of docs/found-by-simulation.md. A write is judged by what the operator could know: the API server
+as it was at its last live read, the database as it was at its last look. What happened after that, nobody can blame it
+for.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from msgspec import Struct, structs
+
+from stateward.api import names
+from stateward.engines.search.desired import max_unavailable
+from stateward.kube.metadata import Key
+from stateward.simulation.apiserver.admission import CLUSTERS
+from stateward.simulation.apiserver.audit import Write
+from stateward.simulation.apiserver.documents import Doc, items, part
+from stateward.simulation.apiserver.store import Stored
+from stateward.simulation.cluster.budgets import ready
+from stateward.simulation.opensearch.cluster import Cluster
+from stateward.simulation.world import World
+
+PODS, SETS, CLAIMS = "/pods", "apps/statefulsets", "/persistentvolumeclaims"
+OWN_RECORDS = frozenset({"events.k8s.io/events", "coordination.k8s.io/leases"})
+
+
+class Violation(Struct, frozen=True):
+    """A property that did not hold, when, and how, in words."""
+
+    property: str
+    at: float
+    message: str
+
+    def __str__(self) -> str:
+        """Read as one line."""
+        return f"[{self.property}] at {self.at:.1f} s: {self.message}"
+
+
+class Look(Struct, frozen=True):
+    """The database as the operator last saw it."""
+
+    at: float
+    version: int
+    nodes: frozenset[str]
+    voters: frozenset[str]
+    voting: frozenset[str]
+    """Nodes that may vote."""
+    data: frozenset[str]
+    holders: Mapping[str, frozenset[str]]
+    """By shard, the nodes with a started copy that is in sync."""
+    copies: Mapping[str, frozenset[str]]
+    """By shard, the nodes with any copy."""
+
+
+@dataclass(slots=True)
+class Round:
+    """What one process knew, and what it took down since it knew it."""
+
+    read_at: float = -1.0
+    taken: set[str] = field(default_factory=set[str])
+
+
+class Watchdog:
+    """Watches the writes of one operator process (an `Audit`), and keeps what was violated."""
+
+    def __init__(self, world: World, violations: list[Violation]) -> None:
+        self.violations = violations
+        self.writes = 0
+        """Writes that changed something, without leases and events."""
+        self.disruptions: list[tuple[float, str]] = []
+        self._world = world
+        self._store = world.store
+        self._looks: dict[str, Look] = {}
+        self._rounds: dict[Key, Round] = {}
+
+    # What the operator reads.
+
+    def looked(self, cluster: Cluster) -> None:
+        """Note that the operator was given the state of a database."""
+        last = self._looks.get(cluster.name)
+        now = self._world.now
+        if last is not None and last.version == cluster.version:
+            self._looks[cluster.name] = structs.replace(last, at=now)
+            return
+        name = {identifier: node.name for identifier, node in cluster.nodes.items()}
+        self._looks[cluster.name] = Look(
+            at=now,
+            version=cluster.version,
+            nodes=frozenset(name.values()),
+            voters=cluster.names_of_voters(),
+            voting=frozenset(node.name for node in cluster.nodes.values() if node.votes),
+            data=frozenset(node.name for node in cluster.nodes.values() if node.data),
+            holders={
+                shard.name: frozenset(name[c.node] for c in shard.copies if c.active and c.node in name)
+                for shard in cluster.shards
+            },
+            copies={
+                shard.name: frozenset(name[n] for c in shard.copies for n in (c.node, c.target) if n in name)
+                for shard in cluster.shards
+            },
+        )
+
+    def read(self, kind: str, key: Key) -> None:
+        """Note a live read."""
+        if kind == CLUSTERS:
+            self._rounds[key] = Round(self._world.now)
+
+    # What it writes.
+
+    def writing(self, write: Write) -> None:
+        """Judge a write right before it is carried out."""
+        live = self._store.get(write.kind, write.key)
+        if write.kind in OWN_RECORDS:
+            return
+        if write.verb in {"delete", "evict"}:
+            self._check_preconditions(write)
+        if live is not None and write.kind != CLUSTERS:
+            self._check_owner(write, live)
+        if live is None or not self._current(write, live):
+            return
+        if write.verb == "delete" and write.kind == PODS:
+            self._check_disruption(live)
+        elif write.kind == SETS and part(write.body, "spec").get("replicas") == 0:
+            self._check_release(live)
+        elif write.verb == "delete" and write.kind == CLAIMS:
+            self._check_volume(live)
+
+    def wrote(self, write: Write) -> None:
+        """Count a write that changed something."""
+        if write.kind not in OWN_RECORDS:
+            self.writes += 1
+
+    def _current(self, write: Write, live: Stored) -> bool:
+        """Return whether a write will be carried out, or be refused by its own preconditions."""
+        wanted = write.options.preconditions if write.options else None
+        if wanted is None:
+            given = part(write.body, "metadata")
+            version = given.get("resourceVersion")
+            return given.get("uid", live.uid) == live.uid and (not version or version == live.meta["resourceVersion"])
+        version = wanted.resource_version
+        return wanted.uid == live.uid and (not version or version == live.meta["resourceVersion"])
+
+    def _check_preconditions(self, write: Write) -> None:
+        wanted = write.options.preconditions if write.options else None
+        if wanted is None or not wanted.uid or not wanted.resource_version:
+            self._violated("a", f"{write.kind} {write.key} is deleted without UID and resourceVersion")
+
+    def _check_owner(self, write: Write, live: Stored) -> None:
+        cluster = live.labels.get(names.LABEL_CLUSTER, "")
+        resource = self._store.get(CLUSTERS, Key(live.key.namespace, cluster)) if cluster else None
+        owner = next((o["uid"] for o in items(live.doc, "metadata", "ownerReferences") if o.get("controller")), "")
+        loose = write.kind in {PODS, CLAIMS}
+        if not cluster or (not loose and owner and (resource is None or owner != resource.uid)):
+            self._violated("f", f"{write.verb} of {write.kind} {write.key}, which belongs to somebody else")
+        elif not loose and not owner:
+            self._violated("f", f"{write.verb} of {write.kind} {write.key}, which belongs to nobody")
+
+    def _check_disruption(self, pod: Stored) -> None:
+        member = pod.labels.get(names.LABEL_MEMBER, "")
+        cluster = pod.labels.get(names.LABEL_CLUSTER, "")
+        key = Key(pod.key.namespace, cluster)
+        turn = self._rounds.get(key)
+        if turn is None:
+            self._violated("d", f"pod {pod.key.name} is deleted without a live read")
+            return
+        look = self._looks.get(f"{key.namespace}.{key.name}")
+        spec = self._spec(key, turn.read_at)
+        if look is None or spec is None:
+            return
+        down = self._down(key, look, turn.read_at)
+        if member in down:
+            self._tell(pod, "which was broken already")
+            return
+        fresh = look.at >= turn.read_at or member not in look.nodes
+        if not fresh:
+            self._violated("c", f"{member} is taken down by a look at the database from before the live read")
+        self._tell(pod, "")
+        self._judge(member, down | frozenset(turn.taken), look, spec)
+        turn.taken.add(member)
+
+    def _tell(self, pod: Stored, suffix: str) -> None:
+        self.disruptions.append((self._world.now, pod.labels.get(names.LABEL_MEMBER, "")))
+        self._world.ground.tell(f"the operator deletes pod {pod.key.name}{', ' if suffix else ''}{suffix}")
+
+    def _judge(self, member: str, down: frozenset[str], look: Look, spec: Doc) -> None:
+        total = sum(pool["replicas"] for pool in spec["pools"])
+        update = part(spec, "update")
+        budget = max_unavailable(update.get("maxUnavailable", 1), total)
+        if len(down) + 1 > budget:
+            text = f"{member} is taken down while {', '.join(sorted(down))} are down, and only {budget} may be"
+            self._violated("c", text)
+        remaining = (look.voters & look.nodes) - down - {member}
+        alone = len(look.voting) == 1
+        if member in look.voters and not alone and len(remaining) * 2 <= len(look.voters):
+            self._violated("c", f"{member} is taken down, and the managers lose their quorum")
+        if update.get("singleCopy") == "Interrupt" or look.data <= {member}:
+            return
+        for shard, holders in look.holders.items():
+            if member in holders and not holders - down - {member}:
+                self._violated("c", f"{member} is taken down with the last started copy of {shard}")
+
+    def _check_release(self, workload: Stored) -> None:
+        member = workload.labels.get(names.LABEL_MEMBER, "")
+        cluster, pool = workload.labels.get(names.LABEL_CLUSTER, ""), workload.labels.get(names.LABEL_POOL, "")
+        key = Key(workload.key.namespace, cluster)
+        turn, look = self._rounds.get(key), self._looks.get(f"{key.namespace}.{key.name}")
+        if turn is None:
+            self._violated("d", f"{member} is let go without a live read")
+            return
+        self._world.ground.tell(f"the operator lets {member} go")
+        spec = self._spec(key, turn.read_at)
+        wanted = next((p["replicas"] for p in items(spec or {}, "pools") if p["name"] == pool), 0)
+        if self._staying(key, pool, member, turn.read_at) < wanted:
+            self._violated("d", f"{member} is let go, and pool {pool} has fewer members than the {wanted} it asks for")
+        copies: Mapping[str, frozenset[str]] = look.copies if look is not None else {}
+        held = [shard for shard, nodes in copies.items() if member in nodes]
+        if held:
+            self._violated("b", f"{member} is let go while it has a copy of {held[0]}")
+        if look is not None and member in look.voters:
+            self._violated("c", f"{member} is let go while it votes")
+
+    def _staying(self, key: Key, pool: str, member: str, at: float) -> int:
+        """Return how many other members of a pool were meant to run, at a time or now."""
+        count = 0
+        for stored in self._store.all(SETS):
+            labels = stored.labels
+            same = labels.get(names.LABEL_CLUSTER) == key.name and labels.get(names.LABEL_POOL) == pool
+            if not same or labels.get(names.LABEL_MEMBER) == member:
+                continue
+            before = self._store.past(SETS, stored.key, at) or stored
+            count += any(s.doc["spec"].get("replicas", 1) > 0 for s in (before, stored))
+        return count
+
+    def _check_volume(self, claim: Stored) -> None:
+        key = Key(claim.key.namespace, claim.labels.get(names.LABEL_CLUSTER, ""))
+        turn = self._rounds.get(key)
+        spec = self._spec(key, turn.read_at) if turn is not None else None
+        if turn is None or spec is None:
+            self._violated("d", f"volume {claim.key.name} is deleted without a live read")
+            return
+        if part(spec, "volumes").get("onScaleDown", "Retain") != "Delete":
+            self._violated("b", f"volume {claim.key.name} is deleted, and volumes are to be kept")
+        disk = self._world.databases.disks.get(claim.uid)
+        database = self._world.databases.clusters.get(disk.identity) if disk is not None else None
+        for shard in database.shards if database is not None and disk is not None else ():
+            elsewhere = any(c.active and c.allocation in shard.in_sync for c in shard.copies)
+            if disk is not None and disk.copies.get(shard.name) in shard.in_sync and not elsewhere:
+                self._violated("b", f"volume {claim.key.name} is deleted with the last copy of {shard.name}")
+
+    def _spec(self, key: Key, at: float) -> Doc | None:
+        found = self._store.past(CLUSTERS, key, at) or self._store.get(CLUSTERS, key)
+        return part(found.doc, "spec") if found is not None else None
+
+    def _down(self, key: Key, look: Look, at: float) -> frozenset[str]:
+        """Return the members that were in the database once, should run, and could be known not to serve."""
+        database = self._world.database(key.name)
+        found: set[str] = set()
+        for workload in self._store.all(SETS):
+            if workload.labels.get(names.LABEL_CLUSTER) != key.name or workload.key.namespace != key.namespace:
+                continue
+            member = workload.key.name
+            if database is None or member not in database.seen or not workload.doc["spec"].get("replicas", 1):
+                continue
+            pod = self._store.past(PODS, Key(key.namespace, names.pod(member)), at)
+            if pod is None or pod.terminating or not ready(pod) or member not in look.nodes:
+                found.add(member)
+        return frozenset(found)
+
+    def _violated(self, letter: str, message: str) -> None:
+        self._world.ground.tell(f"VIOLATION [{letter}] {message}")
+        self.violations.append(Violation(letter, self._world.now, message))

@@ -1,0 +1,35 @@
+"""Hears the log of the operator that runs in a world, and keeps it off the terminal."""
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import structlog
+
+from stateward.engines.base import EngineError
+from stateward.kube.errors import ApiError
+from stateward.operator.act import NotOurs
+from stateward.operator.process import LostLease
+
+Listener = Callable[[str, Mapping[str, object]], None]
+
+
+@contextmanager
+def to(listener: Listener) -> Generator[None]:
+    """Give every line of the log to a function while the block runs."""
+
+    def hear(_logger: object, _method: str, values: Any) -> Any:
+        listener(str(values.get("event", "")), values)
+        raise structlog.DropEvent
+
+    before = structlog.get_config()
+    structlog.configure(processors=[hear], cache_logger_on_first_use=False)
+    try:
+        yield
+    finally:
+        structlog.configure(**before)
+
+
+def expected(error: BaseException) -> bool:
+    """Return whether an error is one of those that the operator is made for: not a mistake in it."""
+    return isinstance(error, ApiError | EngineError | NotOurs | LostLease | TimeoutError)

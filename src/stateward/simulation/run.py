@@ -1,0 +1,183 @@
+"""One run: a world, a user, the operator, faults for a while, then peace, and what must hold in the end."""
+
+import asyncio
+import gc
+import random
+from collections.abc import Mapping
+from copy import deepcopy
+
+from msgspec import Struct
+
+from stateward.api.base import Json
+from stateward.simulation import listening
+from stateward.simulation.faults import Stage, Swarm
+from stateward.simulation.goal import unmet
+from stateward.simulation.invariants import Violation, Watchdog
+from stateward.simulation.loop import WorldLoop
+from stateward.simulation.operators import Process
+from stateward.simulation.user import ABSENT, BROKEN, User
+from stateward.simulation.world import Layout, World
+
+PATIENCE = 3 * 3600.0
+"""Seconds of virtual time within which the desired state must be reached once faults have stopped."""
+QUIET = 1200.0
+"""Seconds of virtual time for which nothing may be written then."""
+
+
+class Plan(Struct, frozen=True):
+    """What a run is made of, apart from its seed. `chaos` is in seconds of virtual time."""
+
+    chaos: float = 3600.0
+    only: frozenset[str] | None = None
+    """Names of the faults that are on; None lets the seed choose."""
+    layout: Layout | None = None
+    spec: Json | None = None
+    processes: int | None = None
+    calm_start: bool | None = None
+    trace: bool = False
+
+
+class Outcome(Struct, frozen=True):
+    """What came of a run."""
+
+    seed: int
+    violations: tuple[Violation, ...]
+    hours: float
+    """Hours of virtual time."""
+    counts: Mapping[str, int]
+    story: tuple[tuple[float, str], ...] = ()
+
+
+def simulate_one(seed: int, plan: Plan | None = None) -> Outcome:
+    """Run one seed to its end; the same seed and plan give the same outcome."""
+    gc.collect()
+    gc.disable()
+    try:
+        with asyncio.Runner(loop_factory=WorldLoop) as runner:
+            return runner.run(Run(seed, plan or Plan(), runner.get_loop()).go())
+    finally:
+        gc.enable()
+
+
+class Run:
+    """Puts the parts of a run together and lets them go."""
+
+    def __init__(self, seed: int, plan: Plan, loop: asyncio.AbstractEventLoop) -> None:
+        chance = random.Random(f"{seed}/run")  # noqa: S311 - a run is repeated by its seed
+        layouts = [
+            Layout(),
+            Layout(zones=1, nodes_per_zone=3, capacity=8),
+            Layout(zones=2, nodes_per_zone=3),
+            Layout(where="node"),
+            Layout(where=""),
+        ]
+        self.seed = seed
+        self.plan = plan
+        self.world = World(seed, plan.layout or chance.choice(layouts), loop)
+        self.violations: list[Violation] = []
+        self.watchdog = Watchdog(self.world, self.violations)
+        if plan.trace:
+            self.world.ground.story = []
+        self.processes = [self._process(n) for n in range(plan.processes or chance.choice((1, 1, 1, 2)))]
+        self.user = User(self.world, deepcopy(plan.spec) if plan.spec else spec_of(chance))
+        self.swarm = Swarm(Stage(self.world, self.processes, self.user, self.world.ground.stream("faults")), plan.only)
+        self.calm_start = chance.random() < 0.6 if plan.calm_start is None else plan.calm_start
+        self.world.kubelets.habits.missing = frozenset({ABSENT})
+        self.world.databases.habits.broken = frozenset({BROKEN})
+
+    async def go(self) -> Outcome:
+        """Live through the run."""
+        with listening.to(self._heard):
+            for process in self.processes:
+                process.start()
+            self.user.create()
+            if self.calm_start:
+                await self.until_formed()
+            self.swarm.begin()
+            await asyncio.sleep(self.plan.chaos)
+            self.swarm.end()
+            await asyncio.sleep(60.0)
+            self.user.calm_down()
+            await self.settle()
+            for process in self.processes:
+                process.kill()
+        return self.outcome()
+
+    async def until_formed(self) -> None:
+        """Wait until the database is there, and put some indices into it."""
+        for _ in range(120):
+            await asyncio.sleep(5.0)
+            database = self.world.database()
+            if database is not None and not unmet(self.world):
+                for number in range(3):
+                    database.create_index(f"first-{number}", 1, 50 * 2**20, 5.0)
+                await asyncio.sleep(60.0)
+                return
+        self._violated("g", f"the cluster was not created: {'; '.join(unmet(self.world)[:4])}")
+
+    async def settle(self) -> None:
+        """Wait until the desired state is reached, and see that it stays and that nothing is written then."""
+        for _ in range(int(PATIENCE / 30)):
+            await asyncio.sleep(30.0)
+            if not unmet(self.world):
+                break
+        missing = unmet(self.world)
+        if missing:
+            self._violated("g", f"the desired state was not reached: {'; '.join(missing[:6])}")
+            return
+        await asyncio.sleep(180.0)
+        before = self.watchdog.writes
+        pods = {pod.uid for pod in self.world.store.all("/pods")}
+        await asyncio.sleep(QUIET)
+        missing = unmet(self.world)
+        if missing:
+            self._violated("g", f"the desired state did not stay: {'; '.join(missing[:6])}")
+        if self.watchdog.writes != before:
+            self._violated("e", f"a settled cluster caused {self.watchdog.writes - before} writes")
+        if pods != {pod.uid for pod in self.world.store.all("/pods")}:
+            self._violated("e", "pods were made anew in a settled cluster")
+
+    def outcome(self) -> Outcome:
+        """Return what came of it."""
+        for loss in self.world.databases.damage.losses:
+            self._violated("i", f"{loss.documents} acknowledged documents of {loss.shard} are lost")
+        story = tuple(self.world.ground.story or ())
+        return Outcome(self.seed, tuple(self.violations), self.world.now / 3600, self.world.ground.counts, story)
+
+    def _process(self, number: int) -> Process:
+        process = Process(self.world, f"op{number}", leader_elect=True)
+        process.audit = self.watchdog
+        process.looked = self.watchdog.looked
+        process.failed = lambda error: self._violated("crash", f"{type(error).__name__}: {error}")
+        return process
+
+    def _heard(self, event: str, values: Mapping[str, object]) -> None:
+        """Hear the operator's log."""
+        error = values.get("exc_info")
+        if isinstance(error, BaseException) and not listening.expected(error):
+            self._violated("crash", f"{event}: {type(error).__name__}: {error}")
+        if event == "action":
+            self.world.ground.count(f"action: {values.get('action')}")
+            who = f" of {values['member']}" if values.get("member") else ""
+            self.world.ground.tell(f"the operator: {values.get('action')}{who}: {values.get('why')}")
+
+    def _violated(self, letter: str, message: str) -> None:
+        self.world.ground.tell(f"VIOLATION [{letter}] {message}")
+        self.violations.append(Violation(letter, self.world.now, message))
+
+
+def spec_of(chance: random.Random) -> Json:
+    """Return a cluster to begin with."""
+    storage = {"size": f"{chance.randint(2, 20)}Gi"}
+    data: Json = {"name": "hot", "replicas": chance.randint(2, 4), "roles": ["data", "ingest"], "storage": storage}
+    managers = chance.choice((1, 3, 3))
+    if chance.random() < 0.3:
+        both = {"name": "all", "replicas": 3, "roles": ["cluster_manager", "data"], "storage": dict(storage)}
+        return {"version": "2.17.1", "pools": [both]}
+    pools: list[Json] = [
+        {"name": "managers", "replicas": managers, "roles": ["cluster_manager"], "storage": {"size": "1Gi"}},
+        data,
+    ]
+    if chance.random() < 0.3:
+        pools.append({"name": "gateway", "replicas": 1, "roles": [], "storage": {"size": "1Gi"}})
+    return {"version": "2.17.1", "pools": pools}
