@@ -1,6 +1,7 @@
 """`sandbox`: the command line of the throw-away Kubernetes."""
 
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -178,6 +179,8 @@ _simple("uncordon", "Let new pods come to the node again.")
 
 def main() -> None:
     """Run the command line; a failure is one line on standard error and exit code 1."""
+    # Being ended is being interrupted: what was half made is removed, too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         cli(standalone_mode=False)
     except SandboxError as error:
