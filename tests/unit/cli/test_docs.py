@@ -1,0 +1,99 @@
+"""What the documents say about commands, states, reasons and metrics is what the code has."""
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from stateward.api.parse import convert_cluster
+from stateward.api.validation import validate
+from stateward.cli.advice import ADVICE
+from stateward.cli.main import COMMANDS, cli
+from stateward.planning.intent import State
+
+ROOT = Path(__file__).parents[3]
+PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{p.name}" for p in sorted((ROOT / "docs").glob("*.md")))]
+
+
+def text(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def commands(page: str) -> set[str]:
+    """Return the words after `stateward` in code, which are commands."""
+    blocks = re.findall(r"```(?:sh|console)\n(.*?)```", text(page), re.DOTALL)
+    spans = re.findall(r"`([^`\n]+)`", text(page))
+    code = "\n".join([*blocks, *spans])
+    return set(re.findall(r"(?:kubectl |bin/|^|\$ )stateward ([a-z]+)", code, re.MULTILINE))
+
+
+def test_every_command_in_the_documents_exists() -> None:
+    found = {page: commands(page) for page in PAGES}
+    assert {page: words - COMMANDS.keys() for page, words in found.items() if words - COMMANDS.keys()} == {}
+    assert found["README.md"] >= {
+        "status",
+        "plan",
+        "explain",
+        "list",
+        "pause",
+        "resume",
+        "validate",
+        "manifests",
+        "operator",
+    }
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_option_in_the_documents_exists(page: str) -> None:
+    for line in re.findall(r"^(?:\$ )?(?:kubectl[ -])?stateward .*$", text(page), re.MULTILINE):
+        words = line.split("|")[0].split("#")[0].removeprefix("$ ").replace("kubectl stateward", "stateward").split()
+        shown = CliRunner().invoke(cli, [words[1], "--help"]).output
+        missing = [word for word in words[2:] if word.startswith("--") and word not in shown]
+        assert missing == [], line
+
+
+def test_the_states_in_the_drawing_are_those_of_the_plan() -> None:
+    drawing = next(
+        d for d in re.findall(r"```mermaid\n(.*?)```", text("docs/concepts.md"), re.DOTALL) if "stateDiagram" in d
+    )
+    arrows = re.findall(r"^\s*(\S+) --> ([A-Za-z\[\]*]+)", drawing, re.MULTILINE)
+    assert {name for arrow in arrows for name in arrow} - {"[*]"} == {state.value for state in State}
+
+
+def test_the_reasons_in_the_playbook_are_those_that_exist() -> None:
+    named = set(re.findall(r"`((?:[A-Z][a-z]+){2,})`", text("docs/operations.md")))
+    assert named - ADVICE.keys() - {"OnDelete", "OpenSearchCluster"} == set()
+
+
+def test_the_metrics_in_the_table_are_those_that_exist() -> None:
+    from stateward.operator.metrics import Metrics
+
+    names = {metric.name for metric in Metrics().registry.collect()}
+    rows = re.findall(r"^\| (`(?:stateward|controller|workqueue)_.*?) \|", text("docs/operations.md"), re.MULTILINE)
+    listed: set[str] = set()
+    for row in rows:
+        found = re.findall(r"`([a-z_]+)`", row)
+        listed |= {name if not name.startswith("_") else found[0].rpartition("_")[0] + name for name in found}
+    assert {name.removesuffix("_total") for name in listed} == names
+
+
+def test_the_sample_cluster_is_valid_without_a_warning() -> None:
+    import yaml
+
+    sample = re.search(r"```yaml\n(.*?)```", text("README.md"), re.DOTALL)
+    assert sample is not None
+    assert validate(convert_cluster(yaml.safe_load(sample[1]))) == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_files(page: str) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text(page)):
+        if "://" not in target:
+            assert (ROOT / page).parent.joinpath(target).exists(), target
+
+
+def test_every_make_verb_in_the_documents_exists() -> None:
+    verbs = set(re.findall(r"^([a-z0-9-]+):", text("Makefile"), re.MULTILINE))
+    for page in PAGES:
+        assert set(re.findall(r"(?:^|`|&& )make ([a-z-]+)", text(page), re.MULTILINE)) <= verbs, page
