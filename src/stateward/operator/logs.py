@@ -5,6 +5,11 @@ import sys
 
 import structlog
 
+TRACEBACKS = structlog.processors.ExceptionRenderer(
+    structlog.tracebacks.ExceptionDictTransformer(show_locals=False, max_frames=20)
+)
+"""Tracebacks without the values of variables: some are secrets, and all are long."""
+
 
 def configure(level: str = "info") -> None:
     """Log to standard error from a level on: debug, info, warning or error; raises ValueError for others."""
@@ -17,7 +22,7 @@ def configure(level: str = "info") -> None:
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.dev.ConsoleRenderer() if person else structlog.processors.dict_tracebacks,
+            structlog.dev.ConsoleRenderer() if person else TRACEBACKS,
             *([] if person else [structlog.processors.JSONRenderer()]),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(numbers[level]),
