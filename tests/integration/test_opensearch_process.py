@@ -103,8 +103,8 @@ class Node:
             "STATEWARD_HOME": str(self.home),
             "STATEWARD_ENTRYPOINT": str(self.root / "entrypoint"),
         }
-        user: dict[str, int] = {"user": 1000, "group": 1000} if os.geteuid() == 0 else {}
-        if user:
+        root = os.geteuid() == 0
+        if root:
             subprocess.run(["chown", "-R", "1000:1000", str(self.root)], check=True)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -115,8 +115,9 @@ class Node:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                extra_groups=[] if user else None,
-                **user,  # pyright: ignore[reportArgumentType]
+                user=1000 if root else None,
+                group=1000 if root else None,
+                extra_groups=[] if root else None,
             )
 
     def stop(self, number: int = signal.SIGTERM) -> int:

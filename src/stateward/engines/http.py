@@ -15,13 +15,15 @@ _CHUNK = 1 << 16
 
 
 class HttpTransport:
-    """Requests over one shared session. Times are in seconds."""
+    """Requests over one shared session. Times are in seconds, sizes in bytes."""
 
-    def __init__(self, session: aiohttp.ClientSession, *, connect: float = 2, total: float = 15) -> None:
+    def __init__(
+        self, session: aiohttp.ClientSession, *, connect: float = 2, total: float = 15, largest: int = LARGEST
+    ) -> None:
         self._session = session
         self._connect = connect
         self._total = total
-        self._largest = LARGEST
+        self._largest = largest
 
     async def request(
         self,

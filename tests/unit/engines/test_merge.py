@@ -104,12 +104,22 @@ def items(inner: st.SearchStrategy[Json]) -> st.SearchStrategy[list[Json]]:
 
 def patches(*, directives: bool = True) -> st.SearchStrategy[Json]:
     leaf: st.SearchStrategy[Json] = st.dictionaries(NAMES, SCALARS, max_size=2)
-    nested = st.dictionaries(NAMES, st.one_of(SCALARS, leaf), max_size=3)
+    nested: st.SearchStrategy[Json] = st.dictionaries(NAMES, st.one_of(SCALARS, leaf), max_size=3)
     keyed = st.fixed_dictionaries({}, optional={"containers": items(leaf), "env": items(leaf), "spec": nested})
-    both = st.builds(lambda one, two: {**one, **two}, nested, keyed)
-    replaced = st.builds(lambda body: {**body, "spec": {"$patch": "replace", **leaf_without_nulls(body)}}, both)
-    whole = both.map(lambda body: {**body, "containers": [{"$patch": "replace"}, *plain_items(body)]})
-    return st.one_of(both, replaced, whole) if directives else both
+    both = st.builds(joined, nested, keyed)
+    return st.one_of(both, both.map(replacing_object), both.map(replacing_list)) if directives else both
+
+
+def joined(one: Json, two: Json) -> Json:
+    return {**one, **two}
+
+
+def replacing_object(body: Json) -> Json:
+    return {**body, "spec": {"$patch": "replace", **leaf_without_nulls(body)}}
+
+
+def replacing_list(body: Json) -> Json:
+    return {**body, "containers": [{"$patch": "replace"}, *plain_items(body)]}
 
 
 def leaf_without_nulls(body: Json) -> Json:

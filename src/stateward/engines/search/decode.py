@@ -103,6 +103,8 @@ def _units(answers: Answers, names: Mapping[str, str]) -> Iterator[Unit]:
         raise GarbledError(f"index {min(unrouted)} is in one part of the cluster's state and not in the other")
     for index, routing in state.routing_table.indices.items():
         metadata = state.metadata.indices[index]
+        if routing.shards.keys() != metadata.in_sync_allocations.keys():
+            raise GarbledError(f"the parts of the cluster's state don't agree about the shards of {index}")
         for number, copies in routing.shards.items():
             yield _unit(f"{index}[{number}]", metadata, number, copies, names, sizes.get((index, number), 0))
 
@@ -111,17 +113,15 @@ def _unit(
     name: str, metadata: IndexMetadata, number: str, copies: list[ShardCopy], names: Mapping[str, str], size: int
 ) -> Unit:
     settings = metadata.settings.index
-    in_sync = metadata.in_sync_allocations.get(number)
-    if in_sync is None or not settings.number_of_replicas.isdecimal():
-        raise GarbledError(
-            f"the cluster's state does not say how many copies of {name} there should be, and which hold"
-        )
+    if not settings.number_of_replicas.isdecimal() or len(copies) <= int(settings.number_of_replicas):
+        raise GarbledError(f"the cluster's state does not hold all copies of {name} that there should be")
+    in_sync = metadata.in_sync_allocations[number]
     decoded = tuple(_copy(name, copy, frozenset(in_sync), names) for copy in copies)
     if sum(copy.primary for copy in decoded) != 1:
         raise GarbledError(f"shard {name} has not exactly one primary in the cluster's state")
     return Unit(
         name=name,
-        wanted=max(int(settings.number_of_replicas) + 1, len(decoded)),
+        wanted=len(decoded),
         copies=decoded,
         flexible=settings.auto_expand_replicas != "false",
         size=size,

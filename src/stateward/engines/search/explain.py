@@ -24,10 +24,11 @@ _FIELDS = "can_allocate,allocate_explanation,node_allocation_decisions.node_name
 async def explained(session: Session, database: Database) -> Database:
     """Return the picture with its unassigned copies explained."""
     doubtful = sorted((unit for unit in database.units if _missing(unit)), key=_since)
-    if not doubtful or database.allocation is not Allocation.ALL or _recovering(database):
+    if database.allocation is not Allocation.ALL:
         return database
     known: dict[str, Unit] = {unit.name: _with(unit, EVERYWHERE) for unit in doubtful if not _places(database, unit)}
-    for unit in [unit for unit in doubtful if unit.name not in known][:MOST]:
+    asked = [] if _recovering(database) else [unit for unit in doubtful if unit.name not in known]
+    for unit in asked[:MOST]:
         obstacle = await _obstacle(session, unit)
         if obstacle is not None:
             known[unit.name] = _with(unit, obstacle)

@@ -21,6 +21,8 @@ DRAINING = "cluster.metadata.stateward.draining"
 """The members that Stateward moves data away from."""
 DRAINING_SHARED = "cluster.metadata.stateward.draining_shared"
 """Those among them that somebody else had excluded before: they stay excluded."""
+DRAINING_SHARED_TRANSIENT = "cluster.metadata.stateward.draining_shared_transient"
+"""The same of the transient setting, where there is one."""
 DEFAULT = "default"
 
 _STRICTNESS = (Allocation.ALL, Allocation.PRIMARIES, Allocation.NEW_PRIMARIES, Allocation.NONE)
@@ -74,18 +76,30 @@ def restore(settings: ClusterSettings) -> Change | None:
 def drain(settings: ClusterSettings, members: Iterable[str]) -> Change | None:
     """Return what makes exactly these members ours to drain; None where that is so."""
     wanted = sorted(set(members))
-    before, shared = draining(settings), set(_names(settings.persistent, DRAINING_SHARED))
-    theirs = _without(_names(settings.persistent, EXCLUDE), before - shared)
-    overriding = _without(_names(settings.transient, EXCLUDE), before - shared)
-    kept = sorted(set(wanted) & {*theirs, *overriding})
+    theirs = _theirs(settings, settings.persistent, DRAINING_SHARED)
     persistent = {
         EXCLUDE: _joined(theirs, wanted),
         DRAINING: ",".join(wanted) or None,
-        DRAINING_SHARED: ",".join(kept) or None,
+        DRAINING_SHARED: _shared(theirs, wanted),
+        DRAINING_SHARED_TRANSIENT: None,
     }
-    transient = {EXCLUDE: _joined(overriding, wanted)} if EXCLUDE in settings.transient else {}
-    change = {"persistent": persistent, **({"transient": transient} if transient else {})}
-    return None if _holds(settings.persistent, persistent) and _holds(settings.transient, transient) else change
+    transient: dict[str, str | None] = {}
+    if EXCLUDE in settings.transient:
+        overriding = _theirs(settings, settings.transient, DRAINING_SHARED_TRANSIENT)
+        transient = {EXCLUDE: _joined(overriding, wanted)}
+        persistent[DRAINING_SHARED_TRANSIENT] = _shared(overriding, wanted)
+    if _holds(settings.persistent, persistent) and _holds(settings.transient, transient):
+        return None
+    return {"persistent": persistent, **({"transient": transient} if transient else {})}
+
+
+def _theirs(settings: ClusterSettings, section: Mapping[str, str | list[str]], shared: str) -> list[str]:
+    """Return the names in a section that are not there on our account alone."""
+    return _without(_names(section, EXCLUDE), draining(settings) - set(_names(settings.persistent, shared)))
+
+
+def _shared(theirs: list[str], wanted: list[str]) -> str | None:
+    return ",".join(name for name in wanted if name in theirs) or None
 
 
 def _holds(current: Mapping[str, str | list[str]], wanted: Mapping[str, str | None]) -> bool:

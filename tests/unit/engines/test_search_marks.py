@@ -1,0 +1,95 @@
+"""Settings that are changed for a while come back exactly as they were, whoever undoes the change."""
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stateward.engines.search import marks
+from stateward.engines.search.wire import ClusterSettings
+from stateward.planning.observation import Allocation
+
+Section = Mapping[str, str | list[str]]
+
+
+def after(settings: ClusterSettings, change: marks.Change | None) -> ClusterSettings:
+    """Do what the database does with a change."""
+    if change is None:
+        return settings
+    sections: dict[str, dict[str, str | list[str]]] = {}
+    for name, current in (("persistent", settings.persistent), ("transient", settings.transient)):
+        merged = {**current, **change.get(name, {})}
+        sections[name] = {key: value for key, value in merged.items() if value is not None}
+    return ClusterSettings(**sections)
+
+
+VALUES = st.sampled_from([None, "all", "primaries", "new_primaries", "none"])
+NAMES = st.lists(st.sampled_from(["logs-hot-0", "logs-hot-1", "theirs-1", "rack*"]), unique=True)
+MEMBERS = st.sets(st.sampled_from(["logs-hot-0", "logs-hot-1", "logs-hot-2"]))
+
+
+def sections(key: str, persistent: str | None, transient: str | None) -> ClusterSettings:
+    other: dict[str, str | list[str]] = {"cluster.max_shards_per_node": "500"}
+    return ClusterSettings(
+        persistent={**other, **({} if persistent is None else {key: persistent})},
+        transient={} if transient is None else {key: transient},
+    )
+
+
+@given(VALUES, VALUES, st.sampled_from(list(Allocation)), st.integers(1, 3))
+def test_a_limit_is_lifted_without_a_trace(
+    persistent: str | None, transient: str | None, wanted: Allocation, times: int
+) -> None:
+    before = sections(marks.ENABLE, persistent, transient)
+    settings = before
+    for _ in range(times):
+        settings = after(settings, marks.limit(settings, wanted))
+    assert marks.limited(settings)
+    strictness = list(Allocation)
+    assert strictness.index(marks.allocation(settings)) >= strictness.index(wanted)
+    assert marks.limit(settings, wanted) is None
+    lifted = after(settings, marks.restore(settings))
+    assert lifted == before
+    assert marks.restore(lifted) is None
+
+
+def test_what_the_user_set_is_saved_once() -> None:
+    before = sections(marks.ENABLE, "new_primaries", None)
+    limited = after(before, marks.limit(before, Allocation.PRIMARIES))
+    meddled = after(limited, {"transient": {marks.ENABLE: "all"}})
+    again = after(meddled, marks.limit(meddled, Allocation.PRIMARIES))
+    assert again.persistent[marks.LIMITED] == "new_primaries"
+    assert marks.allocation(again) is not Allocation.ALL
+    assert after(again, marks.restore(again)) == after(before, {"transient": {marks.ENABLE: "all"}})
+
+
+def test_a_stricter_setting_is_never_loosened() -> None:
+    before = sections(marks.ENABLE, "none", None)
+    assert marks.allocation(after(before, marks.limit(before, Allocation.PRIMARIES))) is Allocation.NONE
+
+
+def test_an_unheard_of_value_is_an_error() -> None:
+    with pytest.raises(ValueError, match="sometimes"):
+        marks.allocation(sections(marks.ENABLE, "sometimes", None))
+
+
+@given(NAMES, st.none() | NAMES, st.lists(MEMBERS, max_size=3))
+def test_draining_ends_without_a_trace(theirs: list[str], overriding: list[str] | None, steps: list[set[str]]) -> None:
+    transient = None if not overriding else ",".join(overriding)
+    before = sections(marks.EXCLUDE, ",".join(theirs) or None, transient)
+    settings = before
+    for members in steps:
+        settings = after(settings, marks.drain(settings, members))
+        assert marks.draining(settings) == members
+        section = settings.transient if transient else settings.persistent
+        excluded = str(section.get(marks.EXCLUDE, "")).split(",")
+        assert members <= set(excluded)
+        assert set(overriding or theirs) <= set(excluded)
+        assert marks.drain(settings, members) is None
+    assert after(settings, marks.drain(settings, ())) == before
+
+
+def test_a_list_is_read_like_text() -> None:
+    settings = ClusterSettings(persistent={marks.EXCLUDE: ["a", "b"]}, transient={})
+    assert after(settings, marks.drain(settings, {"c"})).persistent[marks.EXCLUDE] == "a,b,c"
