@@ -1,0 +1,59 @@
+"""`python -m bench [NAME…]`: measures and prints one table. Names: sandbox, scale, micro; all of them by default."""
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Callable, Sequence
+
+from bench import ground, machine, micro, scale
+from bench.table import Row, render
+
+Measurement = Callable[[argparse.Namespace], list[Row]]
+
+
+def main(words: Sequence[str]) -> int:
+    """Measure what was asked for, print the table, and return the exit code."""
+    chosen = parser().parse_args(words)
+    rows: list[Row] = []
+    for name in chosen.names or MEASUREMENTS:
+        scale.say(f"{name} …")
+        rows += MEASUREMENTS[name](chosen)
+    print(f"machine: {machine.describe()}\n")
+    print(render(rows))
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return what can be said on the command line."""
+    words = argparse.ArgumentParser("python -m bench", description=__doc__)
+    words.add_argument("names", nargs="*", metavar="NAME", help="what to measure: " + ", ".join(MEASUREMENTS))
+    words.add_argument("--quick", action="store_true", help="watch for one or two minutes instead of ten")
+    words.add_argument("--cold", action="store_true", help="also build the sandbox from nothing (six minutes and more)")
+    words.add_argument(
+        "--sizes", type=sizes, default=(100, 500), metavar="N,N", help="numbers of clusters; default: 100,500"
+    )
+    return words
+
+
+def sizes(text: str) -> tuple[int, ...]:
+    """Return numbers of clusters, smallest first; raise ValueError for anything else."""
+    found = tuple(sorted({int(part) for part in text.split(",")}))
+    if found[0] < 1:
+        raise ValueError(text)
+    return found
+
+
+def _scale(chosen: argparse.Namespace) -> list[Row]:
+    extent = scale.QUICK if chosen.quick else scale.Extent()
+    return scale.measure(dataclasses.replace(extent, sizes=chosen.sizes))
+
+
+MEASUREMENTS: dict[str, Measurement] = {
+    "micro": lambda _: micro.measure(),
+    "sandbox": lambda chosen: ground.rows(cold=chosen.cold),
+    "scale": _scale,
+}
+"""By name, in the order in which they run: the short ones first."""
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

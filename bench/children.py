@@ -1,0 +1,52 @@
+"""Processes that a measurement needs: started, spoken to, and ended by their own handle."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+_GRACE = 30
+LOGS = Path(".artifacts/bench")
+"""Where the processes write what they say."""
+
+
+class Child(subprocess.Popen[str]):
+    """A process of this package, whose log is a file."""
+
+    def __init__(self, name: str, *words: str) -> None:
+        LOGS.mkdir(parents=True, exist_ok=True)
+        self.log = LOGS / f"{name}.log"
+        with self.log.open("w") as log:
+            super().__init__([sys.executable, "-m", f"bench.{name}", *words], stdout=log, stderr=log, text=True)
+
+    def require(self) -> None:
+        """Raise RuntimeError with the last it said when the process has ended."""
+        if self.poll() is not None:
+            last = self.log.read_text(errors="replace").strip().splitlines()[-3:]
+            raise RuntimeError(f"{self.log.stem} ended with {self.returncode}: {' '.join(last) or 'it said nothing'}")
+
+    def wait_for(self, text: str, seconds: float) -> None:
+        """Wait until the process has said something; raise TimeoutError after `seconds`."""
+        deadline = time.monotonic() + seconds
+        while text not in self.log.read_text(errors="replace"):
+            self.require()
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{self.log.stem} did not say {text!r} within {seconds:.0f} s; see {self.log}")
+            time.sleep(0.1)
+
+
+@contextmanager
+def child(name: str, *words: str) -> Generator[Child]:
+    """Run a module of this package as a process while the block runs."""
+    process = Child(name, *words)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

@@ -1,0 +1,47 @@
+"""`python -m bench.world KUBECONFIG CLUSTERS`: pretends the world until it is told to stop; says `ready` when it is."""
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+
+from bench.world import volumes
+from bench.world.databases import Databases, serving
+from stateward.api import names
+from stateward.kube.config import connect
+from stateward.kube.http_client import HttpApi
+from stateward.kube.pods import Pod
+from stateward.kube.reflector import Reflector
+from stateward.kube.resource import Selection
+from stateward.kube.resources import CLAIMS, PODS
+from stateward.kube.storage import PersistentVolumeClaim
+from stateward.kube.store import Store
+
+
+async def pretend(kubeconfig: Path, count: int) -> None:
+    """Pretend everything for the first `count` clusters until a signal asks to stop."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    databases = Databases()
+    async with HttpApi(connect(kubeconfig=str(kubeconfig))) as api, serving(databases, count):
+        await volumes.create_class(api)
+        pods, claims = Store[Pod]("pods"), Store[PersistentVolumeClaim]("claims")
+        pods.subscribe(databases.heard)
+        volumes.Volumes(api, claims)
+        ours = Selection(labels=names.LABEL_CLUSTER)
+        endless = (
+            Reflector(api, PODS, ours, pods).run(),
+            Reflector(api, CLAIMS, ours, claims).run(),
+        )
+        tasks = [asyncio.create_task(work) for work in endless]
+        print("ready", flush=True)
+        stopping = asyncio.create_task(stop.wait())
+        await asyncio.wait({stopping, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(pretend(Path(sys.argv[1]), int(sys.argv[2])))

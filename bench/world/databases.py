@@ -1,0 +1,92 @@
+"""Stand-in databases: one HTTP server that answers for every cluster, each at an address of its own."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from bench import fleet
+from bench.world.answers import Running, formed, unformed
+from stateward.api import names
+from stateward.kube.deltas import Delta
+from stateward.kube.pods import Pod
+
+
+class Database:
+    """One cluster's database: formed when one of its members is granted it, and made of the pods that are Ready."""
+
+    def __init__(self, cluster: str) -> None:
+        self.cluster = cluster
+        self.formed = False
+        self.pods: dict[str, Pod] = {}
+        self._answers: Mapping[str, bytes] | None = None
+
+    def tell(self, member: str, pod: Pod | None) -> None:
+        """Take in the newest version of a member's pod; None when it is gone."""
+        if pod is None:
+            self.pods.pop(member, None)
+        else:
+            self.pods[member] = pod
+            self.formed = self.formed or pod.metadata.annotations.get(names.ANNOTATION_BOOTSTRAP) == "granted"
+        self._answers = None
+
+    def answer(self, path: str) -> bytes | None:
+        """Return the answer to a GET of this path; None where it is not known."""
+        if self._answers is None:
+            self._answers = self._answered()
+        return self._answers.get(path)
+
+    def _answered(self) -> Mapping[str, bytes]:
+        name = f"{fleet.NAMESPACE}.{self.cluster}"
+        if not self.formed:
+            return unformed(name)
+        up = [running(member, pod) for member, pod in self.pods.items() if pod.ready]
+        return formed(name, f"uuid-of-{self.cluster}", up)
+
+
+class Databases:
+    """The databases of all clusters, by name; they come into being when they are first spoken of."""
+
+    def __init__(self) -> None:
+        self._databases: dict[str, Database] = {}
+
+    def of(self, cluster: str) -> Database:
+        """Return the database of a cluster."""
+        return self._databases.setdefault(cluster, Database(cluster))
+
+    def heard(self, delta: Delta[Pod]) -> None:
+        """Tell the database of a pod what has become of it."""
+        pod = delta.new or delta.old
+        labels = pod.metadata.labels if pod else {}
+        self.of(labels.get(names.LABEL_CLUSTER, "")).tell(labels.get(names.LABEL_MEMBER, ""), delta.new)
+
+    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request, as the cluster whose address it came to."""
+        host: str = request.transport.get_extra_info("sockname")[0] if request.transport else ""
+        found = self.of(fleet.cluster_at(host)).answer(request.path) if request.method == "GET" else None
+        if found is None:
+            return web.json_response({"error": f"a stand-in has no answer to {request.method}"}, status=400)
+        return web.Response(body=found, content_type="application/json")
+
+
+@asynccontextmanager
+async def serving(databases: Databases, count: int) -> AsyncGenerator[None]:
+    """Answer for the first `count` clusters while the block runs; raise OSError where the port is taken."""
+    server = web.Server(databases.answer, access_log=None)
+    loop = asyncio.get_running_loop()
+    hosts = [fleet.address(fleet.name(index)) for index in range(count)]
+    sockets = [await loop.create_server(server, host, fleet.PORT) for host in hosts]
+    try:
+        yield
+    finally:
+        for each in sockets:
+            each.close()
+        await server.shutdown()
+
+
+def running(member: str, pod: Pod) -> Running:
+    """Return the database node that a pod is."""
+    roles = pod.metadata.labels.get(names.LABEL_ROLES, "")
+    version = pod.metadata.annotations.get(names.ANNOTATION_VERSION, "")
+    return Running(member, version, voting="voting" in roles, data="data" in roles)

@@ -1,0 +1,64 @@
+"""Pretends a provisioner: every claim gets a volume of its own size at once."""
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+from bench import fleet
+from stateward.kube.client import Api, ApplyOptions
+from stateward.kube.deltas import Change, Delta
+from stateward.kube.errors import AlreadyExists
+from stateward.kube.metadata import Key
+from stateward.kube.resources import STORAGE_CLASSES, VOLUMES
+from stateward.kube.storage import PersistentVolumeClaim
+from stateward.kube.store import Store
+
+
+async def create_class(api: Api) -> None:
+    """Make the storage class of the claims."""
+    body = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": fleet.STORAGE_CLASS},
+        "provisioner": "stateward.dev/bench",
+        "volumeBindingMode": "Immediate",
+    }
+    await api.apply(STORAGE_CLASSES, Key("", fleet.STORAGE_CLASS), body, ApplyOptions("bench", force=True))
+
+
+class Volumes:
+    """Makes the volume of each new claim; Kubernetes binds the two."""
+
+    def __init__(self, api: Api, claims: Store[PersistentVolumeClaim]) -> None:
+        self._api = api
+        self._tasks: set[asyncio.Task[None]] = set()
+        claims.subscribe(self._changed)
+
+    def _changed(self, delta: Delta[PersistentVolumeClaim]) -> None:
+        if delta.change is Change.ADDED and delta.new is not None and not delta.new.spec.volume_name:
+            task = asyncio.get_running_loop().create_task(self._provide(delta.new))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _provide(self, claim: PersistentVolumeClaim) -> None:
+        with suppress(AlreadyExists):
+            await self._api.create(VOLUMES, volume(claim))
+
+
+def volume(claim: PersistentVolumeClaim) -> dict[str, Any]:
+    """Return the volume of a claim."""
+    meta = claim.metadata
+    reference = {"kind": "PersistentVolumeClaim", "name": meta.name, "namespace": meta.namespace, "uid": meta.uid}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": f"pv-{meta.uid}"},
+        "spec": {
+            "capacity": {"storage": claim.requested},
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": fleet.STORAGE_CLASS,
+            "persistentVolumeReclaimPolicy": "Delete",
+            "claimRef": {"apiVersion": "v1", **reference},
+            "hostPath": {"path": f"/nowhere/{meta.uid}"},
+        },
+    }

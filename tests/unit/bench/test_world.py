@@ -1,0 +1,116 @@
+"""The stand-in database is believed by the real driver: what it answers is a healthy cluster of exactly its pods."""
+
+from collections.abc import Mapping
+
+import msgspec
+import pytest
+
+from bench import fleet
+from bench.world.answers import INDICES
+from bench.world.databases import Database
+from bench.world.volumes import volume
+from stateward.api import names
+from stateward.api.base import Json
+from stateward.engines import opensearch
+from stateward.engines.base import Answer, Target
+from stateward.kube.pods import Pod
+from stateward.kube.storage import PersistentVolumeClaim
+from stateward.planning.observation import Database as Picture
+from stateward.planning.observation import Health, Unknown
+
+
+class InProcess:
+    """A transport that asks a stand-in without a network."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def request(
+        self,
+        endpoint: str,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: Json | None = None,
+        patience: float | None = None,
+    ) -> Answer:
+        found = self._database.answer(path)
+        assert found is not None, path
+        return Answer(200, found)
+
+
+async def seen(database: Database) -> Picture | Unknown:
+    target = Target(("http://127.64.0.1:1",), f"{fleet.NAMESPACE}.{database.cluster}")
+    return await opensearch.driver(InProcess(database)).observe(target)
+
+
+def pod(pool: str, number: int, *, ready: bool = True, granted: bool = False) -> Pod:
+    roles = "voting" if pool == "managers" else "data"
+    member = f"c-0001-{pool}-{number}"
+    annotations = {names.ANNOTATION_VERSION: fleet.VERSION}
+    if granted:
+        annotations[names.ANNOTATION_BOOTSTRAP] = "granted"
+    body = {
+        "metadata": {"name": f"{member}-0", "labels": {names.LABEL_ROLES: roles}, "annotations": annotations},
+        "status": {"conditions": [{"type": "Ready", "status": "True" if ready else "False"}]},
+    }
+    return msgspec.convert(body, Pod)
+
+
+def whole() -> Database:
+    database = Database("c-0001")
+    for pool in fleet.POOLS:
+        for number in range(pool["replicas"]):
+            name = str(pool["name"])
+            granted = (name, number) == ("managers", 0)
+            database.tell(f"c-0001-{name}-{number}", pod(name, number, granted=granted))
+    return database
+
+
+async def test_a_database_is_unformed_until_one_of_its_members_is_granted_it() -> None:
+    database = Database("c-0001")
+    database.tell("c-0001-managers-0", pod("managers", 0))
+    picture = await seen(database)
+    assert isinstance(picture, Unknown)
+    assert "not formed yet" in picture.why
+
+
+async def test_all_ready_members_make_a_green_cluster() -> None:
+    picture = await seen(whole())
+    assert isinstance(picture, Picture)
+    assert picture.health is Health.GREEN
+    assert len(picture.nodes) == fleet.MEMBERS
+    assert len(picture.voters) == 3
+    assert len(picture.units) == INDICES
+    assert {node.version for node in picture.nodes.values()} == {fleet.VERSION}
+    assert all(len({copy.member for copy in unit.copies}) == 2 for unit in picture.units)
+
+
+async def test_a_member_that_is_not_ready_or_gone_has_left_the_cluster() -> None:
+    database = whole()
+    database.tell("c-0001-hot-5", pod("hot", 5, ready=False))
+    database.tell("c-0001-hot-4", None)
+    picture = await seen(database)
+    assert isinstance(picture, Picture)
+    assert "c-0001-hot-5" not in picture.nodes
+    assert "c-0001-hot-4" not in picture.nodes
+
+
+async def test_what_a_stand_in_does_not_know_it_does_not_answer() -> None:
+    assert whole().answer("/_cat/indices") is None
+
+
+@pytest.mark.parametrize("index", [0, 249, 250, 499])
+def test_every_cluster_has_a_loopback_address_of_its_own(index: int) -> None:
+    address = fleet.address(fleet.name(index))
+    assert address.startswith("127.")
+    assert fleet.cluster_at(address) == fleet.name(index)
+
+
+def test_a_volume_is_meant_for_one_claim() -> None:
+    meta = {"name": "data-x", "namespace": "bench", "uid": "u1"}
+    claim = {"metadata": meta, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}
+    made = volume(msgspec.convert(claim, PersistentVolumeClaim))
+    assert made["spec"]["claimRef"]["uid"] == "u1"
+    assert made["spec"]["capacity"] == {"storage": "1Gi"}
