@@ -25,6 +25,7 @@ from stateward.operator.furnish import Furnisher
 from stateward.operator.holdings import Holdings
 from stateward.operator.live import read_live
 from stateward.operator.metrics import Metrics
+from stateward.operator.pace import next_look
 from stateward.operator.translate import observation
 from stateward.planning.intent import Wait
 from stateward.planning.observation import Desired, Observation, Refusal
@@ -32,11 +33,6 @@ from stateward.planning.plan import Plan, plan
 from stateward.planning.status import status
 
 _log = structlog.get_logger(__name__)
-
-BUSY_SECONDS = 3.0
-"""How soon to look again while something goes on: the database tells no one when a shard has moved."""
-SETTLED_SECONDS = 60.0
-"""How soon to look again at a cluster that is as it should be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +92,7 @@ class Reconciler:
         await self._write_status(key, turn, failure)
         if failure is not None:
             raise failure
-        return SETTLED_SECONDS if turn.plan.settled else BUSY_SECONDS
+        return next_look(key, settled=turn.plan.settled, now=self._now())
 
     async def _decide(self, holdings: Holdings) -> Round:
         desired = self._desired(holdings.cluster)

@@ -1,0 +1,28 @@
+"""How soon a cluster is looked at again when no event tells of a change.
+
+The looks at settled clusters are spread over the whole period, each cluster at a moment of its own. Without that, all
+clusters that were looked at together (after a start, or after a watch began anew) would be looked at together for ever:
+a burst of work once a minute, during which an event waits behind every cluster that is only looked at in passing.
+"""
+
+from zlib import crc32
+
+from stateward.kube.metadata import Key
+
+BUSY_SECONDS = 3.0
+"""How soon to look again while something goes on: the database tells no one when a shard has moved."""
+SETTLED_SECONDS = 60.0
+"""How often to look at a cluster that is as it should be."""
+
+
+def next_look(key: Key, *, settled: bool, now: float) -> float:
+    """Return the seconds until the next look at time `now` (seconds since the epoch).
+
+    The first look at a settled cluster comes after half a period to one and a half, all later ones after one. The
+    moment depends on nothing but the name, so that it is the same in every process.
+    """
+    if not settled:
+        return BUSY_SECONDS
+    moment = crc32(str(key).encode()) / 2**32 * SETTLED_SECONDS
+    earliest = SETTLED_SECONDS / 2
+    return earliest + (moment - now - earliest) % SETTLED_SECONDS
