@@ -406,9 +406,7 @@ async def test_without_a_quorum_nothing_is_known_and_all_comes_back(
     processes: Processes, engine: Engine, indices: None
 ) -> None:
     await green(processes, engine)
-    begun = time.monotonic()
     statuses = [node.stop() for node in processes.nodes[1:]]
-    assert time.monotonic() - begun < 30, "the database was not told to stop"
     assert statuses == [143, 143]
     assert all("closed" in node.log.read_text(errors="replace")[-500:] for node in processes.nodes[1:])
     lost = await until(processes, engine, lambda seen: isinstance(seen, Unknown))
@@ -416,6 +414,13 @@ async def test_without_a_quorum_nothing_is_known_and_all_comes_back(
     assert "no cluster manager" in lost.why
     for node in processes.nodes[1:]:
         node.start()
-    whole = await green(processes, engine)
+    whole = await until(processes, engine, served_again)
+    assert isinstance(whole, Database)
     assert whole.nodes.keys() == {node.name for node in processes.nodes}
     assert {unit.name for unit in whole.units} == {"logs[0]", "logs[1]", "single[0]"}
+
+
+def served_again(seen: Database | Unknown) -> bool:
+    """Whether all nodes are back and every shard is served; replicas may still be on their way."""
+    whole = isinstance(seen, Database) and len(seen.nodes) == NODES
+    return whole and all(any(copy.live for copy in unit.copies) for unit in seen.units)

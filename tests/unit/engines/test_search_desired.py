@@ -75,3 +75,8 @@ def test_an_upgrade_needs_an_image_that_shows_its_version(image: str) -> None:
     assert refusal.subject == "spec.image"
     assert not desired(cluster(image=image, status={"version": "2.19.5"})).refusals
     assert not desired(cluster(image=image)).refusals
+
+
+def test_a_refused_version_does_not_come_in_by_way_of_an_image_without_one() -> None:
+    (refusal,) = desired(cluster(image="own/search@sha256:" + "a" * 64, status={"version": "3.4.0"})).refusals
+    assert (refusal.subject, refusal.everything) == ("spec.version", True)

@@ -58,9 +58,11 @@ def _pool(pool: ResolvedPool, version: str) -> Pool:
 def _refusals(flavor: Flavor, cluster: SearchCluster) -> list[Refusal]:
     deployed, asked = cluster.status.version, cluster.spec.version
     reason = refuse_upgrade(deployed, asked)
+    named = knows_versions(flavor, cluster)
     if reason is not None:
-        return [Refusal(subject="spec.version", reason="UpgradeRefused", message=reason, everything=False)]
-    if deployed and deployed != asked and not knows_versions(flavor, cluster):
+        # Where the image does not show its version, the refused version would come in by way of the image.
+        return [Refusal(subject="spec.version", reason="UpgradeRefused", message=reason, everything=not named)]
+    if deployed and deployed != asked and not named:
         message = (
             f"{cluster.spec.image} does not show the version in its tag, so members whose turn to be upgraded"
             f" has not come could not come back with {deployed}: name an image whose tag has the version in it,"

@@ -28,8 +28,10 @@ from stateward.planning.observation import Allocation, Database, Unknown
 
 T = TypeVar("T")
 
+LOOK_PATIENCE = 20.0
+"""Seconds for one look, over all nodes that are tried."""
 PATIENCE = 60.0
-"""Seconds for one look or one command, over all nodes that are tried."""
+"""Seconds for one command, over all nodes that are tried."""
 FLUSH_PATIENCE = 60.0
 """Seconds for a flush; the restart goes on without it."""
 NODE_PATIENCE = "5s"
@@ -68,7 +70,7 @@ class SearchEngine:
             return await explained(session, picture)
 
         try:
-            return await self._at_any(target, look)
+            return await self._at_any(target, look, LOOK_PATIENCE)
         except EngineError as error:
             return Unknown(str(error))
 
@@ -132,12 +134,12 @@ class SearchEngine:
 
         await self._at_any(target, work)
 
-    async def _at_any(self, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
+    async def _at_any(self, target: Target, work: Callable[[Session], Awaitable[T]], patience: float = PATIENCE) -> T:
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(patience):
                 return await at_any(self._transport, target, work)
         except TimeoutError as error:
-            raise UnreachableError(f"the cluster did not answer within {PATIENCE:.0f} s") from error
+            raise UnreachableError(f"the cluster did not answer within {patience:.0f} s") from error
 
 
 async def ask(session: Session, target: Target) -> Answers:
