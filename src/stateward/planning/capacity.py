@@ -5,7 +5,7 @@ where the database takes no more writes, and is then neither done nor undone.
 """
 
 from stateward.planning.facts import Facts
-from stateward.planning.observation import CopyState, Database, Member, Unit
+from stateward.planning.observation import Database, Member, Unit
 
 FULL = 0.85
 """Share of a disk that the database fills before it refuses more (its default low watermark)."""
@@ -14,16 +14,18 @@ FULL = 0.85
 def refuse(facts: Facts, new: list[Member], leaving: list[Member]) -> str | None:
     """Return why the data of `new` cannot go anywhere else when all of `leaving` are gone; None when it can."""
     database, names = facts.database, frozenset(m.name for m in leaving)
-    units = {unit.name: unit for m in new for unit in facts.units_of(m.name)}
-    if database is None or not units:
+    holding = [m for m in leaving if m.name in facts.obs.records and facts.holds_data(m)]
+    if database is None or not any(m in new for m in holding):
         return None
     rest = remaining(facts, database, names)
-    if not rest:
+    if not rest and database.units:
         return "no data member would remain"
-    for unit in units.values():
-        copies = [c for c in unit.copies if c.state is not CopyState.UNASSIGNED]
-        if not unit.flexible and len(copies) > len(rest):
-            return f"shard {unit.name} has {len(copies)} copies and only {len(rest)} data members would remain"
+    for unit in database.units:
+        # What it can have now, also while a member is down, and not what it should have: a unit that asks for more
+        # copies than there are members asks in vain before and after.
+        copies = min(unit.wanted, len(rest) + len(holding))
+        if not unit.flexible and copies > len(rest):
+            return f"shard {unit.name} has {copies} copies and only {len(rest)} data members would remain"
     return no_room(database, names, {u.name: u for n in names for u in facts.units_of(n)})
 
 

@@ -111,7 +111,9 @@ def derive(obs: Observation, now: float) -> Facts:
         pools=pools,
         members={m.name: m for m in obs.members},
         up=up,
-        down=frozenset(m.name for m in obs.members if m.name not in up and expected(obs, database, m)),
+        down=frozenset(
+            m.name for m in obs.members if m.name not in up and expected(obs, database, m, held=m.name in units)
+        ),
         turn=turn,
         versions=versions(obs, turn, database),
         units=units,
@@ -129,15 +131,15 @@ def index(units: tuple[Unit, ...]) -> tuple[dict[str, tuple[Unit, ...]], dict[st
     return {name: tuple(mine) for name, mine in found.items()}, holders
 
 
-def expected(obs: Observation, database: Database | None, member: Member) -> bool:
+def expected(obs: Observation, database: Database | None, member: Member, *, held: bool) -> bool:
     """Return whether the cluster counts on a member that has been in it.
 
-    One that was let go counts until it has left the database, and one whose StatefulSet somebody removed or scaled to
-    zero counts as long as its pool has too few: nobody else may go down in its place.
+    One whose StatefulSet somebody removed or scaled to zero counts as long as it has data or a vote, or its pool has
+    too few: nobody else may go down in its place.
     """
     if member.name not in obs.records:
         return False
-    if member.alive or (database is not None and member.name in database.nodes):
+    if member.alive or (database is not None and (held or member.name in database.voters)):
         return True
     alive = sum(m.alive for m in obs.members if m.pool == member.pool)
     return any(pool.name == member.pool and alive < pool.replicas for pool in obs.desired.pools)

@@ -1,0 +1,118 @@
+"""The operator's hands: what each action does in the small world."""
+
+from stateward.planning import actions as a
+from stateward.planning import observation as o
+from tests.unit.planning.kubernetes import FakeKubernetes
+from tests.unit.planning.pools import PoolSpec
+from tests.unit.planning.things import Body, Claim, Workload
+
+
+class Hands(FakeKubernetes):
+    """Carries out actions as the operator would."""
+
+    def carry_out(self, action: a.Action) -> None:
+        self.log.append((self.now, action))
+        {
+            a.Create: self.create,
+            a.Stage: self.stage,
+            a.DeletePod: self.delete_pod,
+            a.Release: self.release,
+            a.Forget: self.forget,
+            a.DeleteVolume: self.delete_volume,
+            a.GrowVolume: self.grow,
+            a.RecordBootstrap: self.nothing,
+            a.GrantBootstrap: self.grant,
+            a.LimitAllocation: self.limit,
+            a.RestoreAllocation: self.restore,
+            a.Flush: self.nothing,
+            a.Drain: self.drain,
+            a.ExcludeVoters: self.exclude,
+            a.MoveCopies: self.move,
+        }[type(action)](action)  # type: ignore[operator]
+
+    def nothing(self, action: a.Action) -> None:
+        """Do nothing, like the operator: the status is the record, and a flush is not seen from here."""
+
+    def spec(self, pool: str) -> PoolSpec:
+        return next(p for p in self.pools if p.name == pool)
+
+    def create(self, action: a.Create) -> None:
+        spec = self.spec(action.pool)
+        body = self.bodies.setdefault(action.member, Body(action.member, action.pool, action.ordinal))
+        if body.claim is None and not spec.ephemeral:
+            body.claim = Claim(f"claim-{next(self.ids)}", spec.size, 0, spec.storage_class or "standard")
+        self.write(body, action.pool, action.version)
+
+    def stage(self, action: a.Stage) -> None:
+        body = self.bodies[action.member]
+        assert body.workload is not None, f"{action.member} has no StatefulSet to stage"
+        self.write(body, action.pool, action.version)
+
+    def write(self, body: Body, pool: str, version: str) -> None:
+        spec, inputs = self.spec(pool), self.spec(pool).inputs(version)
+        recorded = self.status.bootstrap
+        first = next((f"c-{p.name}-0" for p in self.pools if p.voting), "")
+        formed = recorded.formed if recorded is not None else False
+        candidate = not formed and body.name == (recorded.member if recorded is not None else first)
+        uid = body.workload.uid if body.workload else f"workload-{next(self.ids)}"
+        body.config = inputs
+        body.workload = Workload(uid, inputs, version, spec.voting, spec.data, candidate)
+
+    def delete_pod(self, action: a.DeletePod) -> None:
+        pod = self.bodies[action.member].pod
+        assert pod is not None
+        assert pod.uid == action.pod.uid
+        pod.terminating, pod.ready = True, False
+
+    def release(self, action: a.Release) -> None:
+        body = self.bodies[action.member]
+        assert body.workload is not None
+        held = [i.name for i in self.indices if any(c.member == body.name for c in i.copies)]
+        assert not held, f"{body.name} is let go while it holds {held}"
+        body.workload.replicas = 0
+
+    def forget(self, action: a.Forget) -> None:
+        body = self.bodies[action.member]
+        assert body.pod is None
+        body.workload = body.config = None
+
+    def delete_volume(self, action: a.DeleteVolume) -> None:
+        body = self.bodies[action.member]
+        assert body.claim is not None
+        assert body.claim.uid == action.claim.uid
+        assert body.pod is None
+        body.claim = None
+        self.wipe(body)
+
+    def grow(self, action: a.GrowVolume) -> None:
+        claim = self.bodies[action.member].claim
+        assert claim is not None
+        assert action.size >= claim.capacity
+        claim.requested = action.size
+
+    def grant(self, action: a.GrantBootstrap) -> None:
+        pod = self.bodies[action.member].pod
+        assert pod is not None
+        assert pod.uid == action.pod.uid
+        pod.granted = True
+
+    def limit(self, action: a.LimitAllocation) -> None:
+        self.allocation, self.limited = action.allocation, True
+
+    def restore(self, action: a.RestoreAllocation) -> None:
+        self.allocation, self.limited = o.Allocation.ALL, False
+
+    def drain(self, action: a.Drain) -> None:
+        self.draining = action.members
+
+    def exclude(self, action: a.ExcludeVoters) -> None:
+        voting = {n for n, pod in self.joined().items() if pod.voting}
+        assert voting - action.members, "every manager would lose its vote"
+        self.exclusions = action.members
+
+    def move(self, action: a.MoveCopies) -> None:
+        for step in action.moves:
+            index = next(i for i in self.indices if i.name == step.unit)
+            copy = next(c for c in index.copies if c.member == step.origin)
+            assert step.target in self.spots(index)
+            copy.target = step.target

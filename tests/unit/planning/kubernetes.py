@@ -1,0 +1,96 @@
+"""StatefulSets that make pods, pods that start, crash or hang by what they are made from, and volumes."""
+
+from stateward.planning.upgrade import newer, parse
+from tests.unit.planning.database import FakeDatabase
+from tests.unit.planning.things import Body, Pod, Workload
+
+
+class FakeKubernetes(FakeDatabase):
+    """The machinery that brings pods up and down."""
+
+    def step_kubernetes(self) -> None:
+        for body in list(self.bodies.values()):
+            if body.claim is not None and not body.claim.capacity:
+                provided = body.claim.storage_class not in self.unprovided
+                body.claim.capacity = body.claim.requested if provided else 0
+            elif body.claim is not None and body.claim.capacity < body.claim.requested and self.expandable:
+                body.claim.capacity = body.claim.requested
+            if body.workload is not None:
+                body.workload.observed = True
+            self.step_pod(body)
+            if body.workload is None and body.pod is None and body.claim is None:
+                del self.bodies[body.name]
+
+    def step_pod(self, body: Body) -> None:
+        pod, workload = body.pod, body.workload
+        wanted = workload is not None and workload.replicas > 0
+        if pod is None:
+            if wanted and workload is not None and not self.refused_inputs & set(workload.inputs.items()):
+                self.start(body, workload)
+        elif pod.terminating or not wanted:
+            self.stop(body, pod)
+        else:
+            self.go_on(body, pod)
+
+    def stop(self, body: Body, pod: Pod) -> None:
+        if pod.terminating and body.name not in self.stuck:
+            body.pod = None
+            if body.claim is None:
+                self.wipe(body)
+        pod.terminating, pod.ready = True, False
+
+    def go_on(self, body: Body, pod: Pod) -> None:
+        pod.trouble = self.trouble(body, pod)
+        pod.node = "" if pod.trouble.startswith("Unschedulable") else f"node-{body.ordinal}"
+        pod.zone = f"zone-{body.ordinal % self.zones}" if self.zones and pod.node else ""
+        pod.running = not pod.trouble
+        if pod.trouble:
+            pod.ready, pod.steps = False, 0
+            return
+        if pod.granted and not self.identity:
+            self.identity, self.voters = f"identity-{next(self.ids)}", {body.name}
+            pod.steps = 2
+        elif pod.steps < 2 and self.may_join(pod):
+            pod.steps += 1
+        pod.ready = pod.steps >= 2 and self.available
+        if pod.ready:
+            body.disk_version = max(body.disk_version, pod.version, key=parse)
+
+    def may_join(self, pod: Pod) -> bool:
+        if self.hang & set(pod.inputs.items()) or not self.identity:
+            return False
+        nodes = self.joined().values()
+        return not nodes or any(not newer(n.version, pod.version) for n in nodes)
+
+    def trouble(self, body: Body, pod: Pod) -> str:
+        if body.name in self.unschedulable or (body.claim is not None and not body.claim.capacity):
+            return "Unschedulable: no node fits"
+        if self.crash & set(pod.inputs.items()):
+            return "CrashLoopBackOff: it ended with code 1"
+        if newer(body.disk_version, pod.version):
+            return "CrashLoopBackOff: Could not load codec"
+        return ""
+
+    def start(self, body: Body, workload: Workload) -> None:
+        body.pod = Pod(
+            uid=f"pod-{next(self.ids)}",
+            inputs=dict(workload.inputs),
+            version=workload.version,
+            created=self.now,
+            voting=workload.voting,
+            data=workload.data,
+            candidate=workload.candidate,
+        )
+        self.restarts[body.name] = self.restarts.get(body.name, 0) + 1
+
+    def wipe(self, body: Body) -> None:
+        """Lose everything that the member's disk held."""
+        body.disk_version = ""
+        for index in self.indices:
+            index.current.discard(body.name)
+        self.check_data()
+
+    def check_data(self) -> None:
+        """Find out whether something was lost for ever."""
+        lost = [i.name for i in self.indices if not i.current]
+        assert self.lossy or not lost, f"{lost} is lost for ever"

@@ -1,0 +1,102 @@
+"""Forming the cluster: exactly once in its life, and a person decides where nobody can know."""
+
+from stateward.planning import actions as a
+from tests.unit.planning.world import World, hot, managers, mixed, settled
+
+
+def reasons(world: World) -> dict[str, str]:
+    return {w.reason: w.message for w in world.plan().waits if w.stalled}
+
+
+def lose_volume(world: World, name: str) -> None:
+    """Lose a member's volume: it comes back with an empty one."""
+    body = world.bodies[name]
+    assert body.claim is not None
+    body.claim.uid = f"{body.claim.uid}-again"
+    world.kill(name)
+    world.wipe(body)
+
+
+def test_the_grant_is_written_down_before_it_is_given() -> None:
+    world = World(managers(), hot()).until(lambda w: bool(w.did(a.RecordBootstrap)))
+    assert not world.did(a.GrantBootstrap)
+    assert world.status.bootstrap is not None
+    assert not world.status.bootstrap.formed
+    world.run()
+    assert world.status.bootstrap.formed
+
+
+def test_a_crash_between_record_and_grant_gives_it_to_the_same_member() -> None:
+    world = World(managers(), hot()).until(lambda w: bool(w.did(a.RecordBootstrap)))
+    world.kill("c-managers-0").run()
+    assert set(world.did(a.GrantBootstrap)) == {"c-managers-0"}
+    assert world.did(a.RecordBootstrap) == ["c-managers-0"]
+
+
+def test_a_volume_that_is_lost_after_the_grant_was_recorded_calls_for_a_person() -> None:
+    world = World(managers(), hot()).until(lambda w: bool(w.did(a.RecordBootstrap)))
+    lose_volume(world, "c-managers-0")
+    world.ticks(10)
+    assert "BootstrapInterrupted" in reasons(world)
+    assert not world.did(a.GrantBootstrap)
+    world.edit(bootstrap_again=True).run()
+
+
+def test_a_formed_cluster_is_never_formed_again_however_long_it_does_not_answer() -> None:
+    world = settled(managers(), hot())
+    for name in world.bodies:
+        world.kill(name)
+    world.edit(answers=False).ticks(30)
+    assert not world.log
+    world.edit(answers=True).run()
+
+
+def test_one_lost_manager_volume_forms_nothing_anew() -> None:
+    world = settled(managers(), hot(), indices=((2,),))
+    lose_volume(world, "c-managers-0")
+    world.run()
+    assert not world.did(a.GrantBootstrap)
+
+
+def test_when_all_managers_lost_their_volumes_a_person_is_asked_and_may_accept_the_loss() -> None:
+    world = settled(managers(), hot(2))
+    before = world.identity
+    for name in ("c-managers-0", "c-managers-1", "c-managers-2"):
+        lose_volume(world, name)
+    world.edit(identity="", voters=set()).ticks(20)
+    assert "ManagersLost" in reasons(world)
+    assert "accept-data-loss" in reasons(world)["ManagersLost"]
+    assert not world.did(a.GrantBootstrap)
+    world.edit(bootstrap_again=True).run()
+    assert world.identity != before
+    assert world.did(a.RecordBootstrap) == world.did(a.GrantBootstrap) == ["c-managers-0"]
+
+
+def test_the_same_for_managers_that_keep_their_state_in_their_pods() -> None:
+    world = settled(managers(ephemeral=True), hot(2))
+    for name in ("c-managers-0", "c-managers-1", "c-managers-2"):
+        world.kill(name)
+    world.edit(identity="", voters=set()).ticks(20)
+    assert "ManagersLost" in reasons(world)
+    assert not world.did(a.GrantBootstrap)
+    world.edit(bootstrap_again=True).run()
+
+
+def test_a_bad_config_at_creation_is_corrected_and_the_cluster_forms() -> None:
+    world = World(mixed(3, config={"config/a": "bad"})).edit(crash={("config/a", "bad")}).ticks(10)
+    assert not world.identity
+    world.edit(pools=[mixed(3)]).run()
+    assert len(world.pods()) == 3
+
+
+def test_a_config_that_hangs_at_creation_is_corrected_and_the_cluster_forms() -> None:
+    world = World(managers(), hot(config={"config/a": "bad"})).edit(crash={("config/a", "bad")}).ticks(10)
+    world.edit(pools=[managers(), hot()]).run()
+    assert len(world.pods()) == 6
+
+
+def test_the_manager_pool_is_renamed_before_the_cluster_was_formed() -> None:
+    world = World(managers(), hot()).until(lambda w: bool(w.did(a.RecordBootstrap)))
+    world.edit(pools=[managers(name="masters"), hot()]).run()
+    assert world.voters == {"c-masters-0", "c-masters-1", "c-masters-2"}
+    assert len(set(world.did(a.GrantBootstrap))) == 1

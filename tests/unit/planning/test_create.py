@@ -1,0 +1,121 @@
+"""Creating and growing: everything at once where nothing is at stake, managers one by one where there is."""
+
+from stateward.planning import actions as a
+from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
+
+
+def test_a_new_cluster_is_made_at_once_and_forms_once() -> None:
+    world = World(managers(), hot(), gateway()).run()
+    assert len(world.pods()) == 7
+    assert world.did(a.GrantBootstrap) == ["c-managers-0"]
+    assert not world.did(a.DeletePod)
+    assert world.status.version == "2.17.1"
+
+
+def test_a_cluster_of_one_node_forms() -> None:
+    assert World(mixed(1)).run().status.ready == "1/1"
+
+
+def test_managers_are_added_one_at_a_time_each_joined_before_the_next() -> None:
+    world = settled(managers(), hot())
+    world.pools[0] = managers(5)
+    world.tick()
+    assert world.did(a.Create) == ["c-managers-3"]
+    assert any(w.reason == "OneManagerAtATime" and "managers-3 joins first" in w.message for w in world.plan().waits)
+    world.until(lambda w: "c-managers-4" in w.bodies)
+    assert world.status.member_states[-2].name or "c-managers-3" in world.pods()
+    assert "c-managers-3" in world.pods()
+    world.run()
+    assert len(world.voters) == 5
+
+
+def test_one_manager_grows_to_three() -> None:
+    world = settled(managers(1), hot(2))
+    world.edit(pools=[managers(3), hot(2)]).run()
+    assert len(world.voters) == 3
+    assert not world.did(a.DeletePod)
+
+
+def test_no_manager_is_added_while_another_one_is_down() -> None:
+    world = settled(managers(), hot())
+    world.kill("c-managers-2").edit(unschedulable={"c-managers-2"}).ticks(3)
+    world.edit(pools=[managers(4), hot()]).tick()
+    assert not world.did(a.Create)
+    assert any("managers-2 joins first" in w.message for w in world.plan().waits)
+
+
+def test_data_members_are_added_together_and_nobody_else_restarts() -> None:
+    world = settled(managers(), hot(), indices=((2,),))
+    world.edit(pools=[managers(), hot(6)]).tick()
+    assert world.did(a.Create) == ["c-hot-3", "c-hot-4", "c-hot-5"]
+    world.run()
+    assert not world.did(a.DeletePod)
+
+
+def test_a_pool_is_added_beside_the_others() -> None:
+    world = settled(managers(), hot())
+    world.edit(pools=[managers(), hot(), hot(2, "warm"), gateway(2)]).run()
+    assert len(world.pods()) == 10
+    assert not world.did(a.DeletePod)
+
+
+def test_a_removed_statefulset_is_made_again_and_counts_as_down_until_then() -> None:
+    world = settled(managers(), hot(), indices=((2,),))
+    world.bodies["c-hot-1"].workload = None
+    world.pass_time()
+    world.pass_time()
+    assert world.bodies["c-hot-1"].pod is None
+    world.edit(pools=[managers(), hot(config={"config/a": "1"})]).tick()
+    assert world.did(a.Create) == ["c-hot-1"]
+    assert not world.did(a.DeletePod)
+    world.run()
+
+
+def test_a_member_scaled_to_zero_by_hand_is_scaled_up_again() -> None:
+    world = settled(managers(), hot(), indices=((2,),))
+    workload = world.bodies["c-hot-1"].workload
+    assert workload is not None
+    workload.replicas = 0
+    world.run()
+    assert world.did(a.Create) == ["c-hot-1"]
+    assert not world.did(a.Forget)
+
+
+def test_a_new_member_of_a_pool_whose_turn_has_not_come_is_made_with_the_old_version() -> None:
+    world = settled(managers(), hot(), gateway(), indices=((2,),))
+    world.edit(version="2.19.5", pools=[managers(), hot(), gateway(2)]).tick()
+    created = next(x for _, x in world.log if isinstance(x, a.Create))
+    assert (created.member, created.version) == ("c-gateway-1", "2.17.1")
+    world.run()
+    assert set(world.pods().values()) == {"2.19.5"}
+
+
+def test_growing_the_pool_in_turn_makes_members_of_the_new_version() -> None:
+    world = settled(managers(), hot(), indices=((2,),))
+    world.edit(version="2.19.5", pools=[managers(), hot(4)]).run()
+    assert world.restarts["c-hot-3"] == 1
+    assert set(world.pods().values()) == {"2.19.5"}
+
+
+def test_a_pool_that_was_down_when_all_others_became_new_follows_them() -> None:
+    world = settled(managers(), hot(), gateway(1))
+    world.kill("c-gateway-0").edit(unschedulable={"c-gateway-0"}).ticks(3)
+    world.edit(version="2.19.5").ticks(40)
+    world.edit(unschedulable=set()).run()
+    assert set(world.pods().values()) == {"2.19.5"}
+
+
+def test_after_a_full_outage_nothing_is_done_but_waiting() -> None:
+    world = settled(managers(), hot(), gateway(), indices=((2,), (1,)))
+    for name in world.bodies:
+        world.kill(name)
+    world.run()
+    assert not world.log
+    assert len(world.pods()) == 7
+
+
+def test_a_wrong_storage_class_can_be_corrected_before_the_cluster_is_formed() -> None:
+    world = World(managers(storage_class="typo"), hot()).edit(unprovided={"typo"}).ticks(5)
+    world.edit(pools=[managers(storage_class="fast"), hot()]).run()
+    assert len(world.pods()) == 6
+    assert {b.claim.storage_class for b in world.bodies.values() if b.claim and b.pool == "managers"} == {"fast"}

@@ -1,0 +1,251 @@
+"""Leaving: data first, then the vote, then the member; what cannot work is refused before it starts."""
+
+from stateward.planning import actions as a
+from stateward.planning import observation as o
+from tests.unit.planning.world import Index, World, gateway, hot, managers, mixed, settled
+
+
+def reasons(world: World) -> set[str]:
+    return {w.reason for w in world.plan().waits}
+
+
+def test_a_data_member_leaves_when_it_holds_nothing() -> None:
+    world = settled(managers(), hot(4), indices=((2,), (2,), (1,)))
+    world.edit(pools=[managers(), hot(3)]).run()
+    assert world.did(a.Release) == ["c-hot-3"]
+    assert not world.draining
+    assert world.bodies["c-hot-3"].claim is not None, "volumes are kept unless it is said otherwise"
+    assert set(world.restarts) == set()
+
+
+def test_data_members_drain_together() -> None:
+    world = settled(managers(), hot(6), indices=((2,), (2,), (1,), (1,)))
+    world.edit(pools=[managers(), hot(3)]).tick()
+    assert world.draining == {"c-hot-3", "c-hot-4", "c-hot-5"}
+    world.run()
+
+
+def test_a_member_is_let_go_only_after_the_database_was_told_to_send_it_nothing_more() -> None:
+    world = settled(managers(), hot(4))
+    world.edit(pools=[managers(), hot(3)]).tick()
+    assert world.draining == {"c-hot-3"}
+    assert not world.did(a.Release)
+    world.run()
+
+
+def test_reverting_half_way_brings_the_member_back_into_use() -> None:
+    world = settled(managers(), hot(4), indices=((2,), (1,), (1,), (1,)))
+    world.edit(pools=[managers(), hot(3)]).tick()
+    world.edit(pools=[managers(), hot(4)]).run()
+    assert not world.draining
+    assert not world.did(a.Release)
+
+
+def test_reverting_after_the_member_was_let_go_makes_it_again() -> None:
+    world = settled(managers(), hot(4), indices=((2,),))
+    world.edit(pools=[managers(), hot(3)]).until(lambda w: "c-hot-3" in w.did(a.Release))
+    world.edit(pools=[managers(), hot(4)]).run()
+    assert "c-hot-3" in world.pods()
+    assert not world.draining
+
+
+def test_volumes_of_members_that_left_are_deleted_where_that_was_asked_for() -> None:
+    world = settled(managers(), hot(4), indices=((2,),), delete_volumes=True)
+    world.edit(pools=[managers(), hot(3)]).run()
+    assert world.did(a.DeleteVolume) == ["c-hot-3"]
+    assert "c-hot-3" not in world.bodies
+
+
+def test_a_shrink_below_the_number_of_copies_is_refused_before_anything_moves() -> None:
+    world = settled(managers(), hot(3), indices=((3,),))
+    world.edit(pools=[managers(), hot(2)]).ticks(5)
+    assert not world.log
+    assert "ShrinkRefused" in reasons(world)
+    world.edit(pools=[managers(), hot(3)]).run()
+
+
+def test_a_shrink_that_the_disks_cannot_take_is_refused_before_anything_moves() -> None:
+    world = settled(managers(), hot(3), indices=((1,),) * 6)
+    world.edit(disk_total=3 << 30, pools=[managers(), hot(2)]).ticks(5)
+    assert not world.log
+    assert any("bytes have to move" in w.message and w.stalled for w in world.plan().waits)
+
+
+def test_a_unit_that_adapts_its_copies_does_not_hold_a_shrink_back() -> None:
+    world = settled(managers(), hot(3)).index(Index("security[0]", 3, flexible=True))
+    world.edit(pools=[managers(), hot(2)]).run()
+    assert world.did(a.Release) == ["c-hot-2"]
+
+
+def test_managers_shrink_from_three_to_one_one_at_a_time_and_lose_their_votes_first() -> None:
+    world = settled(managers(3), hot(2))
+    world.edit(pools=[managers(1), hot(2)]).run()
+    assert world.did(a.Release) == ["c-managers-2", "c-managers-1"]
+    assert world.voters == {"c-managers-0"}
+    assert not world.exclusions
+    assert world.available
+
+
+def test_managers_shrink_from_five_to_three() -> None:
+    world = settled(managers(5), hot(2))
+    world.edit(pools=[managers(3), hot(2)]).run()
+    assert world.did(a.Release) == ["c-managers-4", "c-managers-3"]
+    assert len(world.voters) == 3
+
+
+def test_the_last_manager_never_leaves() -> None:
+    world = settled(managers(1), hot(2))
+    world.edit(pools=[hot(2)]).ticks(10)
+    assert not world.did(a.Release)
+    assert any("last manager" in w.message for w in world.plan().waits)
+
+
+def test_an_all_in_one_cluster_shrinks_with_its_data_and_votes() -> None:
+    world = settled(mixed(4), indices=((2,), (1,), (2,)))
+    world.edit(pools=[mixed(3)]).run()
+    assert world.did(a.Release) == ["c-all-3"]
+
+
+def test_a_member_that_never_joined_can_be_taken_away_again() -> None:
+    world = settled(managers(), hot(3), indices=((2,),))
+    world.edit(unschedulable={"c-hot-3"}, pools=[managers(), hot(4)]).ticks(5)
+    world.edit(pools=[managers(), hot(3)]).run()
+    assert world.did(a.Release) == ["c-hot-3"]
+
+
+def test_a_manager_that_never_joined_can_be_taken_away_again() -> None:
+    world = settled(managers(3), hot(2))
+    world.edit(hang={("config/x", "1")}, pools=[managers(3), hot(2), managers(1, "more", config={"config/x": "1"})])
+    world.ticks(5)
+    world.edit(pools=[managers(3), hot(2)]).run()
+    assert world.did(a.Release) == ["c-more-0"]
+
+
+def test_a_pool_is_renamed_new_in_data_over_old_out() -> None:
+    world = settled(managers(), hot(3), indices=((2,), (1,), (2,)))
+    world.edit(pools=[managers(), hot(3, "data")]).until(lambda w: bool(w.did(a.Release)))
+    assert {"c-data-0", "c-data-1", "c-data-2"} <= world.pods().keys()
+    world.run()
+    assert sorted(world.did(a.Release)) == ["c-hot-0", "c-hot-1", "c-hot-2"]
+    assert all(c.member.startswith("c-data") for i in world.indices for c in i.copies)
+
+
+def test_a_pool_of_managers_is_renamed_without_losing_the_quorum() -> None:
+    world = settled(managers(3), hot(2), indices=((2,),))
+    world.hooks.append(lambda _: assert_available(world))
+    world.edit(pools=[managers(3, "masters"), hot(2)]).run()
+    assert world.voters == {"c-masters-0", "c-masters-1", "c-masters-2"}
+
+
+def test_a_pool_of_one_manager_is_renamed() -> None:
+    world = settled(managers(1), hot(2), indices=((2,),))
+    world.hooks.append(lambda _: assert_available(world))
+    world.edit(pools=[managers(1, "masters"), hot(2)]).run()
+    assert world.voters == {"c-masters-0"}
+
+
+def assert_available(world: World) -> None:
+    assert world.available
+
+
+def test_a_renamed_pool_with_a_wrong_image_costs_nothing() -> None:
+    world = settled(managers(), hot(3), indices=((2,),))
+    bad = hot(3, "data", config={"template/image": "wrong"})
+    world.edit(crash={("template/image", "wrong")}, pools=[managers(), bad]).ticks(20)
+    assert not world.draining
+    assert "ArrivingFirst" in reasons(world)
+    world.edit(pools=[managers(), hot(3)]).run()
+    assert sorted(world.did(a.Release)) == ["c-data-0", "c-data-1", "c-data-2"]
+
+
+def test_where_new_members_find_no_room_old_ones_make_it_one_at_a_time() -> None:
+    world = settled(managers(), hot(3), indices=((2,),))
+    world.edit(unschedulable={"c-data-1", "c-data-2"}, pools=[managers(), hot(3, "data")])
+    world.until(lambda w: bool(w.draining))
+    assert len(world.draining) == 1
+    world.until(lambda w: len(w.did(a.Release)) == 1)
+    world.edit(unschedulable={"c-data-2"}).until(lambda w: len(w.did(a.Release)) == 2)
+    world.edit(unschedulable=set()).run()
+
+
+def test_a_removed_pool_leaves() -> None:
+    world = settled(managers(), hot(3), hot(2, "warm"), gateway(2), indices=((2,), (2,)))
+    world.edit(pools=[managers(), hot(3)]).run()
+    assert len(world.pods()) == 6
+
+
+def test_a_leaving_member_that_is_down_and_may_hold_the_last_copy_stays() -> None:
+    world = settled(managers(), hot(3), indices=((1,), (1,), (1,)))
+    world.kill("c-hot-2").edit(unschedulable={"c-hot-2"}).ticks(2)
+    world.edit(pools=[managers(), hot(2)], policy={"delete_volumes": True}).ticks(50)
+    assert not world.did(a.Release)
+    assert "MayHoldLastCopy" in reasons(world)
+    world.edit(unschedulable=set()).run()
+    assert world.did(a.Release) == ["c-hot-2"]
+
+
+def test_a_leaving_member_that_is_down_goes_once_the_rest_is_whole() -> None:
+    world = settled(managers(), hot(4), indices=((2,), (2,)))
+    world.kill("c-hot-3").edit(unschedulable={"c-hot-3"}).ticks(2)
+    world.edit(pools=[managers(), hot(3)]).run()
+    assert world.did(a.Release) == ["c-hot-3"]
+
+
+def test_a_volume_that_may_hold_the_last_copy_is_never_deleted_though_its_member_was_scaled_to_zero_by_hand() -> None:
+    world = settled(managers(), hot(3), indices=((1,), (1,), (1,)), delete_volumes=True)
+    workload = world.bodies["c-hot-2"].workload
+    assert workload is not None
+    workload.replicas = 0
+    world.pass_time()
+    world.pass_time()
+    world.edit(pools=[managers(), hot(2)]).ticks(20)
+    assert not world.did(a.DeleteVolume)
+    assert "MayHoldLastCopy" in reasons(world)
+
+
+def test_nothing_leaves_while_the_database_does_not_answer() -> None:
+    world = settled(managers(), hot(4), indices=((2,),), delete_volumes=True)
+    world.edit(pools=[managers(), hot(3)]).until(lambda w: bool(w.did(a.Release)))
+    before = len(world.log)
+    world.edit(answers=False).ticks(10)
+    assert len(world.log) == before
+    world.edit(answers=True).run()
+    assert world.did(a.DeleteVolume) == ["c-hot-3"]
+
+
+def test_a_refused_shrink_does_not_keep_its_members_from_being_upgraded() -> None:
+    world = settled(managers(), hot(3), indices=((3,),))
+    world.edit(pools=[managers(), hot(2)]).ticks(3)
+    world.edit(version="2.19.5").until(lambda w: w.status.version == "2.19.5")
+    assert set(world.pods().values()) == {"2.19.5"}
+    assert len(world.pods()) == 6
+
+
+def test_a_leaving_member_that_a_bad_change_broke_is_repaired_before_it_leaves() -> None:
+    world = settled(managers(), hot(3), indices=((1,), (1,), (1,)))
+    world.edit(crash={("config/a", "bad")}, policy={"sole_copy": o.SoleCopy.INTERRUPT})
+    world.edit(pools=[managers(), hot(3, config={"config/a": "bad"})]).ticks(12)
+    assert len(world.pods()) == 5
+    world.edit(pools=[managers(), hot(2)]).run()
+    assert world.did(a.Release) == ["c-hot-2"]
+
+
+def test_a_drain_that_becomes_impossible_waits_and_says_why() -> None:
+    world = settled(managers(), hot(4), indices=((2,), (2,), (3,), (3,)))
+    world.edit(pools=[managers(), hot(3)]).tick()
+    for name in ("c-hot-0", "c-hot-1"):
+        world.kill(name)
+    world.edit(unschedulable={"c-hot-0", "c-hot-1"}).ticks(40)
+    assert not world.did(a.Release)
+    assert reasons(world) & {"DrainBlocked", "MayHoldLastCopy"}
+    world.edit(unschedulable=set()).run()
+
+
+def test_a_leaving_pod_that_never_stops_does_not_hold_other_changes_back() -> None:
+    world = settled(managers(), hot(4), indices=((2,),))
+    world.edit(stuck={"c-hot-3"}, pools=[managers(), hot(3)]).until(lambda w: bool(w.did(a.Release)))
+    world.ticks(3)
+    config = {"config/a": "1"}
+    world.edit(pools=[managers(), hot(3, config=config)]).ticks(40)
+    assert sorted(world.did(a.DeletePod)) == ["c-hot-0", "c-hot-1", "c-hot-2"]
+    world.edit(stuck=set()).run()

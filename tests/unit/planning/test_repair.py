@@ -1,0 +1,119 @@
+"""Repairing: what is broken may always be fixed, what starts is left alone, what breaks one is kept from others."""
+
+from stateward.planning import actions as a
+from tests.unit.planning.world import gateway, hot, managers, mixed, settled
+
+BAD, GOOD = {"config/a": "bad"}, {"config/a": "good"}
+CRASH = {("config/a", "bad")}
+
+
+def test_a_bad_change_stops_at_the_first_member_and_its_revert_goes_through() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(crash=CRASH, pools=[managers(), hot(config=BAD)]).ticks(30)
+    assert world.did(a.DeletePod) == ["c-hot-2"]
+    world.edit(pools=[managers(), hot()]).run()
+    assert world.restarts == {"c-hot-2": 2}
+
+
+def test_a_bad_change_is_fixed_by_another_one() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(crash=CRASH, pools=[managers(), hot(config=BAD)]).ticks(30)
+    world.edit(pools=[managers(), hot(config=GOOD)]).run()
+    assert len(world.pods()) == 6
+
+
+def test_a_pod_that_cannot_be_scheduled_gets_the_fix() -> None:
+    world = settled(managers(), hot(), indices=((2,),))
+    world.edit(unschedulable={"c-hot-2"}, pools=[managers(), hot(config={"template/size": "huge"})]).ticks(20)
+    world.edit(unschedulable=set(), pools=[managers(), hot(config={"template/size": "small"})]).run()
+    assert world.did(a.DeletePod).count("c-hot-2") == 2
+
+
+def test_an_evicted_member_is_not_given_a_change_that_has_just_broken_another_one() -> None:
+    world = settled(managers(), hot(), indices=((3,),)).edit(crash=CRASH, pools=[managers(), hot(config=BAD)]).ticks(20)
+    world.kill("c-hot-1").until(lambda w: "c-hot-1" in w.pods())
+    assert world.did(a.DeletePod) == ["c-hot-2"]
+    world.kill("c-hot-0").edit(unschedulable={"c-hot-0"}).ticks(10)
+    assert any("c-hot-2 does not start with the change" in w.message for w in world.plan().waits)
+    world.edit(unschedulable=set()).ticks(5)
+    assert {"c-hot-0", "c-hot-1"} <= world.pods().keys()
+
+
+def test_a_full_outage_with_a_change_pending_does_not_spread_the_change() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(crash=CRASH, pools=[managers(), hot(config=BAD)])
+    for name in world.bodies:
+        world.kill(name)
+    world.ticks(30)
+    assert world.did(a.DeletePod) == ["c-hot-2"]
+
+
+def test_managers_that_all_crash_on_a_bad_change_are_repaired_though_the_database_does_not_answer() -> None:
+    world = settled(managers(), hot(2), indices=((2,),)).edit(crash=CRASH, pools=[managers(config=BAD), hot(2)])
+    for name in ("c-managers-0", "c-managers-1", "c-managers-2"):
+        workload = world.bodies[name].workload
+        assert workload is not None
+        workload.inputs = {**workload.inputs, **BAD}
+        world.kill(name)
+    world.ticks(10)
+    assert not world.available
+    world.edit(pools=[managers(), hot(2)]).run()
+    assert len(world.pods()) == 5
+
+
+def test_managers_without_volumes_are_never_remade_while_the_database_does_not_answer() -> None:
+    world = settled(managers(ephemeral=True), hot(2)).edit(crash=CRASH, lossy=True)
+    for name in ("c-managers-0", "c-managers-1", "c-managers-2"):
+        body = world.bodies[name]
+        assert body.pod is not None
+        body.pod.inputs = {**body.pod.inputs, **BAD}
+    world.pass_time()
+    world.ticks(10)
+    assert not world.did(a.DeletePod)
+    assert any(w.reason == "RepairNotSafe" for w in world.plan().waits)
+
+
+def test_a_broken_member_without_volume_may_hold_the_last_copy_and_stays() -> None:
+    world = settled(managers(), hot(2, ephemeral=True), indices=((1,), (1,)))
+    pod = world.bodies["c-hot-1"].pod
+    assert pod is not None
+    pod.inputs = {**pod.inputs, **BAD}
+    world.edit(crash=CRASH).pass_time()
+    world.ticks(10)
+    assert not world.did(a.DeletePod)
+    assert any("may hold the last copy" in w.message for w in world.plan().waits)
+
+
+def test_a_member_that_runs_and_does_not_join_is_made_anew_after_a_long_silence() -> None:
+    hang = {("config/a", "hang")}
+    world = settled(managers(), hot(), indices=((2,),)).edit(hang=hang)
+    world.edit(pools=[managers(), hot(config={"config/a": "hang"})]).ticks(20)
+    world.edit(pools=[managers(), hot(config=GOOD)]).ticks(5)
+    assert world.did(a.DeletePod) == ["c-hot-2"]
+    world.run()
+    assert len(world.pods()) == 6
+
+
+def test_a_pod_stuck_in_stopping_is_waited_for_and_named() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(stuck={"c-hot-2"}, pools=[managers(), hot(config=GOOD)])
+    world.ticks(40)
+    assert world.did(a.DeletePod) == ["c-hot-2"]
+    assert "c-hot-2 is stopping" in world.plan().intents["c-hot-2"].sentence
+    world.edit(stuck=set()).run()
+
+
+def test_allocation_is_restored_while_a_member_stays_away() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(crash=CRASH, pools=[managers(), hot(config=BAD)]).ticks(20)
+    assert not world.limited
+    assert all(len(i.copies) == 2 for i in world.indices)
+
+
+def test_a_statefulset_that_cannot_make_its_pod_gets_the_fix() -> None:
+    world = settled(managers(), hot(), gateway(1)).edit(refused_inputs={("template/a", "bad")})
+    world.edit(pools=[managers(), hot(), gateway(1, config={"template/a": "bad"})]).ticks(20)
+    assert world.bodies["c-gateway-0"].pod is None
+    world.edit(pools=[managers(), hot(), gateway(1, config=GOOD)]).run()
+    assert "c-gateway-0" in world.pods()
+
+
+def test_a_single_node_that_a_bad_change_broke_is_repaired() -> None:
+    world = settled(mixed(1), indices=((1,),)).edit(crash=CRASH, pools=[mixed(1, config=BAD)]).ticks(10)
+    assert not world.available
+    world.edit(pools=[mixed(1)]).run()

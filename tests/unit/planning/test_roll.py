@@ -1,0 +1,206 @@
+"""Rolling changes: what restarts whom, how many at once, and what is left alone."""
+
+from stateward.planning import actions as a
+from stateward.planning import observation as o
+from tests.unit.planning.world import Index, Shard, World, gateway, hot, managers, mixed, settled
+
+A = {"config/a": "1"}
+
+
+def reasons(world: World) -> set[str]:
+    return {w.reason for w in world.plan().waits}
+
+
+def test_a_settled_cluster_is_left_alone() -> None:
+    world = settled(managers(), hot(), gateway(), indices=((2,), (1,)))
+    made = world.plan()
+    assert made.settled
+    assert not made.actions
+    assert made.doing == "everything is as it should be"
+
+
+def test_a_change_that_does_not_matter_restarts_nobody_and_is_written_for_the_next_pod() -> None:
+    world = settled(managers(), hot(), indices=((2,),))
+    world.edit(pools=[managers(), hot(config={"label/team": "search"})]).run()
+    assert sorted(world.did(a.Stage)) == ["c-hot-0", "c-hot-1", "c-hot-2"]
+    assert not world.did(a.DeletePod)
+
+
+def test_only_members_of_the_changed_pool_restart() -> None:
+    world = settled(managers(), hot(), gateway(), indices=((2,),))
+    world.edit(pools=[managers(), hot(), gateway(config=A)]).run()
+    assert world.did(a.DeletePod) == ["c-gateway-0"]
+    assert not world.did(a.LimitAllocation)
+
+
+def test_one_member_at_a_time_over_all_pools() -> None:
+    world = settled(managers(), hot(3, "a"), hot(3, "b"), indices=((2,), (2,), (2,)))
+    world.edit(pools=[managers(config=A), hot(3, "a", config=A), hot(3, "b", config=A)]).run()
+    assert len(world.did(a.DeletePod)) == 9
+
+
+def test_an_edit_in_the_middle_of_a_roll_restarts_those_changed_again_and_the_others_once() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(), hot(config=A)])
+    world.until(lambda w: len(w.did(a.DeletePod)) == 2)
+    world.edit(pools=[managers(), hot(config={"config/a": "2"})]).run()
+    assert world.restarts == {"c-hot-2": 2, "c-hot-1": 2, "c-hot-0": 1}
+
+
+def test_a_revert_in_the_middle_takes_the_changed_ones_back_and_leaves_the_others() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(), hot(config=A)])
+    world.until(lambda w: len(w.did(a.DeletePod)) == 1).edit(pools=[managers(), hot()]).run()
+    assert world.restarts == {"c-hot-2": 2}
+
+
+def test_a_template_that_was_staged_and_taken_back_before_its_turn_does_not_come_to_life_later() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(), hot(config=A)])
+    world.until(lambda w: bool(w.did(a.Stage))).edit(pools=[managers(), hot()]).run()
+    workload = world.bodies["c-hot-2"].workload
+    assert workload is not None
+    assert "config/a" not in workload.inputs
+    assert not world.did(a.DeletePod)
+
+
+def test_several_members_at_once_when_no_shard_loses_its_last_copy() -> None:
+    world = settled(managers(), hot(6), max_unavailable=3, indices=())
+    pairs = [("c-hot-0", "c-hot-1"), ("c-hot-2", "c-hot-3"), ("c-hot-4", "c-hot-5")]
+    world.indices = [Index(f"i[{n}]", 2, [Shard(x, primary=True), Shard(y)], {x, y}) for n, (x, y) in enumerate(pairs)]
+    world.edit(pools=[managers(), hot(6, config=A)]).until(lambda w: bool(w.did(a.DeletePod)))
+    assert len(world.did(a.DeletePod)) == 3
+    assert not any({x, y} <= set(world.did(a.DeletePod)) for x, y in pairs)
+    world.run()
+
+
+def test_with_no_limit_as_many_as_are_safe_go_one_zone_at_a_time() -> None:
+    world = settled(managers(), hot(6), zones=3, max_unavailable=None)
+    world.edit(pools=[managers(), hot(6, config=A)]).until(lambda w: bool(w.did(a.DeletePod)))
+    assert world.did(a.DeletePod) in (["c-hot-3", "c-hot-0"], ["c-hot-4", "c-hot-1"], ["c-hot-5", "c-hot-2"])
+    world.run()
+
+
+def test_with_no_limit_data_still_comes_before_managers_and_managers_one_at_a_time() -> None:
+    world = settled(managers(), hot(4), gateway(3), max_unavailable=None)
+    pools = [managers(config=A), hot(4, config=A), gateway(3, config=A)]
+    world.edit(pools=pools).until(lambda w: bool(w.did(a.DeletePod)))
+    assert all("hot" in name for name in world.did(a.DeletePod))
+    leader = world.leader
+    world.run()
+    assert world.did(a.DeletePod)[-1] == leader
+
+
+def test_nobody_goes_while_another_zone_has_a_member_down_even_within_the_budget() -> None:
+    world = settled(managers(), hot(6), zones=3, max_unavailable=4)
+    world.kill("c-hot-0").edit(unschedulable={"c-hot-0"}).ticks(2)
+    world.edit(pools=[managers(), hot(6, config=A)]).ticks(5)
+    assert set(world.did(a.DeletePod)) <= {"c-hot-3", "c-hot-0"}
+
+
+def test_a_drained_kubernetes_node_counts_against_the_budget() -> None:
+    world = settled(managers(), hot(), indices=((2,),))
+    world.kill("c-managers-0").edit(unschedulable={"c-managers-0"}).tick()
+    world.edit(pools=[managers(), hot(config=A)]).ticks(10)
+    assert not world.did(a.DeletePod)
+    assert any("c-managers-0 is down" in w.message for w in world.plan().waits)
+    world.edit(unschedulable=set()).run()
+
+
+def test_the_last_copy_stays_while_the_member_with_the_other_one_is_down() -> None:
+    world = settled(managers(), hot(2), max_unavailable=2, indices=((2,),))
+    world.kill("c-hot-0").edit(unschedulable={"c-hot-0"}).ticks(2)
+    world.edit(pools=[managers(), hot(2, config=A)]).ticks(20)
+    assert "c-hot-1" not in world.did(a.DeletePod)
+    for policy in ("Interrupt", "Wait"):
+        other = world.copy().edit(policy={"max_unavailable": 2, "sole_copy": o.SoleCopy(policy)}).ticks(20)
+        assert "c-hot-1" not in other.did(a.DeletePod)
+    world.edit(unschedulable=set()).run()
+
+
+def test_an_only_copy_is_moved_away_before_its_member_restarts() -> None:
+    world = settled(managers(), hot(2), indices=((1,), (1,), (2,)))
+    world.edit(pools=[managers(), hot(2, config=A)]).run()
+    assert world.did(a.MoveCopies)
+    assert set(world.restarts.values()) == {1}
+
+
+def test_an_only_copy_waits_for_a_person_where_that_was_asked_for() -> None:
+    world = settled(managers(), hot(3), sole_copy=o.SoleCopy.WAIT)
+    world.index((1,)).edit(pools=[managers(), hot(3, config=A)]).ticks(60)
+    assert len(world.did(a.DeletePod)) == 2
+    assert any("only started copy" in w.message for w in world.plan().waits)
+
+
+def test_an_only_copy_is_interrupted_where_that_was_accepted() -> None:
+    world = settled(managers(), hot(2), indices=((1,), (1,)), sole_copy=o.SoleCopy.INTERRUPT)
+    world.hooks.append(lambda _: None)
+    world.check = lambda *_: None  # type: ignore[method-assign, assignment]
+    world.edit(pools=[managers(), hot(2, config=A)]).run()
+    assert not world.did(a.MoveCopies)
+
+
+def test_the_only_data_member_restarts_as_there_is_no_other_way() -> None:
+    world = settled(managers(), hot(1), indices=((1,), (2,))).edit(pools=[managers(), hot(1, config=A)]).run()
+    assert world.restarts == {"c-hot-0": 1}
+
+
+def test_the_allocation_that_somebody_else_limited_is_left_alone() -> None:
+    world = settled(managers(), hot(), indices=((3,),)).edit(allocation=o.Allocation.PRIMARIES)
+    world.edit(pools=[managers(), hot(config=A)]).ticks(20)
+    assert not world.did(a.LimitAllocation)
+    assert not world.did(a.RestoreAllocation)
+    assert len(world.did(a.DeletePod)) == 1
+    assert any("somebody else has limited the allocation" in w.message for w in world.plan().waits)
+    world.edit(allocation=o.Allocation.ALL).run()
+
+
+def test_nothing_is_restarted_while_data_moves_for_a_shrink() -> None:
+    world = settled(managers(), hot(4), indices=((1,),) * 8)
+    world.edit(pools=[managers(), hot(3, config=A)]).until(lambda w: any(c.target for i in w.indices for c in i.copies))
+    assert "DataMoving" in reasons(world)
+    world.run()
+    assert "c-hot-3" not in world.did(a.DeletePod)
+
+
+def test_a_shrink_a_growth_a_version_and_a_config_change_in_one_edit_are_one_restart_per_member() -> None:
+    world = settled(managers(), hot(4), gateway(1), indices=((2,), (1,), (2,)))
+    world.edit(version="2.19.5", pools=[managers(config=A), hot(3, config=A), gateway(2, config=A)]).run()
+    assert world.restarts.pop("c-gateway-1") == 2, "it was made with the old version: its pool's turn had not come"
+    assert set(world.restarts.values()) == {1}
+    assert set(world.pods().values()) == {"2.19.5"}
+
+
+def test_no_manager_restarts_while_another_one_loses_its_vote() -> None:
+    world = settled(managers(2), hot(2), indices=((2,),))
+    world.edit(pools=[managers(1, config=A), hot(2)]).run()
+    assert world.voters == {"c-managers-0"}
+
+
+def test_all_in_one_members_restart_one_at_a_time_without_losing_the_quorum() -> None:
+    world = settled(mixed(3), indices=((2,), (3,), (1,)), max_unavailable=None).edit(pools=[mixed(3, config=A)]).run()
+    assert set(world.restarts.values()) == {1}
+
+
+def test_roles_that_change_are_a_new_member_in_place_of_each() -> None:
+    world = settled(managers(), mixed(3, "hot"), indices=((2,), (1,)))
+    world.edit(pools=[managers(), hot(3)]).run(800)
+    assert not world.did(a.DeletePod)
+    assert all(not p.voting for n, p in world.joined().items() if "hot" in n)
+    assert len(world.pods()) == 6
+
+
+def test_stale_caches_hold_back_everything_that_destroys() -> None:
+    world = settled(managers(), hot(4), indices=((2,),)).edit(settled_writes=False)
+    world.edit(pools=[managers(), hot(3, config=A)]).ticks(30)
+    assert not any(action.destructive for _, action in world.log)
+    assert not world.did(a.LimitAllocation)
+    world.edit(settled_writes=True).run()
+
+
+def test_a_statefulset_that_has_not_seen_the_template_is_waited_for() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(), hot(config=A)])
+    world.tick()
+    for body in world.bodies.values():
+        assert body.workload is not None
+        body.workload.observed = False
+    made = world.plan()
+    assert not made.destructive
+    assert any("has not seen the new template" in i.sentence for i in made.intents.values())

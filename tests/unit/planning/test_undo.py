@@ -1,0 +1,115 @@
+"""What was set in the database is always lifted, also after a crash at the worst moment."""
+
+import pytest
+
+from stateward.planning import actions as a
+from stateward.planning import observation as o
+from stateward.planning.plan import plan
+from tests.unit.planning.world import World, gateway, hot, managers, settled
+
+A = {"config/a": "1"}
+
+
+def small() -> World:
+    return settled(managers(), hot(), indices=((2,),))
+
+
+def test_an_allocation_that_was_limited_for_no_work_is_restored() -> None:
+    world = small().edit(allocation=o.Allocation.PRIMARIES, limited=True).run()
+    assert len(world.did(a.RestoreAllocation)) == 1
+    assert not world.limited
+
+
+def test_a_drain_that_was_left_behind_is_lifted() -> None:
+    world = small().edit(draining=frozenset({"c-hot-1", "c-gone-0"})).run()
+    assert not world.draining
+
+
+def test_votes_that_were_taken_and_left_so_are_given_back() -> None:
+    world = small().edit(exclusions=frozenset({"c-managers-1", "c-gone-0"})).run()
+    assert not world.exclusions
+
+
+def test_undoing_goes_on_while_paused_and_nothing_else() -> None:
+    world = small().edit(policy={"paused": True}, allocation=o.Allocation.PRIMARIES, limited=True, version="2.19.5")
+    world.edit(pools=[managers(), hot(2), gateway()]).ticks(5)
+    assert [type(x) for _, x in world.log] == [a.RestoreAllocation]
+    assert any(w.reason == "Paused" for w in world.plan().waits)
+    world.edit(policy={}).run()
+
+
+def test_undoing_goes_on_while_an_edit_is_refused_and_nothing_else() -> None:
+    refusal = o.Refusal("spec.pools[0]", "InvalidSpec", "no")
+    world = (
+        small().edit(refusals=(refusal,), allocation=o.Allocation.PRIMARIES, limited=True, version="2.19.5").ticks(5)
+    )
+    assert [type(x) for _, x in world.log] == [a.RestoreAllocation]
+
+
+def test_the_allocation_stays_limited_while_the_member_comes_back_and_is_restored_when_it_does_not() -> None:
+    world = (
+        settled(managers(), hot(), indices=((3,),))
+        .edit(pools=[managers(), hot(config=A)])
+        .until(lambda w: bool(w.did(a.DeletePod)))
+    )
+    world.ticks(1)
+    assert world.limited
+    world.edit(hang={("config/a", "1")}).ticks(60)
+    assert not world.limited
+
+
+def test_a_drained_member_with_its_data_in_its_pod_stays_drained_until_the_pod_is_gone() -> None:
+    world = settled(managers(), hot(3, ephemeral=True), indices=((2,), (2,)))
+    world.edit(pools=[managers(), hot(3, ephemeral=True, config=A)], stuck={"c-hot-0", "c-hot-1", "c-hot-2"})
+    name = world.until(lambda w: bool(w.did(a.DeletePod))).ticks(3).did(a.DeletePod)[0]
+    assert name in world.draining
+    world.edit(stuck=set()).run()
+    assert not world.draining
+
+
+def test_a_manager_that_restarts_without_its_vote_gets_it_back_when_it_is_back() -> None:
+    world = settled(managers(2), hot(2))
+    world.edit(pools=[managers(2, config=A), hot(2)]).until(lambda w: bool(w.exclusions))
+    name = next(iter(world.exclusions))
+    world.until(lambda w: name in w.did(a.DeletePod))
+    world.ticks(1)
+    assert name in world.exclusions
+    world.run()
+    assert not world.exclusions
+
+
+SCENARIOS = {
+    "upgrade": {"version": "2.19.5"},
+    "shrink": {"pools": [managers(), hot(2), gateway()]},
+    "managers": {"pools": [managers(1), hot(), gateway()]},
+    "rename": {"pools": [managers(), hot(3, "data"), gateway()]},
+    "all": {"version": "2.19.5", "pools": [managers(1, config=A), hot(2, config=A), gateway(2)]},
+    "volumes": {"pools": [managers(), hot(size=5 << 30), gateway()]},
+    "ephemeral": {"pools": [managers(), hot(ephemeral=True), gateway()]},
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("every", [2, 3])
+def test_an_operator_that_dies_after_any_action_comes_to_the_same_end(name: str, every: int) -> None:
+    """Every second (or third) round is cut after its first action, and its status is never written."""
+    world = settled(managers(), hot(), gateway(), indices=((2,), (1,), (2,))).edit(**SCENARIOS[name])
+    calm = world.copy().run(900)
+    for step in range(900):
+        if step % every:
+            world.tick()
+        else:
+            observed = world.observe()
+            made = plan(observed, world.now)
+            world.check(observed, made)
+            for action in made.actions[: 1 + step % 2]:
+                world.carry_out(action)
+            world.pass_time()
+        if world.plan().settled and step % every:
+            break
+    world.run()
+    assert world.pods().values().__len__() == calm.pods().values().__len__()
+    assert set(world.pods()) == set(calm.pods())
+    assert (world.voters and len(world.voters)) == len(calm.voters)
+    assert not world.draining | world.exclusions
+    assert not world.limited

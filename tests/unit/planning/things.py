@@ -1,0 +1,131 @@
+"""What there is in the small world: the objects of members, the shards, and everything that is remembered."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+
+from stateward.api.cluster import ClusterStatus
+from stateward.planning import actions as a
+from stateward.planning import observation as o
+from stateward.planning.plan import Plan
+from tests.unit.planning.pools import GIB, PoolSpec
+
+
+@dataclass
+class Claim:
+    uid: str
+    requested: int
+    capacity: int
+    storage_class: str
+
+
+@dataclass
+class Pod:
+    uid: str
+    inputs: dict[str, str]
+    version: str
+    created: float
+    voting: bool
+    data: bool
+    steps: int = 0
+    running: bool = False
+    ready: bool = False
+    terminating: bool = False
+    trouble: str = ""
+    granted: bool = False
+    candidate: bool = False
+    zone: str = ""
+    node: str = ""
+
+
+@dataclass
+class Workload:
+    uid: str
+    inputs: dict[str, str]
+    version: str
+    voting: bool
+    data: bool
+    candidate: bool
+    replicas: int = 1
+    observed: bool = False
+
+
+@dataclass
+class Body:
+    """One member's objects, and what is written on its disk."""
+
+    name: str
+    pool: str
+    ordinal: int
+    workload: Workload | None = None
+    pod: Pod | None = None
+    claim: Claim | None = None
+    config: dict[str, str] | None = None
+    disk_version: str = ""
+
+
+@dataclass
+class Shard:
+    """One copy that is on a node: started, or coming."""
+
+    member: str
+    primary: bool = False
+    started: bool = True
+    target: str = ""
+
+
+@dataclass
+class Index:
+    """One unit, and which disks hold all of its acknowledged writes."""
+
+    name: str
+    wanted: int
+    copies: list[Shard] = field(default_factory=list[Shard])
+    current: set[str] = field(default_factory=set[str])
+    size: int = GIB
+    flexible: bool = False
+    missing_since: float = 0.0
+
+
+class Things:
+    """Everything that is, and what a scenario may set."""
+
+    def __init__(self, *pools: PoolSpec, version: str = "2.17.1", zones: int = 0, **policy: object) -> None:
+        self.pools = list(pools)
+        self.version = version
+        self.policy: dict[str, object] = policy
+        self.zones = zones
+        self.status = ClusterStatus()
+        self.now = 1_000_000.0
+        self.bodies: dict[str, Body] = {}
+        self.indices: list[Index] = []
+        self.identity = ""
+        self.voters: set[str] = set()
+        self.exclusions: frozenset[str] = frozenset()
+        self.draining: frozenset[str] = frozenset()
+        self.allocation = o.Allocation.ALL
+        self.limited = False
+        self.answers = True
+        self.crash: set[tuple[str, str]] = set()
+        """Inputs with which no pod starts."""
+        self.hang: set[tuple[str, str]] = set()
+        """Inputs with which a pod runs and never joins."""
+        self.refused_inputs: set[tuple[str, str]] = set()
+        """Inputs of which the API server makes no pod."""
+        self.unschedulable: set[str] = set()
+        self.stuck: set[str] = set()
+        """Members whose pods never finish stopping."""
+        self.unprovided: set[str] = set()
+        """Storage classes that provide no volumes."""
+        self.expandable: bool | None = True
+        self.disk_total = 0
+        self.settled_writes = True
+        self.bootstrap_again = False
+        self.refusals: tuple[o.Refusal, ...] = ()
+        self.log: list[tuple[float, a.Action]] = []
+        self.restarts: dict[str, int] = {}
+        self.ids = count(1)
+        self.hooks: list[Callable[[Plan], None]] = []
+        self.leader = ""
+        self.lossy = False
+        """Whether losing data is what the scenario is about."""

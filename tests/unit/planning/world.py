@@ -1,0 +1,242 @@
+"""A small world in memory that plans are made of and carried out in, step by step, without any clock or I/O.
+
+It knows just enough: StatefulSets that make pods, pods that start, crash or hang by what they are made from, a database
+whose nodes join, vote, place and move shards, and a status that is the only memory of the operator. After every plan it
+checks what must be true in every state (`check`), so each scenario is a proof of those promises too.
+"""
+
+from collections.abc import Callable
+from copy import deepcopy
+
+from stateward.planning import actions as a
+from stateward.planning import observation as o
+from stateward.planning.plan import Plan, plan
+from stateward.planning.status import parse_time, status
+from tests.unit.planning.hands import Hands
+from tests.unit.planning.pools import GIB, PoolSpec, gateway, hot, managers, mixed
+from tests.unit.planning.things import Body, Index, Shard
+
+__all__ = ["GIB", "Index", "PoolSpec", "Shard", "World", "gateway", "hot", "managers", "mixed", "settled"]
+
+TICK = 10.0
+"""Seconds that pass in one step."""
+
+
+class World(Hands):
+    """One cluster, its operator's status, and the database behind it."""
+
+    def observe(self) -> o.Observation:
+        deployed = self.status.version
+        return o.Observation(
+            name="c",
+            namespace="ns",
+            uid="cluster",
+            generation=1,
+            desired=o.Desired(
+                version=self.version,
+                pools=tuple(pool.desired(self.version, deployed) for pool in self.pools),
+                refusals=self.refusals,
+                **self.policy,  # type: ignore[arg-type]
+            ),
+            members=tuple(self.member(body) for body in self.bodies.values()),
+            database=self.database(),
+            deployed_version=deployed,
+            records={
+                m.name: o.Record(version=m.version, volume=m.volume, zone=m.zone)
+                for m in self.status.member_states
+                if m.version
+            },
+            since={m.name: parse_time(m.since) or 0.0 for m in self.status.member_states},
+            bootstrap=(o.Bootstrap(b.member, b.volume, b.formed) if (b := self.status.bootstrap) is not None else None),
+            bootstrap_again=self.bootstrap_again,
+            settled_writes=self.settled_writes,
+            live=True,
+        )
+
+    def member(self, body: Body) -> o.Member:
+        workload, pod, claim = body.workload, body.pod, body.claim
+        return o.Member(
+            name=body.name,
+            pool=body.pool,
+            ordinal=body.ordinal,
+            workload=None
+            if workload is None
+            else o.Workload(
+                ref=o.Ref(body.name, workload.uid, "1"),
+                inputs=workload.inputs,
+                version=workload.version,
+                replicas=workload.replicas,
+                observed=workload.observed,
+            ),
+            pod=None
+            if pod is None
+            else o.Pod(
+                ref=o.Ref(f"{body.name}-0", pod.uid, "1"),
+                inputs=pod.inputs,
+                version=pod.version,
+                created=pod.created,
+                ready=pod.ready and not pod.terminating,
+                running=pod.running,
+                terminating=pod.terminating,
+                trouble=pod.trouble,
+                node=pod.node,
+                zone=pod.zone,
+                bootstrap="granted" if pod.granted else "",
+                candidate=pod.candidate,
+            ),
+            claim=None
+            if claim is None
+            else o.Claim(
+                ref=o.Ref(f"data-{body.name}", claim.uid, "1"),
+                requested=claim.requested,
+                capacity=claim.capacity,
+                storage_class=claim.storage_class,
+                expandable=self.expandable,
+            ),
+            config=body.config,
+        )
+
+    def plan(self) -> Plan:
+        return plan(self.observe(), self.now)
+
+    def tick(self, *, act: bool = True) -> Plan:
+        """Make and carry out one plan, write the status, and let ten seconds pass."""
+        observed = self.observe()
+        made = plan(observed, self.now)
+        for hook in self.hooks:
+            hook(made)
+        if act:
+            self.check(observed, made)
+            for action in made.actions:
+                self.carry_out(action)
+        self.status = status(observed, made, self.status, self.now)
+        self.pass_time()
+        return made
+
+    def pass_time(self) -> None:
+        self.now += TICK
+        self.step_kubernetes()
+        self.step_database()
+        self.check_data()
+
+    def run(self, limit: int = 400) -> "World":
+        """Go on until everything is as it should be and stays so; fails with what happened if that never comes."""
+        calm = 0
+        for _ in range(limit):
+            made = self.tick()
+            calm = calm + 1 if made.settled else 0
+            if calm >= 3:
+                return self
+        raise AssertionError(f"not settled after {limit} steps:\n{self.story()}")
+
+    def until(self, condition: Callable[["World"], bool], limit: int = 200) -> "World":
+        for _ in range(limit):
+            if condition(self):
+                return self
+            self.tick()
+        raise AssertionError(f"did not come about in {limit} steps:\n{self.story()}")
+
+    def ticks(self, number: int) -> "World":
+        for _ in range(number):
+            self.tick()
+        return self
+
+    def story(self) -> str:
+        """Return the last actions, and what the last plan says."""
+        made = self.plan()
+        lines = [f"{when - 1e6:7.0f} {action}" for when, action in self.log[-25:]]
+        lines += [f"{i.state:>10} {i.member}: {i.sentence}" for i in made.intents.values()]
+        lines += [f"     waits {w.subject} {w.reason}: {w.message}" for w in made.waits]
+        return "\n".join([*lines, f"voters {self.voters} excluded {set(self.exclusions)}", made.doing])
+
+    def copy(self) -> "World":
+        return deepcopy(self)
+
+    def edit(self, **fields: object) -> "World":
+        """Set fields of the world, as an edit of the resource would."""
+        for name, value in fields.items():
+            setattr(self, name, value)
+        return self
+
+    def index(self, *units: tuple[int, ...] | Index) -> "World":
+        """Add one unit for each tuple of wanted copies, or as given, and wait until it is placed."""
+        for unit in units:
+            made = unit if isinstance(unit, Index) else Index(f"logs[{len(self.indices)}]", unit[0])
+            node = min((n for n, p in self.joined().items() if p.data), key=lambda n: (self.load(n), n))
+            made.copies, made.current = [Shard(node, primary=True)], {node}
+            made.missing_since = self.now
+            self.indices.append(made)
+            for _ in range(made.wanted):
+                self.pass_time()
+        return self
+
+    def load(self, name: str) -> int:
+        return sum(c.member == name for i in self.indices for c in i.copies)
+
+    # What must be true in every state
+
+    def check(self, observed: o.Observation, made: Plan) -> None:
+        members = {m.name: m for m in observed.members}
+        for action in made.actions:
+            name = getattr(action, "member", None)
+            assert name is None or name in made.intents or isinstance(action, a.RecordBootstrap), f"{action}"
+        for member in members.values():
+            if member.workload is not None or member.pod is not None:
+                intent = made.intents[member.name]
+                assert intent.state.value == "Ready" or intent.sentence, f"{member.name} has no sentence"
+        deleted = {x.member for x in made.actions if isinstance(x, a.DeletePod)}
+        serving = {n for n in deleted if (p := members[n].pod) is not None and p.ready}
+        if not serving:
+            return
+        down = {
+            n
+            for n in observed.records
+            if n in members and members[n].alive and not ((p := members[n].pod) is not None and p.ready)
+        }
+        budget = observed.desired.max_unavailable
+        assert budget is None or len(down | serving) <= budget, f"{serving} go while {down} are down"
+        database = observed.database
+        assert isinstance(database, o.Database)
+        for unit in database.units:
+            live = {c.member for c in unit.copies if c.live}
+            alone = len(live) == 1 and unit.wanted == 1
+            assert not live or live - serving or alone or len(database.nodes) == 1 or self.only_data(database), (
+                f"{unit.name} loses its last live copy with {serving}"
+            )
+        left = database.voters - serving
+        assert len(left) > len(database.voters) // 2 or len([n for n in database.nodes.values() if n.voting]) == 1, (
+            f"the quorum goes with {serving}"
+        )
+
+    def only_data(self, database: o.Database) -> bool:
+        return sum(b.data for b in database.nodes.values()) == 1 and sum(p.replicas for p in self.pools if p.data) == 1
+
+    # Reading the outcome
+
+    def pods(self) -> dict[str, str]:
+        """Return the version of every pod that is ready, by member."""
+        return {b.name: b.pod.version for b in self.bodies.values() if b.pod is not None and b.pod.ready}
+
+    def did(self, kind: type[a.Action]) -> list[str]:
+        """Return the members that an action was taken for, in order."""
+        return [getattr(action, "member", "") for _, action in self.log if isinstance(action, kind)]
+
+    def kill(self, name: str) -> "World":
+        """Evict a member's pod."""
+        pod = self.bodies[name].pod
+        assert pod is not None
+        pod.terminating, pod.ready = True, False
+        return self
+
+
+_made: dict[str, World] = {}
+
+
+def settled(*pools: PoolSpec, indices: tuple[tuple[int, ...], ...] = (), **more: object) -> World:
+    """Return a cluster that was created, settled, and holds an index for each tuple of wanted copies."""
+    key = repr((pools, indices, sorted(more.items())))
+    if key not in _made:
+        _made[key] = World(*pools, **more).run().index(*indices).run()  # type: ignore[arg-type]
+        _made[key].log.clear()
+        _made[key].restarts.clear()
+    return _made[key].copy()
