@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stateward.api.base import Json
@@ -142,23 +142,27 @@ def normal(value: Any) -> Any:
     return value
 
 
+@settings(deadline=None)
 @given(BASES, patches())
 def test_merging_twice_is_merging_once(base: Json, patch: Json) -> None:
     once = merge(base, patch)
     assert normal(merge(once, patch)) == normal(once)
 
 
+@settings(deadline=None)
 @given(BASES, patches(), patches())
 def test_a_composed_patch_does_what_both_do_in_turn(base: Json, first: Json, second: Json) -> None:
     assert normal(merge(base, compose(first, second))) == normal(merge(merge(base, first), second))
 
 
+@settings(deadline=None)
 @given(BASES)
 def test_an_empty_patch_changes_nothing(base: Json) -> None:
     assert merge(base, {}) == base
     assert merge({}, base) == base
 
 
+@settings(deadline=None)
 @given(patches())
 def test_what_is_merged_holds_no_directives(patch: Json) -> None:
     assert "$patch" not in str(merge(BASE, patch))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -156,6 +156,7 @@ async def test_half_an_answer_is_unknown(part: str) -> None:
         await why_unknown(world.put(part, Answer(200, answer.body[:end])))
 
 
+@settings(deadline=None)
 @given(st.data())
 async def test_a_part_that_is_missing_is_never_read_as_empty(data: st.DataObject) -> None:
     """Scenario: a failed call for metadata, read as a cluster without indices, lets every member go."""

@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stateward.api.base import Json
@@ -133,6 +133,7 @@ KEYS = st.sampled_from(["a.b", "a.c.d", "a.c.e", "f.g", "h.i"])
 VALUES = st.one_of(st.booleans(), st.integers(0, 9), st.sampled_from(["x", "10mb"]), st.lists(st.sampled_from("xy")))
 
 
+@settings(deadline=None)
 @given(st.dictionaries(KEYS, VALUES), st.randoms(use_true_random=False))
 def test_settings_mean_the_same_nested_dotted_and_in_any_order(flat: dict[str, Any], random: Any) -> None:
     shuffled = list(flat.items())
@@ -141,6 +142,7 @@ def test_settings_mean_the_same_nested_dotted_and_in_any_order(flat: dict[str, A
     assert of({**SPEC, "config": flat}) == of({**SPEC, "config": dict(shuffled)}) == written
 
 
+@settings(deadline=None)
 @given(st.dictionaries(KEYS, VALUES, min_size=1), st.data())
 def test_an_edit_of_one_setting_is_seen_and_only_that(flat: dict[str, Any], data: st.DataObject) -> None:
     key = data.draw(st.sampled_from(sorted(flat)))
@@ -149,6 +151,7 @@ def test_an_edit_of_one_setting_is_seen_and_only_that(flat: dict[str, Any], data
     assert changed(before, after) == ({f"config/{key}"} if flat[key] != value else set())
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(["a", "b", "c"]), unique=True), st.randoms(use_true_random=False))
 def test_the_order_of_containers_and_volumes_says_nothing(names: list[str], random: Any) -> None:
     volumes = [{"name": name, "emptyDir": {}} for name in names]

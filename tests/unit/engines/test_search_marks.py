@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stateward.engines.search import marks
@@ -37,6 +37,7 @@ def sections(key: str, persistent: str | None, transient: str | None) -> Cluster
     )
 
 
+@settings(deadline=None)
 @given(VALUES, VALUES, st.sampled_from(list(Allocation)), st.integers(1, 3))
 def test_a_limit_is_lifted_without_a_trace(
     persistent: str | None, transient: str | None, wanted: Allocation, times: int
@@ -74,6 +75,7 @@ def test_an_unheard_of_value_is_an_error() -> None:
         marks.allocation(sections(marks.ENABLE, "sometimes", None))
 
 
+@settings(deadline=None)
 @given(NAMES, st.none() | NAMES, st.lists(MEMBERS, max_size=3))
 def test_draining_ends_without_a_trace(theirs: list[str], overriding: list[str] | None, steps: list[set[str]]) -> None:
     transient = None if not overriding else ",".join(overriding)
