@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 
 from demo.database import NotAcknowledgedError, ProxiedDatabase
-from demo.install import NotInstalledError, install, make_namespace, until_known
+from demo.install import NotInstalledError, fresh_namespace, install, until_known
 from demo.place import NAMESPACE, VERSIONS, NoPlaceError, Place, place
 from demo.story import NAME, Story, TooLateError
 from demo.verdict import Verdict
@@ -76,7 +76,8 @@ async def tell(chosen: Place, rate: float, begin: float) -> Verdict:
             view.step(f"installing the operator ({chosen.image})")
             await install(session.api, chosen.image)
             await until_known(session.api, CLUSTERS, NAMESPACE)
-            await make_namespace(session.api, NAMESPACE)
+            view.step(f"making the namespace {NAMESPACE}; what an earlier run left in it goes")
+            await fresh_namespace(session.api, NAMESPACE)
             return await live(session, view, rate, begin)
 
 

@@ -4,8 +4,8 @@ import asyncio
 from typing import Any
 
 from stateward.cli.manifests import SOURCE_NAMESPACE, adapted, documents, source
-from stateward.kube.client import Api, ApplyOptions
-from stateward.kube.errors import ApiError, NotFound, UnknownResource
+from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Preconditions
+from stateward.kube.errors import NotFound, UnknownResource
 from stateward.kube.metadata import Key
 from stateward.kube.resource import Resource
 
@@ -83,9 +83,26 @@ async def until_known(api: Api, kind: Resource[Any], namespace: str) -> None:
                 return
 
 
-async def make_namespace(api: Api, name: str) -> None:
-    """Make the namespace of the demo's cluster; raises ApiError."""
+async def fresh_namespace(api: Api, name: str) -> None:
+    """Make the namespace of the demo's cluster; one that an earlier run made is emptied by deleting it first.
+
+    Raises NotInstalledError when it is there and was made by somebody else, or does not go away.
+    """
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {LABEL: MANAGER}}}
+    kind = resource_of(body)
     try:
-        await put(api, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    except ApiError as error:
-        raise NotInstalledError(f"cannot make the namespace {name}: {error.message}") from error
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                found = (await api.get(kind, Key("", name)))["metadata"]
+                if found.get("labels", {}).get(LABEL) != MANAGER:
+                    raise NotInstalledError(f"the namespace {name} was not made by the demo; delete it first")
+                if "deletionTimestamp" not in found:
+                    await api.delete(kind, Key("", name), DeleteOptions(Preconditions(found["uid"])))
+                await asyncio.sleep(1)
+    except NotFound:
+        await put(api, body)
+    except TimeoutError:
+        raise NotInstalledError(f"the namespace {name} of an earlier run is not gone after {PATIENCE:.0f} s") from None
+
+
+LABEL = "app.kubernetes.io/managed-by"

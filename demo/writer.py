@@ -32,8 +32,8 @@ class Bounds:
     """
 
     per_second: float = 20.0
-    most: int = 30_000
-    seconds: float = 1_200.0
+    most: int = 50_000
+    seconds: float = 2_400.0
     patience: float = 10.0
     reading: int = 20
 

@@ -1,0 +1,150 @@
+"""`plan` reads the cluster live, asks the database through the API server, and sends nothing but questions."""
+
+import json
+from typing import Any
+
+import pytest
+
+from stateward.api import names
+from stateward.cli.look import Carried, endpoints
+from stateward.engines import opensearch
+from stateward.engines.base import RefusedError, UnreachableError
+from stateward.kube.errors import Forbidden, Status
+from stateward.kube.metadata import Key
+from stateward.operator.live import read_live
+from tests.unit.cli.clusters import SPEC, typed
+from tests.unit.cli.fake_api import FakeApi, Run
+
+CHANGED = """\
+apiVersion: stateward.dev/v1alpha1
+kind: OpenSearchCluster
+metadata: {name: logs}
+spec:
+  version: %s
+  pools:
+  - {name: managers, replicas: 3, roles: [cluster_manager]}
+  - {name: hot, replicas: 3, roles: [data, ingest], storage: {size: 20Gi}}
+  - {name: gateway, replicas: 1, roles: []}
+"""
+
+
+@pytest.fixture
+def running(api: FakeApi) -> FakeApi:
+    """A cluster with all its objects, whose database cannot be asked from here."""
+    status = {
+        "version": "2.17.1",
+        "health": "green",
+        "observedGeneration": 1,
+        "bootstrap": {"member": "", "volume": "", "formed": True},
+    }
+    meta = {"name": "logs", "namespace": "default", "uid": "u", "resourceVersion": "1", "generation": 1}
+    head = {"apiVersion": "stateward.dev/v1alpha1", "kind": "OpenSearchCluster", "metadata": meta}
+    states: list[dict[str, Any]] = []
+    for pool in SPEC["pools"]:
+        for ordinal in range(pool["replicas"]):
+            add_member(api, pool["name"], ordinal)
+            name = names.member("logs", pool["name"], ordinal)
+            states.append({"name": name, "pool": pool["name"], "state": "Ready", "version": "2.17.1"})
+    api.add("opensearchclusters", {**head, "spec": SPEC, "status": {**status, "memberStates": states}})
+    return api
+
+
+def add_member(api: FakeApi, pool: str, ordinal: int) -> None:
+    """Add the objects of one member, as the API server completes them."""
+    cluster = typed(SPEC, "2.17.1")
+    objects = opensearch.member_objects(cluster, pool, ordinal, "2.17.1")
+    owner = [
+        {
+            "apiVersion": "stateward.dev/v1alpha1",
+            "kind": "OpenSearchCluster",
+            "name": "logs",
+            "uid": "u",
+            "controller": True,
+        }
+    ]
+    stored = {"uid": f"uid-{pool}-{ordinal}", "resourceVersion": "1", "namespace": "default", "generation": 1}
+    for plural, body in (
+        ("statefulsets", objects.workload),
+        ("secrets", objects.config),
+        ("persistentvolumeclaims", objects.claim),
+    ):
+        if body is not None:
+            api.add(
+                plural, {**body, "metadata": {**body["metadata"], **stored, "ownerReferences": owner}, "status": {}}
+            )
+    template = objects.workload["spec"]["template"]
+    meta = {**template["metadata"], **stored, "name": f"{objects.workload['metadata']['name']}-0"}
+    ready = {"phase": "Running", "podIP": "10.0.0.1", "conditions": [{"type": "Ready", "status": "True"}]}
+    api.add("pods", {"metadata": meta, "spec": {"nodeName": "n1"}, "status": ready})
+
+
+def test_a_changed_file_is_planned_without_touching_anything(run: Run, running: FakeApi) -> None:
+    result = run("plan", "-f", "-", stdin=CHANGED % "2.19.5")
+    assert result.exit_code == 0
+    assert "2.17.1 → 2.19.5" in result.output
+    assert "logs-hot-0       recreate  rolling  version" in result.output
+    assert "the database could not be asked from here" in result.output
+    assert "shards and the elected manager are not known" in result.output
+    assert running.patches == []
+
+
+def test_an_unchanged_file_touches_nobody(run: Run, running: FakeApi) -> None:
+    result = run("plan", "-f", "-", stdin=CHANGED % "2.17.1")
+    assert result.exit_code == 0
+    assert "nothing would happen to any member" in result.output
+
+
+def test_the_present_spec_is_planned_by_name(run: Run, running: FakeApi) -> None:
+    shown = json.loads(run("plan", "logs", "-o", "json").output)
+    assert shown["goesThrough"] is True
+    assert {member["effect"] for member in shown["members"]} == {"none"}
+
+
+def test_a_refused_change_ends_with_code_1(run: Run, running: FakeApi) -> None:
+    result = run("plan", "-f", "-", stdin=CHANGED % "2.11.0")
+    assert result.exit_code == 1
+    assert "REFUSED\n  spec.version: 2.11.0 is older than 2.17.1" in result.output
+
+
+def test_a_cluster_that_is_not_there_is_planned_as_new(run: Run, api: FakeApi) -> None:
+    result = run("plan", "-f", "-", "-n", "elsewhere", stdin=CHANGED % "2.19.5")
+    assert result.exit_code == 0
+    assert "2.19.5 (a new cluster)" in result.output
+    assert "form the cluster on logs-managers-0" in result.output
+
+
+def test_a_file_that_is_no_cluster_says_all_that_is_wrong(run: Run) -> None:
+    result = run(
+        "plan", "-f", "-", stdin=(CHANGED % "2.19.5").replace("replicas: 3, roles: [data", "replica: 3, roles: [data")
+    )
+    assert result.exit_code == 1
+    assert "spec.pools[1].replica" in result.stderr
+    assert "spec.pools[1].replicas" in result.stderr
+
+
+def test_neither_a_file_nor_a_name_is_a_usage_error(run: Run) -> None:
+    assert run("plan").exit_code == 2
+
+
+def test_a_name_that_the_file_does_not_have_is_a_failure(run: Run) -> None:
+    result = run("plan", "metrics", "-f", "-", stdin=CHANGED % "2.19.5")
+    assert (result.exit_code, result.stderr) == (1, "stateward: -: none of its clusters is called so\n")
+
+
+async def test_the_database_is_asked_through_the_api_server(running: FakeApi) -> None:
+    found = endpoints(await read_live(running, Key("default", "logs")))
+    assert found[0] == "/api/v1/namespaces/default/pods/logs-gateway-0-0%3A9200/proxy"
+
+
+async def test_only_questions_are_carried() -> None:
+    carried = Carried(FakeApi())
+    for method, path in (("PUT", "/_cluster/settings"), ("POST", "/_flush"), ("DELETE", "/documents")):
+        with pytest.raises(RefusedError, match="is no question"):
+            await carried.request("/api/v1/x", method, path)
+
+
+async def test_a_missing_right_is_named() -> None:
+    api = FakeApi()
+    api.refusal = Forbidden("pods is forbidden", status=Status(code=403))
+    with pytest.raises(UnreachableError, match="pods/proxy"):
+        await Carried(api).request("/api/v1/x", "GET", "/")
