@@ -24,7 +24,7 @@ def hot(replicas: int, size: str = "1Gi") -> dict[str, object]:
 async def test_a_clusters_life_under_writes(clusters: Clusters, operator: OperatorPods) -> None:
     """Nothing acknowledged is lost, never red, never two members down, nothing left behind in the database."""
     await clusters.apply("life", version=OLD, pools=[MANAGERS, hot(3)])
-    born = await clusters.until("life", settled, seconds=420)
+    born = await clusters.until("life", settled, seconds=600)
     assert born.status.version == OLD
     assert born.status.health == "green"
     database = clusters.database("life")

@@ -29,7 +29,7 @@ async def test_a_version_that_does_not_start_stops_at_the_first_member_and_the_r
     clusters: Clusters,
 ) -> None:
     await clusters.apply("broken", version=OLD, pools=[all_in_one()])
-    await clusters.until("broken", settled, seconds=420)
+    await clusters.until("broken", settled, seconds=600)
     await clusters.database("broken").create_index("docs")
     async with Writer(clusters.database("broken"), "docs") as writer, Promises(clusters, "broken") as promises:
         await clusters.apply("broken", version="2.19.999", pools=[all_in_one()])
@@ -46,7 +46,7 @@ async def test_a_version_that_does_not_start_stops_at_the_first_member_and_the_r
 @BOTH
 async def test_a_version_that_does_not_start_can_be_fixed_forward(clusters: Clusters) -> None:
     await clusters.apply("fixed", version=OLD, pools=[all_in_one()])
-    await clusters.until("fixed", settled, seconds=420)
+    await clusters.until("fixed", settled, seconds=600)
     await clusters.apply("fixed", version="2.19.999", pools=[all_in_one()])
     await clusters.until("fixed", lambda c: condition(c, "Stalled") == "True", seconds=180)
     await clusters.apply("fixed", version=NEW, pools=[all_in_one()])
@@ -59,7 +59,7 @@ async def test_an_operator_killed_again_and_again_finishes_the_upgrade(
     clusters: Clusters, operator: OperatorPods
 ) -> None:
     await clusters.apply("killed", version=OLD, pools=[all_in_one()])
-    await clusters.until("killed", settled, seconds=420)
+    await clusters.until("killed", settled, seconds=600)
     await clusters.database("killed").create_index("docs")
 
     async def keep_killing() -> None:
@@ -85,7 +85,7 @@ async def test_a_kubernetes_node_drained_during_an_upgrade_takes_no_second_membe
     clusters: Clusters, stateward: Sandbox
 ) -> None:
     await clusters.apply("drained", version=OLD, pools=[all_in_one()])
-    await clusters.until("drained", settled, seconds=420)
+    await clusters.until("drained", settled, seconds=600)
     await clusters.database("drained").create_index("docs")
     pods = await clusters.pods("drained")
     node = pods["drained-nodes-0"].spec.node_name
@@ -119,7 +119,7 @@ async def test_a_kubernetes_node_drained_during_an_upgrade_takes_no_second_membe
 async def test_managers_shrink_from_three_to_one_without_losing_the_quorum(clusters: Clusters) -> None:
     hot = pool("hot", 2, "data", "ingest")
     await clusters.apply("managers", version=NEW, pools=[pool("managers", 3, "cluster_manager"), hot])
-    await clusters.until("managers", settled, seconds=420)
+    await clusters.until("managers", settled, seconds=600)
     await clusters.database("managers").create_index("docs")
     async with Writer(clusters.database("managers"), "docs") as writer:
         await clusters.apply("managers", version=NEW, pools=[pool("managers", 1, "cluster_manager"), hot])
@@ -135,7 +135,7 @@ async def test_managers_shrink_from_three_to_one_without_losing_the_quorum(clust
 @pytest.mark.images("opensearch:2.19.5")
 async def test_after_a_full_outage_all_members_start_at_once_and_the_cluster_is_whole(clusters: Clusters) -> None:
     await clusters.apply("outage", version=NEW, pools=[all_in_one()])
-    before = await clusters.until("outage", settled, seconds=420)
+    before = await clusters.until("outage", settled, seconds=600)
     await clusters.database("outage").create_index("docs")
     async with Writer(clusters.database("outage"), "docs") as writer:
         await asyncio.sleep(5)
@@ -153,11 +153,11 @@ async def test_after_a_full_outage_all_members_start_at_once_and_the_cluster_is_
 async def test_a_pool_is_renamed_new_in_data_over_old_out(clusters: Clusters) -> None:
     managers = pool("managers", 1, "cluster_manager")
     await clusters.apply("renamed", version=NEW, pools=[managers, pool("hot", 2, "data", "ingest")])
-    await clusters.until("renamed", settled, seconds=420)
+    await clusters.until("renamed", settled, seconds=600)
     await clusters.database("renamed").create_index("docs")
     async with Writer(clusters.database("renamed"), "docs") as writer:
         await clusters.apply("renamed", version=NEW, pools=[managers, pool("warm", 2, "data", "ingest")])
-        await clusters.until("renamed", settled, seconds=420)
+        await clusters.until("renamed", settled, seconds=600)
     assert sorted(await clusters.pods("renamed")) == ["renamed-managers-0", "renamed-warm-0", "renamed-warm-1"]
     assert await writer.missing() == set()
 
@@ -166,7 +166,7 @@ async def test_a_pool_is_renamed_new_in_data_over_old_out(clusters: Clusters) ->
 async def test_an_index_made_on_the_only_upgraded_node_does_not_stop_the_upgrade(clusters: Clusters) -> None:
     """Its replica fits nowhere until a second node is upgraded, so to wait for green is to wait for ever."""
     await clusters.apply("yellow", version=OLD, pools=[all_in_one()])
-    await clusters.until("yellow", settled, seconds=420)
+    await clusters.until("yellow", settled, seconds=600)
     database = clusters.database("yellow")
     await clusters.apply("yellow", version=NEW, pools=[all_in_one()])
 

@@ -1,11 +1,19 @@
 """Logs: one JSON object a line, and no values of variables in a traceback."""
 
 import json
+from collections.abc import Iterator
 
 import pytest
 import structlog
 
 from stateward.operator import logs
+
+
+@pytest.fixture(autouse=True)
+def defaults_again() -> Iterator[None]:
+    """Logging is set for the whole process, so what a test sets is taken back."""
+    yield
+    structlog.reset_defaults()
 
 
 def test_a_traceback_in_the_log_shows_no_values(capsys: pytest.CaptureFixture[str]) -> None:
