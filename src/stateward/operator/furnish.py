@@ -51,6 +51,6 @@ class Furnisher:
             if f"{kinds.BUDGETS.kind}/{budget.metadata.name}" in wanted or budget.metadata.terminating:
                 continue
             with suppress(NotFound):
-                await self._api.delete(kinds.BUDGETS, key_of(budget), DeleteOptions(Preconditions(budget.metadata.uid)))
+                await self._api.delete(kinds.BUDGETS, key_of(budget), DeleteOptions(Preconditions.of(budget)))
             expectations.deleted(store, budget)
             self._applier.forget(kinds.BUDGETS, key_of(budget))

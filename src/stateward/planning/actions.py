@@ -81,6 +81,8 @@ class GrowVolume(Action, frozen=True):
 class RecordBootstrap(Action, frozen=True):
     """Write down which member, with which volume, may form the cluster: before it is allowed to."""
 
+    # It destroys nothing, but it is said once in a cluster's life: a volume read off an old cache would stay in it.
+    destructive: ClassVar[bool] = True
     member: str
     volume: str
 

@@ -28,6 +28,8 @@ def bootstrap(facts: Facts) -> Part:
         member = first_voter(facts)
     if member is None or member.pod is None or member.pod.terminating or not member.pod.running:
         return Part()
+    if member.claim is None and not member.ephemeral:
+        return Part()
     volume = volume_of(member, member.pod)
     if grant is None or (facts.obs.bootstrap_again and grant.volume != volume):
         why = "the first manager forms the cluster, once"

