@@ -34,7 +34,7 @@ def node_power(stage: "Stage") -> None:
 def node_cut_off(stage: "Stage") -> None:
     """Cut a node off from the API server for a while; half of the time also from the other nodes."""
     name = stage.chance.choice(stage.world.nodes.names)
-    if name not in stage.world.kubelets.cut_off and stage.chance.random() < 0.5:
+    if not stage.world.kubelets.cut_off and stage.chance.random() < 0.5:
         stage.world.databases.isolate(name, on=True)
     _lose(stage, [name], power=False)
 

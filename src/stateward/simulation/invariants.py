@@ -7,6 +7,7 @@ for.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from msgspec import Struct, structs
 
@@ -18,6 +19,7 @@ from stateward.simulation.apiserver.audit import Write
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.cluster.budgets import ready
+from stateward.simulation.loop import EPOCH
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.world import World
 
@@ -169,7 +171,7 @@ class Watchdog:
         if look is None or spec is None:
             return
         down = self._down(key, look, turn.read_at)
-        if member in down:
+        if member in down or member not in look.nodes:
             self._tell(pod, "which was broken already")
             return
         fresh = look.at >= turn.read_at or member not in look.nodes
@@ -260,12 +262,17 @@ class Watchdog:
             if workload.labels.get(names.LABEL_CLUSTER) != key.name or workload.key.namespace != key.namespace:
                 continue
             member = workload.key.name
-            if database is None or member not in database.seen or not workload.doc["spec"].get("replicas", 1):
+            joined = database.seen.get(member, -1.0) if database is not None else -1.0
+            if joined < self._age(workload) or not workload.doc["spec"].get("replicas", 1):
                 continue
             pod = self._store.past(PODS, Key(key.namespace, names.pod(member)), at)
             if pod is None or pod.terminating or not ready(pod) or member not in look.nodes:
                 found.add(member)
         return frozenset(found)
+
+    def _age(self, stored: Stored) -> float:
+        """Return when an object was made, in seconds since the world began."""
+        return (datetime.fromisoformat(stored.meta["creationTimestamp"]) - EPOCH).total_seconds()
 
     def _violated(self, letter: str, message: str) -> None:
         self._world.ground.tell(f"VIOLATION [{letter}] {message}")

@@ -278,7 +278,10 @@ class User:
             self._world.server.update(CLUSTERS, resource.key, {**resource.doc, "metadata": meta}, manager="kubectl")
 
     def _reachable(self) -> str:
-        """Return the lowest version that can be had and that no member has passed."""
-        passed = [disk.version for disk in self._world.databases.disks.values() if disk.version]
-        wanted = [self.spec["version"], *passed]
-        return max((v for v in wanted if v in VERSIONS), key=VERSIONS.index, default=VERSIONS[0])
+        """Return a version that can be had from here: what is wanted, or else the newest that a member has run."""
+        resource = self._world.resource(self._name)
+        deployed = part(resource.doc, "status").get("version", "") if resource is not None else ""
+        passed = [d.version for d in self._world.databases.disks.values() if d.version in VERSIONS]
+        newest = max(passed, key=VERSIONS.index, default=VERSIONS[0])
+        steps = VERSIONS[VERSIONS.index(newest) : VERSIONS.index(deployed) + 2] if deployed in VERSIONS else VERSIONS
+        return self.spec["version"] if self.spec["version"] in steps else newest

@@ -52,7 +52,8 @@ class Allocator:
 
     def expand(self) -> None:
         """Adapt the number of replicas where an index follows the number of nodes."""
-        places = sum(node.data for node in self._cluster.nodes.values())
+        excluded = self._cluster.settings.excluded
+        places = sum(node.data and node.name not in excluded for node in self._cluster.nodes.values())
         for shard in self._cluster.shards:
             if shard.spread == "false":
                 continue

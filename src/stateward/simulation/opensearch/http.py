@@ -150,6 +150,7 @@ class WorldTransport:
             cluster.settings.change(cluster.settings.persistent, body.get("persistent") or {})
             cluster.settings.change(cluster.settings.transient, body.get("transient") or {})
             cluster.version += 1
+            cluster.allocator.expand()
             cluster.allocator.reroute()
             return self._said({"acknowledged": True, "persistent": {}, "transient": {}})
         if path == "/_flush":
