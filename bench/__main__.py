@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from bench import ground, machine, micro, scale
 from bench.table import Row, render
+from sandbox.errors import SandboxError
 
 Measurement = Callable[[argparse.Namespace], list[Row]]
 
@@ -56,4 +57,10 @@ MEASUREMENTS: dict[str, Measurement] = {
 """By name, in the order in which they run: the short ones first."""
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (SandboxError, RuntimeError, TimeoutError) as error:
+        sys.exit(f"bench: {error}")
+    except KeyboardInterrupt:
+        # What was made is gone already: every measurement takes its own things down.
+        sys.exit(130)

@@ -168,12 +168,13 @@ class Stage:
         applied = time.monotonic() - began
         await self._until("created", self._is_created)
         created = time.monotonic() - began
+        say(f"{len(new)} clusters: applied {applied:.1f} s, created {created:.1f} s")
         await self._until("settled", lambda report: report.settled >= self._size and not report.waiting)
         settled = time.monotonic() - began
         after = await self._report()
         rounds = (after.reconciliations - before.reconciliations) / len(new)
         writes = (sum(_writes(after).values()) - sum(_writes(before).values())) / len(new)
-        say(f"{len(new)} clusters: applied {applied:.1f} s, created {created:.1f} s, settled {settled:.1f} s")
+        say(f"{len(new)} clusters: settled {settled:.1f} s")
         what = f"{len(new)} clusters of {fleet.MEMBERS} members, {there} there before"
         return [
             Row(f"{what}: apply to all objects created", f"{created:.1f} s", "", f"applied within {applied:.1f} s"),

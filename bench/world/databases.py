@@ -14,7 +14,10 @@ from stateward.kube.pods import Pod
 
 
 class Database:
-    """One cluster's database: formed when one of its members is granted it, and made of the pods that are Ready."""
+    """One cluster's database: made of the pods that are Ready, and formed as soon as one of them may form it.
+
+    Kwok's pods don't wait for leave before they are Ready, as real ones do; so either of the two forms the database.
+    """
 
     def __init__(self, cluster: str) -> None:
         self.cluster = cluster
@@ -28,7 +31,7 @@ class Database:
             self.pods.pop(member, None)
         else:
             self.pods[member] = pod
-            self.formed = self.formed or pod.metadata.annotations.get(names.ANNOTATION_BOOTSTRAP) == "granted"
+            self.formed = self.formed or forms(pod)
         self._answers = None
 
     def answer(self, path: str) -> bytes | None:
@@ -83,6 +86,13 @@ async def serving(databases: Databases, count: int) -> AsyncGenerator[None]:
         for each in sockets:
             each.close()
         await server.shutdown()
+
+
+def forms(pod: Pod) -> bool:
+    """Whether a pod forms its database: by the operator's leave, or by being Ready as the one to ask for it."""
+    marks = pod.metadata.annotations
+    candidate = marks.get(names.ANNOTATION_BOOTSTRAP_CANDIDATE) == "true"
+    return marks.get(names.ANNOTATION_BOOTSTRAP) == "granted" or (candidate and pod.ready)
 
 
 def running(member: str, pod: Pod) -> Running:

@@ -45,12 +45,14 @@ async def seen(database: Database) -> Picture | Unknown:
     return await opensearch.driver(InProcess(database)).observe(target)
 
 
-def pod(pool: str, number: int, *, ready: bool = True, granted: bool = False) -> Pod:
+def pod(pool: str, number: int, *, ready: bool = True, granted: bool = False, candidate: bool = False) -> Pod:
     roles = "voting" if pool == "managers" else "data"
     member = f"c-0001-{pool}-{number}"
     annotations = {names.ANNOTATION_VERSION: fleet.VERSION}
     if granted:
         annotations[names.ANNOTATION_BOOTSTRAP] = "granted"
+    if candidate:
+        annotations[names.ANNOTATION_BOOTSTRAP_CANDIDATE] = "true"
     body = {
         "metadata": {"name": f"{member}-0", "labels": {names.LABEL_ROLES: roles}, "annotations": annotations},
         "status": {"conditions": [{"type": "Ready", "status": "True" if ready else "False"}]},
@@ -74,6 +76,15 @@ async def test_a_database_is_unformed_until_one_of_its_members_is_granted_it() -
     picture = await seen(database)
     assert isinstance(picture, Unknown)
     assert "not formed yet" in picture.why
+
+
+@pytest.mark.parametrize(("ready", "granted"), [(True, False), (False, True)])
+async def test_it_is_formed_by_leave_or_by_a_candidate_that_is_ready_without(*, ready: bool, granted: bool) -> None:
+    database = Database("c-0001")
+    database.tell("c-0001-managers-0", pod("managers", 0, ready=False, candidate=True))
+    assert isinstance(await seen(database), Unknown)
+    database.tell("c-0001-managers-0", pod("managers", 0, ready=ready, granted=granted, candidate=True))
+    assert database.formed
 
 
 async def test_all_ready_members_make_a_green_cluster() -> None:
