@@ -22,6 +22,7 @@ from sandbox.machines import Machine
 from sandbox.nodes import operations
 from sandbox.nodes.node import Node
 from sandbox.ports import free_port, require_free
+from sandbox.prerequisites import require_root
 from sandbox.progress import Progress
 from sandbox.settings import Settings
 from sandbox.teardown import take_down
@@ -215,5 +216,6 @@ class Sandbox:
 
     @contextlib.contextmanager
     def _locked(self) -> Generator[None]:
+        require_root()
         with locked(cache_root() / "locks" / self.name):
             yield

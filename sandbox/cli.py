@@ -186,6 +186,9 @@ def main() -> None:
     except SandboxError as error:
         sys.stderr.write(f"sandbox: {error}\n")
         sys.exit(1)
+    except OSError as error:  # no permission, no space, ...
+        sys.stderr.write(f"sandbox: {error}\n")
+        sys.exit(1)
     except click.exceptions.Exit as leave:
         sys.exit(leave.exit_code)
     except click.ClickException as error:

@@ -38,8 +38,7 @@ step "nftables with NAT (CONFIG_NF_TABLES, CONFIG_NFT_NAT)" \
 
 def require_machine(layout: Layout, wanted: Settings, progress: Progress) -> None:
     """Raise SandboxError if the sandbox cannot run here; install the system packages that are missing."""
-    if os.geteuid() != 0:
-        raise SandboxError("namespaces and mounts need root: run it again with sudo")
+    require_root()
     new = not layout.settings.exists()
     if new and wanted.port:
         require_free(wanted.port)
@@ -52,6 +51,12 @@ def require_machine(layout: Layout, wanted: Settings, progress: Progress) -> Non
     if new:
         _require_cgroups()
         _require_kernel()
+
+
+def require_root() -> None:
+    """Raise SandboxError if this is not root."""
+    if os.geteuid() != 0:
+        raise SandboxError("namespaces and mounts need root: run it again with sudo")
 
 
 def _require_memory(nodes: int) -> None:
