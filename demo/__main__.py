@@ -72,7 +72,7 @@ async def tell(chosen: Place, rate: float, begin: float) -> Verdict:
     """Do everything, showing it as it goes on."""
     target = Target(kubeconfig=chosen.kubeconfig, namespace=NAMESPACE)
     async with open_session(target) as session:
-        with View(Console(), lambda: time.monotonic() - begin) as view:
+        with View(Console(), begin) as view:
             view.step(f"installing the operator ({chosen.image})")
             await install(session.api, chosen.image)
             await until_known(session.api, CLUSTERS, NAMESPACE)

@@ -1,6 +1,7 @@
 """Putting the operator into a cluster: what `stateward manifests` prints, applied in order and waited for."""
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Any
 
 from stateward.cli.manifests import SOURCE_NAMESPACE, adapted, documents, source
@@ -37,7 +38,13 @@ async def put(api: Api, document: dict[str, Any]) -> dict[str, Any]:
 async def install(api: Api, image: str) -> None:
     """Install CRDs, rights and the operator with this image, and wait until it is Available."""
     for document in documents(source()):
-        await put(api, adapted(document, image, SOURCE_NAMESPACE, 1))
+        wanted = adapted(document, image, SOURCE_NAMESPACE, 1)
+        if wanted["kind"] == "Deployment":
+            # The name of the image stays the same when its content changes: the pod has to be told.
+            wanted["spec"]["template"]["metadata"]["annotations"] = {
+                "stateward.dev/demo": datetime.now(UTC).isoformat()
+            }
+        await put(api, wanted)
     await until_available(api)
 
 

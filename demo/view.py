@@ -1,5 +1,6 @@
 """The live view: members, versions, health, writes per second, errors, what goes on; plain lines without a terminal."""
 
+import time
 from collections.abc import Callable
 from typing import Self
 
@@ -60,9 +61,10 @@ def table(members: list[MemberStatus]) -> Table:
 class View:
     """Shows what goes on. On a terminal one picture is redrawn; elsewhere lines are appended when there is news."""
 
-    def __init__(self, console: Console, elapsed: Callable[[], float]) -> None:
+    def __init__(self, console: Console, begin: float, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._console = console
-        self._elapsed = elapsed
+        self._begin = begin
+        self._monotonic = monotonic
         self._step = ""
         self._cluster: OpenSearchCluster | None = None
         self._ledger: Ledger | None = None
@@ -104,10 +106,13 @@ class View:
         """Report on the writer now and then, where nothing is redrawn."""
         if self._live is None and self._ledger is not None and self._elapsed() - self._said >= LINE_SECONDS:
             self._said = self._elapsed()
-            self.say(writes(self._ledger, self._elapsed()))
+            self.say(writes(self._ledger, self._monotonic()))
 
     def _draw(self) -> RenderableType:
-        return screen(f"[{clock(self._elapsed())}] {self._step}", self._cluster, self._ledger, self._elapsed())
+        return screen(f"[{clock(self._elapsed())}] {self._step}", self._cluster, self._ledger, self._monotonic())
+
+    def _elapsed(self) -> float:
+        return self._monotonic() - self._begin
 
 
 def clock(seconds: float) -> str:

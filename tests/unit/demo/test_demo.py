@@ -54,16 +54,18 @@ def test_a_deployment_is_waited_for_until_its_newest_pod_is_ready() -> None:
 
 def test_plain_output_is_lines_with_the_time() -> None:
     out = io.StringIO()
-    with View(Console(file=out, width=200), lambda: 65.0) as view:
+    with View(Console(file=out, width=200), 1_000.0, lambda: 1_065.0) as view:
         view.step("upgrading")
         view.seen(convert_cluster(cluster()))
         ledger = Ledger()
+        for second in range(100):
+            ledger.acknowledge(f"d{second}", 965.0 + second)
         view.watch(ledger)
         view.tick()
     lines = out.getvalue().splitlines()
     assert lines[0] == "[01:05] == upgrading"
     assert "[01:05] version 2.17.1 → 2.19.5" in lines
-    assert lines[-1] == "[01:05] 0 writes/s, 0 acknowledged, 0 errors, longest time without a write 0.0 s"
+    assert lines[-1] == "[01:05] 1 writes/s, 100 acknowledged, 0 errors, longest time without a write 1.0 s"
 
 
 def test_the_screen_shows_members_versions_health_and_writes() -> None:

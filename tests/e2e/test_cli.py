@@ -1,0 +1,90 @@
+"""The command line against a real cluster: installed from its own manifests, looked at, planned, paused, explained."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from sandbox import Sandbox
+
+pytestmark = [pytest.mark.e2e, pytest.mark.full]
+
+PROGRAM = Path(sys.executable).with_name("stateward")
+CLUSTER = """\
+apiVersion: stateward.dev/v1alpha1
+kind: OpenSearchCluster
+metadata: {{name: one, namespace: {namespace}}}
+spec:
+  version: {version}
+  pools:
+  - name: all
+    replicas: {replicas}
+    resources: {{limits: {{memory: 640Mi}}, requests: {{cpu: 250m}}}}
+    storage: {{size: 1Gi}}
+"""
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def stateward(sandbox: Sandbox) -> Command:
+    """Run the program as a person would, from outside the sandbox."""
+
+    def run(*words: str, stdin: str = "", seconds: float = 60) -> "subprocess.CompletedProcess[str]":
+        environment = {"KUBECONFIG": str(sandbox.kubeconfig_path), "PATH": "/usr/bin:/bin"}
+        return subprocess.run(
+            [PROGRAM, *words],
+            input=stdin,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=seconds,
+        )
+
+    return run
+
+
+@pytest.fixture
+def namespace(sandbox: Sandbox, stateward: Command) -> Iterator[str]:
+    """A namespace of its own, in a sandbox where the operator runs as `stateward manifests` says."""
+    image = sandbox.load_image("stateward")
+    sandbox.load_image("opensearch:2.19.5")
+    manifests = stateward("manifests", "--image", image).stdout
+    sandbox.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=manifests)
+    wait = ("rollout", "status", "deployment/stateward", "--timeout=180s")
+    sandbox.kubectl("-n", "stateward-system", *wait, timeout=200)
+    name = f"cli-{uuid4().hex[:6]}"
+    sandbox.kubectl("create", "namespace", name)
+    yield name
+    sandbox.kubectl("delete", "namespace", name, "--timeout=180s", timeout=200)
+
+
+def test_a_person_finds_out_everything_with_the_command_line(
+    sandbox: Sandbox, stateward: Command, namespace: str
+) -> None:
+    text = CLUSTER.format(namespace=namespace, version="2.19.5", replicas=1)
+    assert stateward("validate", "-f", "-", stdin=text).returncode == 0
+    assert "form the cluster on one-all-0" in stateward("plan", "-f", "-", stdin=text).stdout
+
+    sandbox.kubectl("apply", "--server-side", "-f", "-", stdin=text)
+    ready = ("wait", "--for=condition=Ready", "opensearchcluster/one", "--timeout=600s")
+    sandbox.kubectl("-n", namespace, *ready, timeout=620)
+    shown = json.loads(stateward("status", "one", "-n", namespace, "-o", "json").stdout)
+    assert (shown["status"]["version"], shown["status"]["health"]) == ("2.19.5", "green")
+    assert "everything is as it should be" in stateward("list", "-A").stdout
+    assert "Nothing waits." in stateward("explain", "one", "-n", namespace).stdout
+
+    nothing = stateward("plan", "one", "-n", namespace)
+    assert (nothing.returncode, "could not be asked" in nothing.stdout) == (0, False)
+    refused = stateward("plan", "-f", "-", stdin=text.replace("2.19.5", "2.17.1"))
+    assert (refused.returncode, "2.17.1 is older than 2.19.5" in refused.stdout) == (1, True)
+
+    assert stateward("pause", "one", "-n", namespace).returncode == 0
+    sandbox.kubectl("-n", namespace, "wait", "--for=jsonpath={.status.waiting[0].reason}=Paused", "os/one")
+    assert "You can: run `resume`" in stateward("explain", "one", "-n", namespace).stdout
+    assert stateward("resume", "one", "-n", namespace).returncode == 0
+    assert stateward("status", "two", "-n", namespace).returncode == 1
