@@ -24,6 +24,10 @@ COMMANDS = {
 """Each command as `module:attribute`, in the order in which help lists them."""
 
 
+INTERRUPTED = 130
+"""Exit code of a program that was ended by Ctrl-C, as shells expect it."""
+
+
 class Commands(click.Group):
     """A group whose commands are imported when they are needed, and whose failures are one line."""
 
@@ -44,6 +48,9 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
+        except KeyboardInterrupt:
+            # Ctrl-C is how a watch is ended: nothing went wrong, and nothing needs to be said.
+            ctx.exit(INTERRUPTED)
         except Exception as error:
             known = failure_of(error)
             if known is None or ctx.params.get("debug"):

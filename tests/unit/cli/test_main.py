@@ -55,6 +55,15 @@ def test_a_lost_lease_ends_with_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (result.exit_code, result.stderr) == (1, "stateward: the lease was lost; the next start begins anew\n")
 
 
+def test_ctrl_c_ends_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("stateward.cli.operator.run_operator", interrupted)
+    result = CliRunner().invoke(entry.cli, ["operator"])
+    assert (result.exit_code, result.output) == (130, "")
+
+
 def test_a_port_that_is_taken_is_said() -> None:
     assert failure_of(OSError(98, "Address already in use")) == "Address already in use"
 
