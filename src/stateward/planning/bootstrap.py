@@ -20,23 +20,20 @@ def bootstrap(facts: Facts) -> Part:
     """Return what the forming of the cluster needs now; nothing once the database answers."""
     if facts.database is not None:
         return Part()
-    grant = facts.obs.bootstrap
-    member = first_voter(facts) if grant is None else facts.members.get(grant.member)
-    if grant is not None and grant.formed and not (everything_lost(facts) and facts.obs.bootstrap_again):
+    grant, again = facts.obs.bootstrap, facts.obs.bootstrap_again
+    if grant is not None and grant.formed and not (everything_lost(facts) and again):
         return Part(waits=lost_wait(facts))
-    if member is None:
-        member = first_voter(facts)
+    member = (facts.members.get(grant.member) if grant is not None else None) or first_voter(facts)
     if member is None or member.pod is None or member.pod.terminating or not member.pod.running:
         return Part()
-    if member.claim is None and not member.ephemeral:
-        return Part()
-    volume = volume_of(member, member.pod)
-    if grant is None or (facts.obs.bootstrap_again and grant.volume != volume):
-        why = "the first manager forms the cluster, once"
-        return Part(actions=(RecordBootstrap(why=why, member=member.name, volume=volume),))
-    if grant.volume != volume:
-        return Part(waits=(interrupted(member),))
-    return grant_to(facts, member, member.pod)
+    volume = volume_of(facts, member, member.pod)
+    if grant is not None and grant.volume == volume:
+        return grant_to(facts, member, member.pod)
+    if grant is not None and not again:
+        return Part(waits=(interrupted(member),) if volume else ())
+    why = "the first manager forms the cluster, once"
+    record = RecordBootstrap(why=why, member=member.name, volume=volume)
+    return Part(actions=(record,) if volume else ())
 
 
 def first_voter(facts: Facts) -> Member | None:
@@ -46,9 +43,11 @@ def first_voter(facts: Facts) -> Member | None:
     return min(found, key=lambda m: m.ordinal, default=None)
 
 
-def volume_of(member: Member, pod: Pod) -> str:
-    """Return what the grant is tied to: the claim, or the pod where data goes with it."""
-    return member.claim.ref.uid if member.claim is not None else pod.ref.uid
+def volume_of(facts: Facts, member: Member, pod: Pod) -> str:
+    """Return what the grant is tied to: the claim, or the pod where data goes with it; empty while that is not seen."""
+    if member.claim is not None:
+        return member.claim.ref.uid
+    return pod.ref.uid if facts.ephemeral(member) else ""
 
 
 def grant_to(facts: Facts, member: Member, pod: Pod) -> Part:
@@ -82,7 +81,7 @@ def changed_volume(facts: Facts, member: Member) -> bool:
 
     A pod that keeps its data itself may have lost it whenever it does not serve; only a person can know.
     """
-    if member.ephemeral:
+    if facts.ephemeral(member):
         return member.name not in facts.up
     before = facts.obs.records[member.name].volume
     return member.claim is not None and bool(before) and member.claim.ref.uid != before
