@@ -22,7 +22,7 @@ def create(facts: Facts, scaling: Scale) -> Part:
     for pool, ordinal in scaling.missing:
         name = names.member(facts.obs.name, pool.name, ordinal)
         if pool.voting and facts.formed and name not in facts.obs.records:
-            problem = new_voter or voters_not_ready(facts)
+            problem = new_voter or voters_not_ready(facts, scaling)
             if problem:
                 part = merge(part, Part(waits=(Wait(name, "OneManagerAtATime", f"{name} is added later: {problem}"),)))
                 continue
@@ -44,13 +44,13 @@ def made(facts: Facts, pool: Pool, ordinal: int, name: str) -> Part:
 def joining_voter(facts: Facts, scaling: Scale) -> str | None:
     """Return which new manager has to join before the next one is made."""
     coming = (m for m in facts.obs.members if m.alive and m.name not in scaling.leaving and facts.votes(m))
-    new = next((m.name for m in coming if m.name not in facts.obs.records or m.name not in facts.up), None)
+    new = next((m.name for m in coming if m.name not in facts.obs.records), None)
     return f"{new} joins first" if new else None
 
 
-def voters_not_ready(facts: Facts) -> str | None:
-    """Return which manager has to be back before another one is added."""
+def voters_not_ready(facts: Facts, scaling: Scale) -> str | None:
+    """Return which manager has to be back before another one is added; one that leaves need not come back."""
     if facts.database is None:
         return "the database does not answer"
-    down = sorted(m.name for m in facts.obs.members if m.name in facts.down and facts.votes(m))
+    down = sorted(name for name in facts.down if facts.votes(facts.members[name]) and name not in scaling.leaving)
     return f"manager {down[0]} is down" if down else None

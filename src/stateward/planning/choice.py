@@ -12,8 +12,11 @@ from stateward.planning.facts import Facts
 from stateward.planning.observation import Member
 from stateward.planning.safety import member_problem, needed
 
-SEARCH_STEPS = 2000
-"""Sets that are tried: enough to be exact for ten candidates; beyond, the best found is still a safe one."""
+SEARCH_STEPS = 5_000
+"""Members that are tried at most: exact for ten candidates and more; beyond, the best set found is still a safe one."""
+
+
+Units = list[tuple[tuple[int, ...], int]]
 
 
 class Choice(Struct, frozen=True):
@@ -36,10 +39,8 @@ def choose(facts: Facts, candidates: Sequence[Member], first: frozenset[str] = f
     if room <= 0:
         return Choice(chosen=(), held=held | {m.name: exhausted(facts) for m in able})
     able.sort(key=lambda m: m.name not in first)
-    search = Search(facts, room)
-    begun = search.greedy([m for m in able if m.name in first])
-    best = max((search.largest(begun, group) for group in by_zone(facts, able, begun)), key=len, default=())
-    names = tuple(m.name for m in candidates if m in best)
+    best = largest(facts, able, first, room)
+    names = tuple(m.name for m in candidates if m.name in best)
     rest = {m.name: f"waiting for its turn after {', '.join(names)}" for m in able if m.name not in names}
     return Choice(chosen=names, held=held | rest)
 
@@ -56,61 +57,89 @@ def exhausted(facts: Facts) -> str:
     return f"{', '.join(down)} {'is' if len(down) == 1 else 'are'} down, and no more may be"
 
 
-def by_zone(facts: Facts, able: Sequence[Member], begun: tuple[Member, ...]) -> list[list[Member]]:
-    """Return the candidates of each zone in turn, by first candidate; those without a zone fit into any."""
-    fixed = {facts.zone(m.name) for m in begun} - {""}
-    zones = dict.fromkeys(facts.zone(m.name) for m in able if facts.zone(m.name) or not fixed)
-    named = [zone for zone in zones if zone in fixed or (zone and not fixed)] or [""]
-    return [[m for m in able if facts.zone(m.name) in (zone, "")] for zone in named]
+def largest(facts: Facts, able: Sequence[Member], first: frozenset[str], room: int) -> frozenset[str]:
+    """Return the names of the largest set that contains as many of `first` as fit, in order."""
+    if room == 1 or not able:
+        return frozenset(m.name for m in able[:1])
+    search = Search(able, conflicts(facts, able), shared(facts, able), room)
+    begun = search.greedy([i for i, m in enumerate(able) if m.name in first])
+    return frozenset(able[i].name for i in search.extend(begun))
+
+
+def conflicts(facts: Facts, able: Sequence[Member]) -> list[int]:
+    """Return for each candidate, as bits, those that may not go with it: another zone, or both of them managers."""
+    masks = [0] * len(able)
+    zones, votes = [facts.zone(m.name) for m in able], [facts.votes(m) for m in able]
+    for i in range(len(able)):
+        for j in range(i):
+            if (votes[i] and votes[j]) or (zones[i] and zones[j] and zones[i] != zones[j]):
+                masks[i] |= 1 << j
+                masks[j] |= 1 << i
+    return masks
+
+
+def shared(facts: Facts, able: Sequence[Member]) -> Units:
+    """Return, for each unit that not all its holders may leave at once, these candidates and how many of them may go.
+
+    One may always go of those that may go alone.
+    """
+    place = {m.name: i for i, m in enumerate(able)}
+    units = {unit.name: unit for m in able for unit in facts.units_of(m.name)}
+    found: dict[tuple[tuple[int, ...], int], None] = {}
+    for unit in units.values():
+        live = facts.holders[unit.name] - facts.down
+        spare = max(1, len(live) - needed(facts, unit))
+        inside = tuple(sorted(place[name] for name in live if name in place))
+        if len(inside) > spare:
+            found[inside, spare] = None
+    return list(found)
 
 
 class Search:
-    """A bounded search for the largest compatible set, in order: of equally large ones the first is found."""
+    """A bounded search for the largest compatible set; of equally large ones the first in order is found."""
 
-    def __init__(self, facts: Facts, room: int) -> None:
-        self._facts = facts
-        self._room = room
-        self._best: tuple[Member, ...] = ()
+    def __init__(self, able: Sequence[Member], masks: list[int], units: Units, room: int) -> None:
+        self._room, self._order = room, range(len(able))
+        self._masks, self._wide = masks, [list[tuple[int, int]]() for _ in able]
+        for inside, spare in units:
+            mask = sum(1 << i for i in inside)
+            for i in inside:
+                if spare == 1:
+                    self._masks[i] |= mask & ~(1 << i)
+                else:
+                    self._wide[i].append((mask, spare))
+        self._best: tuple[int, ...] = ()
         self._steps = 0
 
-    def greedy(self, order: Sequence[Member]) -> tuple[Member, ...]:
-        """Return the members that fit together, taken in order."""
-        chosen: tuple[Member, ...] = ()
-        for member in order:
-            if len(chosen) < self._room and self._fits(chosen, member):
-                chosen = (*chosen, member)
+    def greedy(self, order: Sequence[int]) -> tuple[int, ...]:
+        """Return the candidates that fit together, taken in order."""
+        chosen, bits = (), 0
+        for i in order:
+            if len(chosen) < self._room and self._fits(bits, i):
+                chosen, bits = (*chosen, i), bits | 1 << i
         return chosen
 
-    def largest(self, begun: tuple[Member, ...], group: Sequence[Member]) -> tuple[Member, ...]:
-        """Return the largest set that contains `begun` and otherwise members of the group only."""
+    def extend(self, begun: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the largest set that contains `begun`."""
         self._best, self._steps = begun, 0
-        self._try(begun, [m for m in group if m not in begun])
+        self._try(begun, sum(1 << i for i in begun), [i for i in self._order if i not in begun])
         return self._best
 
-    def _try(self, chosen: tuple[Member, ...], rest: Sequence[Member]) -> None:
-        """Try every way to add members of `rest`, as long as a larger set may come of it."""
-        self._steps += 1
+    def _try(self, chosen: tuple[int, ...], bits: int, rest: Sequence[int]) -> None:
+        """Try every way to add some of `rest`, as long as a larger set may come of it."""
         if len(chosen) > len(self._best):
             self._best = chosen
-        for i, member in enumerate(rest):
-            limit = min(self._room, len(chosen) + len(rest) - i)
+        for at, i in enumerate(rest):
+            self._steps += 1
+            limit = min(self._room, len(chosen) + len(rest) - at)
             if limit <= len(self._best) or self._steps >= SEARCH_STEPS:
                 return
-            if self._fits(chosen, member):
-                self._try((*chosen, member), rest[i + 1 :])
+            if self._fits(bits, i):
+                later = [j for j in rest[at + 1 :] if not self._masks[i] >> j & 1]
+                self._try((*chosen, i), bits | 1 << i, later)
 
-    def _fits(self, chosen: tuple[Member, ...], member: Member) -> bool:
-        """Return whether the member may go down with those chosen, all of which may go down alone."""
-        facts = self._facts
-        if facts.votes(member) and any(facts.votes(m) for m in chosen):
+    def _fits(self, bits: int, i: int) -> bool:
+        """Return whether a candidate may go down with those chosen, all of which may go down alone."""
+        if self._masks[i] & bits:
             return False
-        zones = {facts.zone(m.name) for m in (*chosen, member)} - {""}
-        if len(zones) > 1:
-            return False
-        gone = facts.down | {m.name for m in chosen}
-        names = gone - facts.down
-        for unit in facts.units_of(member.name):
-            holders = facts.holders[unit.name]
-            if member.name in holders and holders & names and len(holders - gone) - 1 < needed(facts, unit):
-                return False
-        return True
+        return all((mask & bits).bit_count() < spare for mask, spare in self._wide[i])

@@ -11,6 +11,9 @@ from stateward.planning.upgrade import pool_in_turn, versions
 TROUBLE_PATIENCE = 20.0
 """Seconds that a new pod may be unschedulable: often only until the volume of the pod before it is let go."""
 
+SERVING = ("Ready", "Waiting", "Preparing", "Growing", "Draining")
+"""States of the status in which a member serves."""
+
 
 class Facts(Struct, frozen=True):
     """An observation at a time, with the sets that every question needs."""
@@ -66,6 +69,30 @@ class Facts(Struct, frozen=True):
         pool = self.pools.get(member.pool)
         return node.data if node is not None else pool is None or pool.data
 
+    def ephemeral(self, member: Member) -> bool:
+        """Return whether the member's data goes with its pod.
+
+        A claim that is not seen is not one that is not there: a pod that uses one keeps its data on it, unless its pool
+        keeps none on claims, and the claim is one that the user has given to the pod besides.
+        """
+        pool = self.pools.get(member.pool)
+        if member.claim is not None or member.pod is None:
+            return False
+        return not member.pod.claims or (pool is not None and pool.ephemeral)
+
+    def blank(self, member: Member) -> bool:
+        """Return whether nothing was ever written on the member: it never ran, and its volume was never there.
+
+        Such a member may go without asking the database, or a wrong storage class could not be corrected before the
+        cluster is formed.
+        """
+        voting = self.database is not None and member.name in self.database.voters
+        if member.name in self.obs.records or self.joined(member.name) or voting:
+            return False
+        pod, claim = member.pod, member.claim
+        unbound = claim.capacity == 0 if claim is not None else pod is None or not pod.claims
+        return unbound and (pod is None or not (pod.node or pod.running or pod.ready))
+
     def zone(self, name: str) -> str:
         """Return the zone that a member runs in or was last seen in; empty when that is not known."""
         member, record = self.members[name], self.obs.records.get(name)
@@ -78,14 +105,12 @@ class Facts(Struct, frozen=True):
     def unwell(self, member: Member) -> float:
         """Return for how long, in seconds, a member that does not serve has been so; too short rather than too long.
 
-        The status says how long the member has been in its last state, which may still be the one before.
+        The status may still name the state before, in which the member served for days.
         """
-        pod = member.pod
-        if pod is None:
-            return self.age(member.name)
-        if pod.unready_since:
-            return max(0.0, self.now - pod.unready_since)
-        return min(self.age(member.name), max(0.0, self.now - pod.created))
+        if self.obs.states.get(member.name) in SERVING:
+            return 0.0
+        age = self.age(member.name)
+        return age if member.pod is None else min(age, max(0.0, self.now - member.pod.created))
 
     def trouble(self, member: Member) -> str:
         """Return what keeps the member's pod from running and will not go away by waiting a moment."""

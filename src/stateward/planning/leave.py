@@ -8,14 +8,15 @@ A member that cannot leave yet is held back, not claimed: meanwhile it is repair
 a shrink that waits leaves no old version behind.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from stateward.planning.actions import Action, DeleteVolume, Forget, Release
 from stateward.planning.capacity import refuse
 from stateward.planning.facts import Facts
 from stateward.planning.gate import lost, unready
 from stateward.planning.intent import Part, State, Wait, merge, told
-from stateward.planning.observation import Claim, CopyState, Effect, Member
+from stateward.planning.observation import CopyState, Effect, Member
+from stateward.planning.release import forget, release, stay
+from stateward.planning.resign import Resignation, next_to_resign, resign, told_to_leave
 from stateward.planning.scale import Arrival
 
 STUCK = 300.0
@@ -25,7 +26,7 @@ STUCK = 300.0
 def leave(facts: Facts, leaving: Mapping[str, str], arrival: Arrival) -> Part:
     """Return what the members that leave do now; `arrival` says which new members they wait for, or make room for."""
     members = [facts.members[name] for name in leaving]
-    blanks = [m for m in members if blank(facts, m)]
+    blanks = [m for m in members if facts.blank(m)]
     part = merge(*(release(facts, m, leaving[m.name]) for m in blanks))
     members = [m for m in members if m not in blanks]
     if facts.database is None:
@@ -36,31 +37,13 @@ def leave(facts: Facts, leaving: Mapping[str, str], arrival: Arrival) -> Part:
     part = merge(part, held)
     going = [m for m in staying if m not in blocked]
     part = merge(part, forget(facts, gone), Part(drain=frozenset(m.name for m in going if facts.holds_data(m))))
-    voter = next_voter(facts, going)
-    return merge(part, *(step(facts, m, leaving[m.name], voter) for m in going))
-
-
-def blank(facts: Facts, member: Member) -> bool:
-    """Return whether nothing was ever written on the member: it never ran, and its volume was never there.
-
-    Such a member may go without asking the database, or a wrong storage class could not be corrected before the
-    cluster is formed.
-    """
-    if member.name in facts.obs.records or facts.joined(member.name):
-        return False
-    unbound = member.claim is None or member.claim.capacity == 0
-    return unbound and (member.pod is None or not (member.pod.node or member.pod.running or member.pod.ready))
-
-
-def begun(facts: Facts, member: Member) -> bool:
-    """Return whether the database was already told that the member leaves: what was begun is ended."""
-    database = facts.database
-    return database is not None and member.name in database.draining | database.voting_exclusions
+    resignation = next_to_resign(facts, going, frozenset(leaving))
+    return merge(part, *(step(facts, m, leaving[m.name], resignation) for m in going))
 
 
 def hold_back(facts: Facts, staying: list[Member], arrival: Arrival) -> tuple[list[Member], Part]:
     """Return the members that may not begin to leave, and what is said of them."""
-    new = [m for m in staying if not begun(facts, m) and m.alive]
+    new = [m for m in staying if not told_to_leave(facts, m) and m.alive]
     if arrival.first is not None:
         return new, stay(new, "ArrivingFirst", arrival.first)
     if arrival.cramped is not None:
@@ -71,32 +54,20 @@ def hold_back(facts: Facts, staying: list[Member], arrival: Arrival) -> tuple[li
     return blocked, stay(blocked, "ShrinkRefused", problem or "", stalled=True)
 
 
-def next_voter(facts: Facts, going: Iterable[Member]) -> str:
-    """Return the one member that loses its vote now: one that was begun, or else the first that holds no data."""
-    excluded = facts.database.voting_exclusions if facts.database else frozenset[str]()
-    ready = [m for m in going if facts.votes(m) and not facts.units_of(m.name)]
-    ready.sort(key=lambda m: (m.name not in excluded, -m.ordinal, m.name))
-    return ready[0].name if ready else ""
-
-
-def step(facts: Facts, member: Member, why: str, voter: str) -> Part:
+def step(facts: Facts, member: Member, why: str, resignation: Resignation) -> Part:
     """Return the next step of one member that leaves."""
-    database = facts.database
     if facts.units_of(member.name):
         return drain(facts, member, why)
     problem = hidden_data(facts, member)
     if problem is not None:
         return stay([member], "MayHoldLastCopy", problem)
-    exclude = (
-        frozenset({member.name}) if member.name == voter and other_managers_up(facts, member) else frozenset[str]()
-    )
-    problem = vote_problem(facts, member, voter)
-    if problem is not None:
-        return merge(Part(exclude=exclude), stay([member], "LosingVote", problem, claim=bool(exclude)))
-    if database is not None and facts.holds_data(member) and member.name not in database.draining:
+    part = resign(facts, member, resignation)
+    if part.waits:
+        return part
+    if facts.holds_data(member) and facts.database is not None and member.name not in facts.database.draining:
         text = f"{{}} leaves ({why}): no new data may come to it first"
-        return Part(intents=told(State.DRAINING, [member], Effect.REPLACE, text), exclude=exclude)
-    return merge(Part(exclude=exclude), release(facts, member, why))
+        return merge(part, Part(intents=told(State.DRAINING, [member], Effect.REPLACE, text)))
+    return merge(part, release(facts, member, why))
 
 
 def drain(facts: Facts, member: Member, why: str) -> Part:
@@ -110,7 +81,7 @@ def drain(facts: Facts, member: Member, why: str) -> Part:
         return Part(intents=intents, waits=(wait,))
     reason = next((c.why for c in own if c.why), "no shard of it is moving now")
     wait = Wait(member.name, "DrainBlocked", f"shard {units[0].name} is still on {member.name}: {reason}")
-    if begun(facts, member) and facts.age(member.name) > STUCK:
+    if told_to_leave(facts, member) and facts.age(member.name) > STUCK:
         return Part(otherwise=intents, waits=(wait,))
     return Part(intents=intents, waits=(wait,))
 
@@ -125,73 +96,3 @@ def hidden_data(facts: Facts, member: Member) -> str | None:
     if missing:
         return f"{member.name} is down and shard {missing[0]} has no started copy: it may hold the last one"
     return unready(facts)
-
-
-def other_managers_up(facts: Facts, member: Member) -> bool:
-    """Return whether another manager serves: without one, this is the last, and keeps its vote."""
-    return any(m.name != member.name and facts.votes(m) and m.name in facts.up for m in facts.obs.members)
-
-
-def vote_problem(facts: Facts, member: Member, voter: str) -> str | None:
-    """Return what the member's vote still waits for; None when it has none."""
-    database = facts.database
-    if not facts.votes(member) or database is None:
-        return None
-    if not other_managers_up(facts, member):
-        return f"{member.name} is the last manager"
-    if member.name != voter:
-        return f"{voter} leaves first, managers go one at a time"
-    if member.name in database.voters or member.name not in database.voting_exclusions:
-        return f"the vote of {member.name} is being taken"
-    return None
-
-
-def release(facts: Facts, member: Member, why: str) -> Part:
-    """Let a member go that holds nothing and has no vote: scale it to zero, then forget it."""
-    if not member.alive and member.pod is None:
-        return forget(facts, [member])
-    actions: tuple[Action, ...] = ()
-    if member.alive and member.workload is not None:
-        actions = (Release(why=why, member=member.name, workload=member.workload.ref),)
-    return Part(
-        actions=actions, intents=told(State.LEAVING, [member], Effect.REPLACE, f"{{}} holds nothing and leaves ({why})")
-    )
-
-
-def forget(facts: Facts, gone: list[Member]) -> Part:
-    """Return the removal of what is left of members whose pods are gone: the volume first, while it can be told whose.
-
-    The disaster this prevents: a StatefulSet that somebody scaled to zero looks like one that was drained, and its
-    volume holds the last copy of something.
-    """
-    part = Part()
-    missing = lost(facts.database) if facts.database else []
-    for member in gone:
-        claim = volume_to_delete(facts, member)
-        if claim is not None and missing:
-            reason = f"its volume may hold the last copy of shard {missing[0]}"
-            part = merge(part, stay([member], "MayHoldLastCopy", reason))
-            continue
-        actions: list[Action] = []
-        if claim is not None:
-            why = "nothing was written to it" if blank(facts, member) else "volumes of members that left are not kept"
-            actions.append(DeleteVolume(why=why, member=member.name, claim=claim.ref))
-        workload = member.workload.ref if member.workload else None
-        actions.append(Forget(why="its pod is gone", member=member.name, workload=workload))
-        intents = told(State.LEAVING, [member], Effect.REPLACE, "{} is gone")
-        part = merge(part, Part(actions=tuple(actions), intents=intents))
-    return part
-
-
-def volume_to_delete(facts: Facts, member: Member) -> Claim | None:
-    """Return the claim that goes with the member: if the user said so, or if nothing was ever written to it."""
-    claim = member.claim
-    unwanted = facts.obs.desired.delete_volumes or blank(facts, member)
-    return claim if claim is not None and unwanted and not claim.terminating else None
-
-
-def stay(members: list[Member], code: str, reason: str, *, stalled: bool = False, claim: bool = False) -> Part:
-    """Return a part in which members that should leave wait for one reason; `claim` keeps others from them."""
-    intents = told(State.LEAVING, members, Effect.REPLACE, f"{{}} cannot leave yet: {reason}")
-    waits = tuple(Wait(m.name, code, f"{m.name} cannot leave yet: {reason}", stalled) for m in members)
-    return Part(intents=intents if claim else {}, otherwise={} if claim else intents, waits=waits)

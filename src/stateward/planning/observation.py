@@ -67,8 +67,6 @@ class Pod(Struct, frozen=True):
     ready: bool
     running: bool
     """Whether the database's container is running now."""
-    unready_since: float = 0.0
-    """Since when it has not been ready; 0 when it is ready or that is not known."""
     terminating: bool = False
     trouble: str = ""
     """What keeps it from running, in Kubernetes' words, such as `CrashLoopBackOff: …` or `Unschedulable: …`."""
@@ -119,11 +117,6 @@ class Member(Struct, frozen=True):
     def present(self) -> bool:
         """Whether it has more than a volume that was kept."""
         return self.workload is not None or self.pod is not None
-
-    @property
-    def ephemeral(self) -> bool:
-        """Whether its data goes with its pod. A claim that is not seen is not one that is not there."""
-        return self.claim is None and self.pod is not None and not self.pod.claims
 
 
 class Record(Struct, frozen=True):
@@ -306,6 +299,8 @@ class Observation(Struct, frozen=True):
     records: Mapping[str, Record] = {}
     since: Mapping[str, float] = {}
     """Since when each member has been in the state that the status names."""
+    states: Mapping[str, str] = {}
+    """The state that the status names for each member: what `since` speaks of."""
     bootstrap: Bootstrap | None = None
     bootstrap_again: bool = False
     """Whether a person accepted that a lost cluster is formed anew and empty."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from stateward.planning.actions import Action, Flush, LimitAllocation
+from stateward.planning.actions import Action, Flush, LimitAllocation, MoveCopies
 from stateward.planning.arrive import create
 from stateward.planning.bootstrap import bootstrap
 from stateward.planning.budget import Budget, budgets
@@ -25,7 +25,7 @@ from stateward.planning.roll import Elsewhere, roll
 from stateward.planning.scale import arrival, scale
 from stateward.planning.templates import templates
 from stateward.planning.undo import undo
-from stateward.planning.upgrade import ahead, reached
+from stateward.planning.upgrade import ahead, parse, reached
 from stateward.planning.volume import volumes
 
 
@@ -57,14 +57,16 @@ def plan(obs: Observation, now: float) -> Plan:
     if obs.desired.paused:
         part = merge(part, Part(waits=(Wait(obs.name, "Paused", "update.paused is set: no new step is taken"),)))
     part = merge(part, Part() if hold else work(facts))
-    part = merge(part, Part(actions=undo(facts, part, hold=hold)))
+    # What is undone comes first, and what the database may refuse last: a failed action ends the round, and neither an
+    # invalid template nor a shard that cannot move may keep the allocation limited for ever.
+    part = merge(Part(actions=undo(facts, part, hold=hold)), part)
     part = merge(part, rest(facts, part))
     settled = not part.actions and not part.waits and all(i.state is State.READY for i in part.intents.values())
     if isinstance(obs.database, Unknown):
         part = merge(part, Part(waits=(Wait(obs.name, "DatabaseUnknown", obs.database.why),)))
         settled = False
     return Plan(
-        actions=trusted(obs, part.actions),
+        actions=trusted(obs, tuple(sorted(part.actions, key=lambda action: isinstance(action, MoveCopies)))),
         intents=part.intents,
         waits=part.waits,
         budgets=budgets(facts, part.intents),
@@ -79,7 +81,7 @@ def refused(obs: Observation) -> tuple[Refusal, ...]:
     if not passed:
         return obs.desired.refusals
     names = ", ".join(m.name for m in passed)
-    version = max((reached(obs, m) for m in passed), key=lambda v: [int(n) for n in v.split(".") if n.isdigit()])
+    version = max((reached(obs, m) for m in passed), key=parse)
     text = (
         f"{names} {'has' if len(passed) == 1 else 'have'} already joined with {version}, and data cannot go back to"
         f" {obs.desired.version}; set spec.version to {version} or later"
@@ -119,7 +121,7 @@ def is_moving(facts: Facts, name: str) -> bool:
 
 def rest(facts: Facts, part: Part) -> Part:
     """Return what is said of members that nothing was claimed for: what held them back, or where they stand."""
-    found = Part()
+    found: list[Part] = []
     for member in facts.obs.members:
         if member.name in part.intents or not (member.present or member.name in facts.down):
             continue
@@ -127,8 +129,8 @@ def rest(facts: Facts, part: Part) -> Part:
         said = part.otherwise.get(member.name)
         if said is not None and own.intents[member.name].state in (State.READY, State.WAITING):
             own = msgspec.structs.replace(own, intents={member.name: said})
-        found = merge(found, own)
-    return found
+        found.append(own)
+    return merge(*found)
 
 
 BUSY = (

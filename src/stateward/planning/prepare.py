@@ -53,7 +53,7 @@ def take_down(facts: Facts, members: Sequence[Member], changes: Mapping[str, Cha
     """Return the deletion of the pods of prepared members, so that their copies are not rebuilt elsewhere meanwhile."""
     actions: list[Action] = []
     names = ", ".join(m.name for m in members)
-    if any(facts.units_of(m.name) and not m.ephemeral for m in members):
+    if any(facts.units_of(m.name) and not facts.ephemeral(m) for m in members):
         if not limited(facts):
             actions.append(LimitAllocation(why=f"{names} will be back", allocation=Allocation.PRIMARIES))
         actions.append(Flush(why=f"recovery after the restart of {names} is shorter"))
@@ -77,7 +77,7 @@ def unprepared(facts: Facts, member: Member) -> str | None:
 
 def needs_empty(facts: Facts, member: Member) -> bool:
     """Return whether the member may hold data that would go with its pod."""
-    return member.ephemeral and facts.holds_data(member)
+    return facts.ephemeral(member) and facts.holds_data(member)
 
 
 def emptied(facts: Facts, member: Member) -> bool:

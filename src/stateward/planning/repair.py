@@ -89,7 +89,7 @@ def unsafe(facts: Facts, member: Member, change: Change) -> str | None:
     problem = stranded(facts, member) or tried(facts, member)
     if problem is not None or member.pod is None or member.name not in facts.obs.records:
         return problem
-    return loses_state(facts, member) if member.ephemeral else None
+    return loses_state(facts, member) if facts.ephemeral(member) else None
 
 
 def tried(facts: Facts, member: Member) -> str | None:

@@ -15,7 +15,7 @@ from stateward.planning.change import Change, change_of, staged, stranded
 from stateward.planning.choice import choose, room_left
 from stateward.planning.facts import Facts
 from stateward.planning.gate import unready
-from stateward.planning.intent import Part, State, Wait, merge, told
+from stateward.planning.intent import Intent, Part, State, Wait, merge, told
 from stateward.planning.observation import Effect, Member, SoleCopy
 from stateward.planning.prepare import prepare, stage
 from stateward.planning.sole import moves_for, sole_verdict
@@ -52,10 +52,9 @@ def roll(facts: Facts, taken: frozenset[str], elsewhere: Elsewhere) -> Part:
     if freed is not None and facts.obs.desired.sole_copy is SoleCopy.MOVE:
         part = merge(part, move_away(facts, freed, changes[freed.name], verdicts.pop(freed.name)))
         waiting.remove(freed)
-    for member in (m for m in waiting if m.name not in chosen):
-        reason = verdicts.get(member.name) or reasons.get(member.name) or "waiting for its turn"
-        part = merge(part, hold([member], changes, "NotSafeYet", reason))
-    return part
+    rest = [m for m in waiting if m.name not in chosen]
+    said = {m.name: verdicts.get(m.name) or reasons.get(m.name) or "waiting for its turn" for m in rest}
+    return merge(part, *(hold([m], changes, "NotSafeYet", said[m.name]) for m in rest))
 
 
 def pending(facts: Facts, taken: frozenset[str]) -> dict[str, Change]:
@@ -125,11 +124,9 @@ def move_away(facts: Facts, member: Member, change: Change, verdict: str) -> Par
 
 def hold(members: Sequence[Member], changes: dict[str, Change], code: str, reason: str) -> Part:
     """Return a part in which all these members wait for one reason."""
-    part = Part()
-    for member in members:
-        change = changes[member.name]
-        text = f"{member.name} waits ({change.describe()}): {reason}"
-        intents = told(State.WAITING, [member], change.effect, text)
-        wait = Wait(member.name, code, f"{change.describe()}: {reason}")
-        part = merge(part, Part(intents=intents, waits=(wait,)))
-    return part
+    texts = {m.name: f"{changes[m.name].describe()}: {reason}" for m in members}
+    intents = {
+        m.name: Intent(m.name, m.pool, State.WAITING, changes[m.name].effect, f"{m.name} waits: {texts[m.name]}")
+        for m in members
+    }
+    return Part(intents=intents, waits=tuple(Wait(name, code, text) for name, text in texts.items()))

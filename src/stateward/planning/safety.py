@@ -36,6 +36,8 @@ def sole_reason(facts: Facts, unit: Unit, name: str) -> str:
 
 def sole_problem(facts: Facts, member: Member, gone: frozenset[str]) -> str | None:
     """Return which unit would lose its last live copy with this member because others are down already."""
+    if not gone:
+        return None
     alone = {unit.name for unit in sole_units(facts, member.name)}
     found = (unit for unit in sole_units(facts, member.name, gone) if unit.name not in alone)
     return next((sole_reason(facts, unit, member.name) for unit in found), None)
@@ -101,7 +103,7 @@ def voter_problem(facts: Facts, member: Member) -> str | None:
         return f"manager {min(absent)} is down, and managers go one at a time"
     if not other_managers(facts, member):
         kept = f"{member.name} is the only manager, and the state of the cluster would go with its pod"
-        return kept if member.ephemeral else None
+        return kept if facts.ephemeral(member) else None
     if member.name in facts.database.voters and not quorum_without(facts, {member.name}):
         return None if needs_vote_moved(facts, member) else "the managers would lose their quorum"
     return None

@@ -61,7 +61,7 @@ def replacements(facts: Facts) -> dict[str, str]:
     """
     wanting = {m.name: why for m in facts.obs.members if m.present and (why := replaced_because(facts, m))}
     order = sorted(wanting, key=lambda n: (not begun(facts, n), facts.votes(facts.members[n]), n))
-    now = [n for n in order if unwritten(facts, facts.members[n])]
+    now = [n for n in order if facts.blank(facts.members[n]) and facts.members[n].claim is not None]
     now += [n for n in order if n not in now][:1]
     return {n: f"a new member takes its place: {wanting[n]}" for n in now}
 
@@ -79,12 +79,6 @@ def begun(facts: Facts, name: str) -> bool:
     database = facts.database
     told = database is not None and name in database.draining | database.voting_exclusions
     return told or not facts.members[name].alive
-
-
-def unwritten(facts: Facts, member: Member) -> bool:
-    """Return whether the member has never joined and its volume was never there."""
-    never = member.name not in facts.obs.records and not facts.joined(member.name)
-    return never and member.claim is not None and member.claim.capacity == 0
 
 
 def free_ordinals(facts: Facts, pool: Pool, count: int) -> list[int]:

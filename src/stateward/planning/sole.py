@@ -20,7 +20,7 @@ def sole_verdict(facts: Facts, member: Member) -> str | None:
     A member whose data goes with its pod is drained instead, and never goes with an only copy.
     """
     units = sole_units(facts, member.name)
-    if member.ephemeral:
+    if facts.ephemeral(member):
         kept = next((u for u in units if not targets(facts, u) and not moving(u, member.name)), None)
         return f"{sole_reason(facts, kept, member.name)}, whose data goes with its pod" if kept else None
     returning = next((u for u in units if u.wanted > 1 and facts.down - {member.name}), None)

@@ -79,8 +79,13 @@ def progress_of(current: ClusterStatus) -> tuple[object, ...]:
     return (
         current.version,
         current.ready,
-        tuple((m.name, m.state, m.version, m.pending, m.reason) for m in current.member_states),
+        tuple((m.name, m.state, m.version, m.pending, moved(m)) for m in current.member_states),
     )
+
+
+def moved(member: MemberStatus) -> str:
+    """Return what tells how far a member is: the data still to move; other sentences may change without progress."""
+    return member.reason if member.state == State.DRAINING else ""
 
 
 def deployed(facts: Facts, before: ClusterStatus) -> str:
@@ -134,6 +139,7 @@ def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatu
     same = earlier is not None and (earlier.state, earlier.pending) == (state, pending) and earlier.since
     volume = earlier.volume if earlier else ""
     if node is not None and member.claim is not None:
+        joined = node.version if volume != member.claim.ref.uid else joined  # An empty volume may hold any version.
         volume = member.claim.ref.uid
     return MemberStatus(
         name=member.name,
@@ -196,7 +202,7 @@ def stuck_member(facts: Facts, plan: Plan) -> Wait | None:
     """Return the member that keeps a change from going on because it does not start."""
     for intent in plan.intents.values():
         member = facts.members.get(intent.member)
-        if intent.state is State.DOWN and member is not None and member.pod is not None and member.pod.trouble:
+        if intent.state is State.DOWN and member is not None and facts.trouble(member):
             return Wait(intent.member, "MemberDoesNotStart", intent.sentence, stalled=True)
     return None
 

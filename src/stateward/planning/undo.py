@@ -34,7 +34,7 @@ def undo(facts: Facts, part: Part, *, hold: bool) -> tuple[Action, ...]:
 def allocation_needed(facts: Facts, part: Part) -> bool:
     """Return whether a member with copies is being taken down or is on its way back."""
     taken = [facts.members[a.member] for a in part.actions if isinstance(a, DeletePod)]
-    if any(facts.units_of(m.name) and not m.ephemeral for m in taken):
+    if any(facts.units_of(m.name) and not facts.ephemeral(m) for m in taken):
         return True
     return any(coming_back(facts, name) for name in facts.down)
 
@@ -54,7 +54,7 @@ def still_draining(facts: Facts) -> frozenset[str]:
     to the member, and the shard goes with the pod.
     """
     draining = facts.database.draining if facts.database else frozenset[str]()
-    stopping = (m for m in facts.obs.members if m.name in draining and m.ephemeral and facts.joined(m.name))
+    stopping = (m for m in facts.obs.members if m.name in draining and facts.ephemeral(m) and facts.joined(m.name))
     return frozenset(m.name for m in stopping if m.pod is not None and m.pod.terminating)
 
 

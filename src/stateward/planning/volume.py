@@ -17,7 +17,7 @@ def to_replace(facts: Facts, member: Member) -> str | None:
     if pool is None or member.workload is None:
         return None
     if member.claim is None:
-        return "data moves from the pod to a volume" if member.ephemeral and not pool.ephemeral else None
+        return "data moves from the pod to a volume" if facts.ephemeral(member) and not pool.ephemeral else None
     if pool.ephemeral:
         return "data moves from the volume into the pod"
     return claim_mismatch(pool, member.claim)
@@ -38,7 +38,7 @@ def claim_mismatch(pool: Pool, claim: Claim) -> str | None:
 
 def volumes(facts: Facts) -> Part:
     """Return the volumes to grow, and what waits: for the storage class, or for the refusal the user asked for."""
-    part = Part()
+    parts: list[Part] = []
     for member in facts.obs.members:
         pool, claim = facts.pools.get(member.pool), member.claim
         if pool is None or member.workload is None:
@@ -46,10 +46,10 @@ def volumes(facts: Facts) -> Part:
         problem = to_replace(facts, member)
         if problem is not None and not facts.obs.desired.replace_on_shrink:
             wait = Wait(member.name, "VolumeRefused", f"refused: {problem}", stalled=True)
-            part = merge(part, Part(waits=(wait,)))
+            parts.append(Part(waits=(wait,)))
         if problem is None and claim is not None and not claim.terminating:
-            part = merge(part, resize(member, claim, pool.volume_size))
-    return part
+            parts.append(resize(member, claim, pool.volume_size))
+    return merge(*parts)
 
 
 def resize(member: Member, claim: Claim, size: int) -> Part:

@@ -41,7 +41,7 @@ def test_no_manager_is_added_while_another_one_is_down() -> None:
     world.kill("c-managers-2").edit(unschedulable={"c-managers-2"}).ticks(3)
     world.edit(pools=[managers(4), hot()]).tick()
     assert not world.did(a.Create)
-    assert any("managers-2 joins first" in w.message for w in world.plan().waits)
+    assert any("managers-2 is down" in w.message for w in world.plan().waits)
 
 
 def test_data_members_are_added_together_and_nobody_else_restarts() -> None:

@@ -11,7 +11,7 @@ from stateward.planning.intent import State
 from stateward.planning.plan import Plan, plan
 from tests.unit.planning.chaos import NOW, observations
 
-moderate = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+moderate = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 DESTROYING = (a.DeletePod, a.Release, a.Forget, a.DeleteVolume, a.GrantBootstrap, a.RecordBootstrap)
 UNDOING = (a.RestoreAllocation, a.Drain, a.ExcludeVoters)
@@ -74,7 +74,7 @@ def test_no_member_goes_down_with_the_last_live_copy_unless_there_is_no_other_wa
             continue
         assert len(taken & live) == 1, f"{unit.name} loses all its copies at once"
         (name,) = taken & live
-        assert not facts.members[name].ephemeral
+        assert not facts.ephemeral(facts.members[name])
         assert live == {name}, f"the other copy of {unit.name} is on a member that is down"
         others = [m for m in facts.obs.members if m.name != name and m.present and facts.holds_data(m)]
         accepted = obs.desired.sole_copy is o.SoleCopy.INTERRUPT
@@ -123,7 +123,7 @@ def test_an_unknown_database_destroys_nothing_but_broken_pods_whose_data_stays(o
             member = members[action.member]
             assert member.pod is not None
             assert not member.pod.ready
-            assert not member.ephemeral or action.member not in obs.records or obs.bootstrap_again
+            assert not derive(obs, NOW).ephemeral(member) or action.member not in obs.records or obs.bootstrap_again
 
 
 @moderate

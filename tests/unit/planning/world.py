@@ -47,6 +47,7 @@ class World(Hands):
                 if m.version
             },
             since={m.name: parse_time(m.since) or 0.0 for m in self.status.member_states},
+            states={m.name: m.state for m in self.status.member_states},
             bootstrap=(o.Bootstrap(b.member, b.volume, b.formed) if (b := self.status.bootstrap) is not None else None),
             bootstrap_again=self.bootstrap_again,
             settled_writes=self.settled_writes,
@@ -81,8 +82,10 @@ class World(Hands):
                 trouble=pod.trouble,
                 node=pod.node,
                 zone=pod.zone,
+                states={m.name: m.state for m in self.status.member_states},
                 bootstrap="granted" if pod.granted else "",
                 candidate=pod.candidate,
+                claims=body.claim is not None,
             ),
             claim=None
             if claim is None

@@ -1,0 +1,61 @@
+"""The end of a member that holds nothing and has no vote.
+
+empty ──scaled to zero──▶ pod stopped ──volume deleted, where that was asked for──▶ forgotten
+"""
+
+from stateward.planning.actions import Action, DeleteVolume, Forget, Release
+from stateward.planning.facts import Facts
+from stateward.planning.gate import lost
+from stateward.planning.intent import Part, State, Wait, merge, told
+from stateward.planning.observation import Claim, Effect, Member
+
+
+def release(facts: Facts, member: Member, why: str) -> Part:
+    """Let a member go: scale it to zero, and when its pod is gone, forget it."""
+    if not member.alive and member.pod is None:
+        return forget(facts, [member])
+    actions: tuple[Action, ...] = ()
+    if member.alive and member.workload is not None:
+        actions = (Release(why=why, member=member.name, workload=member.workload.ref),)
+    text = f"{{}} holds nothing and leaves ({why})"
+    return Part(actions=actions, intents=told(State.LEAVING, [member], Effect.REPLACE, text))
+
+
+def forget(facts: Facts, gone: list[Member]) -> Part:
+    """Return the removal of what is left of members whose pods are gone: the volume first, while it can be told whose.
+
+    The disaster this prevents: a StatefulSet that somebody scaled to zero looks like one that was drained, and its
+    volume holds the last copy of something.
+    """
+    missing = lost(facts.database) if facts.database else []
+    parts: list[Part] = []
+    for member in gone:
+        claim, actions = volume_to_delete(facts, member), list[Action]()
+        if claim is not None and missing:
+            reason = f"its volume may hold the last copy of shard {missing[0]}"
+            parts.append(stay([member], "MayHoldLastCopy", reason))
+            continue
+        if claim is not None:
+            why = "nothing was written to it" if facts.blank(member) else "volumes of members that left are not kept"
+            actions.append(DeleteVolume(why=why, member=member.name, claim=claim.ref))
+        workload = member.workload.ref if member.workload else None
+        actions.append(Forget(why="its pod is gone", member=member.name, workload=workload))
+        intents = told(State.LEAVING, [member], Effect.REPLACE, "{} is gone")
+        parts.append(Part(actions=tuple(actions), intents=intents))
+    return merge(*parts)
+
+
+def volume_to_delete(facts: Facts, member: Member) -> Claim | None:
+    """Return the claim that goes with the member: if the user said so, or if nothing was ever written to it."""
+    claim = member.claim
+    unwanted = facts.obs.desired.delete_volumes or facts.blank(member)
+    return claim if claim is not None and unwanted and not claim.terminating else None
+
+
+def stay(members: list[Member], code: str, reason: str, *, stalled: bool = False, claimed: Part | None = None) -> Part:
+    """Return a part in which members that should leave wait for one reason; with `claimed` no other may touch them."""
+    intents = told(State.LEAVING, members, Effect.REPLACE, f"{{}} cannot leave yet: {reason}")
+    waits = tuple(Wait(m.name, code, f"{m.name} cannot leave yet: {reason}", stalled) for m in members)
+    if claimed is None:
+        return Part(otherwise=intents, waits=waits)
+    return merge(claimed, Part(intents=intents, waits=waits))

@@ -1,0 +1,163 @@
+"""Choosing who may go down together: the largest safe set, the same one again, and a reason for everybody else."""
+
+from itertools import combinations
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stateward.planning import observation as o
+from stateward.planning.choice import choose
+from stateward.planning.facts import Facts, derive
+from tests.unit.planning.chaos import NOW
+from tests.unit.planning.pools import PoolSpec, hot, managers
+
+
+def facts_of(
+    specs: list[PoolSpec], units: list[tuple[str, ...]], *, zones: int = 0, budget: int | None = None, down: str = ""
+) -> Facts:
+    """Return a healthy cluster with units on the given members; those named in `down` have no pod."""
+    members: list[o.Member] = []
+    for spec in specs:
+        inputs = spec.inputs("1.0.0")
+        for i in range(spec.replicas):
+            name = f"{spec.name}-{i}"
+            ref = o.Ref(name, name, "1")
+            zone = f"z{i % zones}" if zones else ""
+            pod = o.Pod(ref, inputs, "1.0.0", created=0.0, ready=True, running=True, zone=zone)
+            workload = o.Workload(ref, inputs, "1.0.0", 1, observed=True)
+            claim = o.Claim(ref, 1, 1, "standard")
+            pod_or_none = None if name in down.split() else pod
+            members.append(o.Member(name, spec.name, i, workload, pod_or_none, claim, inputs))
+    up = [m.name for m in members if m.pod is not None]
+    specs_by_name = {spec.name: spec for spec in specs}
+    database = o.Database(
+        identity="x",
+        health=o.Health.GREEN,
+        nodes={
+            m.name: o.Node(m.name, "1.0.0", specs_by_name[m.pool].data, specs_by_name[m.pool].voting)
+            for m in members
+            if m.name in up
+        },
+        units=tuple(
+            o.Unit(
+                f"u{n}",
+                len(homes),
+                tuple(o.Copy(o.CopyState.STARTED, i == 0, h) for i, h in enumerate(homes) if h in up),
+            )
+            for n, homes in enumerate(units)
+        ),
+        voters=frozenset(m.name for m in members if specs_by_name[m.pool].voting),
+    )
+    desired = o.Desired("1.0.0", tuple(p.desired("1.0.0", "1.0.0") for p in specs), max_unavailable=budget)
+    records = {m.name: o.Record("1.0.0", zone=f"z{m.ordinal % zones}" if zones else "") for m in members}
+    return derive(o.Observation("c", "ns", "u", 1, desired, tuple(members), database, "1.0.0", records), NOW)
+
+
+def copies(homes: tuple[str, ...], up: list[str]) -> tuple[o.Copy, ...]:
+    return tuple(o.Copy(o.CopyState.STARTED, i == 0, home) for i, home in enumerate(homes) if home in up)
+
+
+def chosen(facts: Facts, pool: str = "hot", first: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    return choose(facts, [m for m in facts.obs.members if m.pool == pool], first).chosen
+
+
+def test_the_default_is_one_at_a_time_in_the_order_of_the_candidates() -> None:
+    assert chosen(facts_of([managers(), hot(4)], [], budget=1)) == ("hot-0",)
+
+
+def test_two_that_share_a_shard_do_not_go_together() -> None:
+    facts = facts_of([managers(), hot(3)], [("hot-0", "hot-1"), ("hot-1", "hot-2")])
+    assert chosen(facts) == ("hot-0", "hot-2")
+
+
+def test_the_largest_set_is_found_where_the_first_candidate_is_in_everybodys_way() -> None:
+    facts = facts_of([managers(), hot(4)], [("hot-0", "hot-1"), ("hot-0", "hot-2"), ("hot-0", "hot-3")])
+    assert chosen(facts) == ("hot-1", "hot-2", "hot-3")
+
+
+def test_what_is_prepared_already_is_chosen_again_though_a_larger_set_has_appeared() -> None:
+    facts = facts_of([managers(), hot(4)], [("hot-0", "hot-1"), ("hot-0", "hot-2"), ("hot-0", "hot-3")])
+    assert chosen(facts, first=frozenset({"hot-0"})) == ("hot-0",)
+
+
+def test_three_copies_let_two_go_and_not_three() -> None:
+    assert len(chosen(facts_of([managers(), hot(3)], [("hot-0", "hot-1", "hot-2")]))) == 2
+
+
+def test_zones_go_one_at_a_time_and_the_one_with_most_candidates_that_fit_first() -> None:
+    assert chosen(facts_of([managers(), hot(5)], [], zones=3)) == ("hot-0", "hot-3")
+
+
+def test_a_member_that_is_down_in_another_zone_holds_everybody_else() -> None:
+    facts = facts_of([managers(), hot(6)], [], zones=3, down="hot-4")
+    choice = choose(facts, [m for m in facts.obs.members if m.pool == "hot" and m.pod])
+    assert choice.chosen == ("hot-1",)
+    assert "hot-4 is down in z1" in choice.held["hot-0"]
+
+
+def test_managers_go_one_at_a_time_whatever_the_budget() -> None:
+    assert len(chosen(facts_of([managers(5), hot(2)], []), "managers")) == 1
+
+
+def test_no_manager_goes_while_one_is_down() -> None:
+    facts = facts_of([managers(3), hot(2)], [], down="managers-1")
+    choice = choose(facts, [m for m in facts.obs.members if m.pool == "managers" and m.pod])
+    assert not choice.chosen
+    assert "manager managers-1 is down" in choice.held["managers-0"]
+
+
+def test_everybody_else_is_told_after_whom_it_waits() -> None:
+    facts = facts_of([managers(), hot(3)], [], budget=1)
+    held = choose(facts, [m for m in facts.obs.members if m.pool == "hot"]).held
+    assert held == dict.fromkeys(("hot-1", "hot-2"), "waiting for its turn after hot-0")
+
+
+def test_one_hundred_and_twenty_members_are_searched_within_bounds() -> None:
+    random = Random(7)  # noqa: S311
+    units = [tuple(random.sample([f"hot-{i}" for i in range(120)], 2)) for _ in range(3000)]
+    found = chosen(facts_of([managers(), hot(120)], units))
+    assert len(found) > 5
+    assert not any(set(unit) <= set(found) for unit in units)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 2**32))
+def test_the_choice_is_as_large_as_that_of_trying_every_set(seed: int) -> None:
+    random = Random(seed)  # noqa: S311
+    size = random.randint(1, 7)
+    names = [f"hot-{i}" for i in range(size)]
+    units = [tuple(random.sample(names, min(size, random.randint(2, 3)))) for _ in range(random.randint(0, 8))]
+    units = [unit for unit in units if len(unit) > 1]
+    budget, zones = random.choice([1, 2, 3, None]), random.choice([0, 0, 2, 3])
+    down = random.choice(names) if random.random() < 0.3 else ""
+    voting = random.random() < 0.3
+    pool = PoolSpec("hot", size, voting, data=True)
+    facts = facts_of([managers(3), pool] if not voting else [pool], units, zones=zones, budget=budget, down=down)
+    candidates = [n for n in names if n != down]
+    best = max(
+        len(group) for n in range(size + 1) for group in combinations(candidates, n) if safe(facts, group, units)
+    )
+    found = chosen_of(facts, candidates)
+    assert safe(facts, found, units)
+    assert len(found) == best
+
+
+def chosen_of(facts: Facts, names: list[str]) -> tuple[str, ...]:
+    return choose(facts, [facts.members[n] for n in names]).chosen
+
+
+def safe(facts: Facts, group: tuple[str, ...], units: list[tuple[str, ...]]) -> bool:
+    """Return whether the group may go down, said as plainly as it can be."""
+    gone, budget = set(group) | facts.down, facts.obs.desired.max_unavailable
+    voters = {n for n in facts.members if facts.votes(facts.members[n])}
+    touched = voters & set(group)
+    kept = not touched or len(voters) <= 2 or len(voters - gone) > len(voters) // 2
+    live = [set(unit) - facts.down for unit in units]
+    return not group or (
+        (budget is None or len(gone) <= budget)
+        and len({facts.zone(n) for n in gone}) <= 1
+        and (not touched or len(voters & gone) <= 1)
+        and kept
+        and all(holders - gone or not holders & set(group) or len(holders) == 1 for holders in live)
+    )
