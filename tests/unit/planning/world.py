@@ -82,7 +82,6 @@ class World(Hands):
                 trouble=pod.trouble,
                 node=pod.node,
                 zone=pod.zone,
-                states={m.name: m.state for m in self.status.member_states},
                 bootstrap="granted" if pod.granted else "",
                 candidate=pod.candidate,
                 claims=body.claim is not None,
