@@ -10,6 +10,7 @@ from typing import Any
 import structlog
 
 from stateward.api import names
+from stateward.api.quantity import format_quantity
 from stateward.engines.base import Engine, Target
 from stateward.engines.opensearch import MemberObjects
 from stateward.kube import resources as kinds
@@ -145,7 +146,7 @@ class Actor:
             await self._delete(kinds.STATEFUL_SETS, holdings, action.workload)
 
     async def _grow(self, action: a.GrowVolume, holdings: Holdings) -> None:
-        size = {"resources": {"requests": {"storage": str(action.size)}}}
+        size = {"resources": {"requests": {"storage": format_quantity(action.size)}}}
         await self._patch(kinds.CLAIMS, holdings, action.claim, {"metadata": {"uid": action.claim.uid}, "spec": size})
 
     async def _patch(self, kind: Resource[Any], holdings: Holdings, ref: Ref, patch: dict[str, Any]) -> None:
