@@ -1,5 +1,6 @@
 """The way up: each step does nothing where its work is already done, so that the same way is the repair."""
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from sandbox.addons import start_addons
 from sandbox.addressing import CONTROL_PLANE_ADDRESS, SERVICES, NodeAddress, node_addresses
 from sandbox.controlplane import ControlPlane
 from sandbox.kubeapi import KubeApi
-from sandbox.layout import SWITCH, Layout
+from sandbox.layout import SWITCH, Layout, cache_root
 from sandbox.machines import Machine
 from sandbox.nodes import operations
 from sandbox.nodes.node import Node
@@ -19,7 +20,7 @@ from sandbox.prerequisites import require_machine
 from sandbox.pretend import start_kwok
 from sandbox.progress import Progress
 from sandbox.records import Records
-from sandbox.relays import open_api_relay
+from sandbox.relays import close_all, open_api_relay
 from sandbox.settings import Settings
 from sandbox.teardown import take_down
 from sandbox.toolchain.kubelite import build_kubelite
@@ -42,9 +43,17 @@ def bring_up(layout: Layout, wanted: Settings, progress: Progress) -> None:
         _Ascent(layout, wanted, progress, native, binaries).run()
     except BaseException:
         if before is None:
-            progress.say("that failed; removing what was made")
+            progress.say(f"that failed; removing what was made, but for the logs, which are in {_keep_logs(layout)}")
             take_down(layout)
         raise
+
+
+def _keep_logs(layout: Layout) -> Path:
+    kept = cache_root() / "failed" / layout.name
+    shutil.rmtree(kept, ignore_errors=True)
+    if layout.logs.exists():
+        shutil.copytree(layout.logs, kept)
+    return kept
 
 
 class _Ascent:
@@ -81,6 +90,7 @@ class _Ascent:
             machine.halt()  # its cable led to a switch that is no more
         network.start_switch(self.switch, self.init)
         if machine.boot(self.init, _dns_setup(self.layout)):
+            close_all(self.layout)  # they lead into the network of the machine that was
             network.plug_in(self.switch, machine, CONTROL_PLANE_ADDRESS)
             machine.run(["ip", "route", "replace", str(SERVICES), "dev", network.UPLINK])
             for address in self.addresses:

@@ -17,6 +17,10 @@ _GIB = 2**30
 # Measured: 0.4 GB for a control plane and 0.1 GB for a node, and something left for pods.
 _MEMORY_CONTROL_PLANE = 0.6
 _MEMORY_NODE = 0.2
+# Counted on a sandbox that runs: API server 6, controller manager 5; kubelet 6, containerd and kube-proxy 1 each.
+_WATCHES_CONTROL_PLANE = 12
+_WATCHES_NODE = 8
+_WATCH_LIMIT = Path("/proc/sys/fs/inotify/max_user_instances")
 _DISK_STATE = 3.0
 _DISK_CACHE = 5.0  # of which Go's intermediate results are the most, once
 
@@ -44,6 +48,7 @@ def require_machine(layout: Layout, wanted: Settings, progress: Progress) -> Non
         require_free(wanted.port)
     if new:
         _require_memory(wanted.nodes)
+        _require_watches(wanted.nodes)
         _require_disk(layout.root, _DISK_STATE if wanted.nodes else 0.5, "STATEWARD_SANDBOX_DIR")
         _require_disk(cache_root(), 0.5 if (cache_root() / "kubelite").exists() else _DISK_CACHE, "STATEWARD_CACHE")
     packages.require(packages.NODE, progress)
@@ -69,6 +74,27 @@ def _require_memory(nodes: int) -> None:
             f"{available:.1f} GiB of memory are free, {needed:.1f} are needed for {nodes} nodes: end something, "
             "or ask for fewer with --nodes"
         )
+
+
+def _require_watches(nodes: int) -> None:
+    """Kubernetes watches its files with inotify; a kubelet that cannot is never Ready and hardly says why."""
+    needed = _WATCHES_CONTROL_PLANE + nodes * _WATCHES_NODE
+    limit, used = int(_WATCH_LIMIT.read_text()), _watches_in_use()
+    if used + needed > limit:
+        raise SandboxError(
+            f"{used} of {limit} inotify instances are in use, {needed} are needed for {nodes} nodes: take another "
+            f"sandbox down, or run 'sysctl fs.inotify.max_user_instances={max(512, limit * 2)}'"
+        )
+
+
+def _watches_in_use() -> int:
+    count = 0
+    for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
+        try:
+            count += str(descriptor.readlink()) == "anon_inode:inotify"
+        except OSError:  # closed, or its process ended, since it was listed
+            continue
+    return count
 
 
 def _require_disk(directory: Path, needed: float, variable: str) -> None:

@@ -67,6 +67,14 @@ def _is_up(layout: Layout, key: str, port: int) -> bool:
     return not is_free(port)
 
 
+def close_all(layout: Layout) -> None:
+    """End all relays."""
+    records = Records(layout.records)
+    for key in records.keys():  # noqa: SIM118 - a method of ours, not a dictionary's
+        if key.startswith(("relay.", "expose.")):
+            records.end(key, grace=0)
+
+
 def close_relay(layout: Layout, key: str) -> None:
     """End a relay; raise SandboxError if there is none of that name."""
     if Records(layout.records).get(key) is None:

@@ -94,6 +94,15 @@ def ask(sandbox: Sandbox, url: str) -> str:
     return sandbox.exec(["curl", "--silent", "--show-error", "--fail", "--max-time", "10", url]).stdout
 
 
+def reaches(sandbox: Sandbox, node: str) -> bool:
+    """Tell whether the control plane's machine reaches a node's kubelet, which answers even a stranger."""
+    url = f"https://{sandbox.nodes[node].address.address}:10250/healthz"
+    done = sandbox.exec(["curl", "--silent", "--insecure", "--max-time", "3", url], check=False)
+    # Refused, no route, timed out: anything else means that the question itself went wrong.
+    assert done.returncode in {0, 7, 28}, done.stderr
+    return done.returncode == 0
+
+
 def awaited(sandbox: Sandbox, url: str, text: str, *, seconds: float) -> None:
     """Wait until the answer of a server inside has the text in it."""
 

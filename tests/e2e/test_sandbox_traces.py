@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sandbox import Sandbox
-from sandbox.records import Records
-from tests.e2e.sandbox_world import Traces
+from sandbox.records import Records, wait_until_gone
+from tests.e2e.sandbox_world import Traces, reaches
 
 pytestmark = pytest.mark.e2e
 
@@ -44,6 +44,18 @@ def test_two_sandboxes_run_side_by_side() -> None:
         assert other.api.text("/readyz") == "ok"
 
 
+def test_up_rebuilds_the_network_when_the_switch_is_gone_and_keeps_the_objects() -> None:
+    with Sandbox(_NAME) as sandbox:
+        sandbox.up(nodes=2)
+        sandbox.kubectl("create", "namespace", "kept")
+        _kill(sandbox, "switch.machine")
+        sandbox.up(nodes=2)
+        for node in ("n1", "n2"):
+            sandbox.wait_node(node, ready=True, seconds=120)
+            assert reaches(sandbox, node)
+        assert "kept" in sandbox.kubectl("get", "namespaces")
+
+
 def test_up_repairs_what_has_crashed_and_leaves_the_rest_alone() -> None:
     with Sandbox(_NAME) as sandbox:
         sandbox.up(nodes=1)
@@ -51,9 +63,7 @@ def test_up_repairs_what_has_crashed_and_leaves_the_rest_alone() -> None:
         records = Records(sandbox.layout.records)
         before = {key: records.get(key) for key in records.keys()}  # noqa: SIM118
         for key in ("control-plane.kube-apiserver", "n1.machine", "relay.api"):
-            record = records.running(key)
-            assert record is not None
-            os.kill(record.pid, signal.SIGKILL)
+            _kill(sandbox, key)
 
         sandbox.up(nodes=1)
         sandbox.wait_node("n1", ready=True, seconds=60)
@@ -73,6 +83,13 @@ def test_a_recycled_process_id_is_not_ended() -> None:
         ours = path.read_text().replace(f'"pid": {_pid(records)}', f'"pid": {os.getpid()}')
         Path(records.path("relay.stolen")).write_text(ours)
     assert not Path(f"/proc/{os.getpid()}/stat").read_text().rpartition(")")[2].split()[0].startswith("Z")
+
+
+def _kill(sandbox: Sandbox, key: str) -> None:
+    record = Records(sandbox.layout.records).running(key)
+    assert record is not None
+    os.kill(record.pid, signal.SIGKILL)
+    assert wait_until_gone([record.pid], 10) == []
 
 
 def _pid(records: Records) -> int:

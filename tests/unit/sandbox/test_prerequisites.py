@@ -53,6 +53,16 @@ def test_too_little_memory(layout: Layout) -> None:
     assert "ask for fewer with --nodes" in _refusal(layout, Settings(nodes=100_000))
 
 
+def test_too_few_inotify_instances(layout: Layout, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    limit = tmp_path / "limit"
+    limit.write_text("30\n")
+    monkeypatch.setattr(prerequisites, "_WATCH_LIMIT", limit)
+    monkeypatch.setattr(prerequisites, "_watches_in_use", lambda: 7)
+    message = _refusal(layout)
+    assert "7 of 30 inotify instances are in use, 36 are needed for 3 nodes" in message
+    assert "sysctl fs.inotify.max_user_instances=512" in message
+
+
 def test_too_little_disk(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage("/")._replace(free=2**20)
 
