@@ -17,6 +17,7 @@ COMMANDS = {
     "list": "stateward.cli.clusters:clusters",
     "pause": "stateward.cli.pause:pause",
     "resume": "stateward.cli.pause:resume",
+    "restart": "stateward.cli.restart:restart",
     "validate": "stateward.cli.validate:validate",
     "manifests": "stateward.cli.manifests:manifests",
     "operator": "stateward.cli.operator:operator",

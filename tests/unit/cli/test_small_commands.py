@@ -1,4 +1,4 @@
-"""`list`, `pause`, `resume`, `validate` and `manifests`."""
+"""`list`, `pause`, `resume`, `restart`, `validate` and `manifests`."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from stateward.cli.preview import Kind, preview
 from stateward.kube.metadata import Key
+from tests.unit.cli.clusters import NOW, changed
 from tests.unit.cli.fake_api import FakeApi, Run
 from tests.unit.cli.samples import cluster
 
@@ -59,6 +61,37 @@ def test_pause_and_resume_set_one_field(run: Run, api: FakeApi) -> None:
 
 def test_pausing_what_is_not_there_fails(run: Run) -> None:
     assert run("pause", "metrics").exit_code == 1
+
+
+def test_a_restart_is_an_annotation_of_the_pod_template(run: Run, api: FakeApi) -> None:
+    assert run("restart", "logs").output.startswith("all members of logs restart when it is safe")
+    assert run("restart", "logs", "--pool", "hot").exit_code == 0
+    template = {"metadata": {"annotations": {"stateward.dev/restarted-at": "2026-11-21T12:00:00Z"}}}
+    unchanged = {"op": "test", "path": "/metadata/resourceVersion", "value": "7"}
+    assert [patch for _, patch in api.patches] == [
+        [unchanged, {"op": "add", "path": "/spec/podTemplate", "value": template}],
+        [unchanged, {"op": "add", "path": "/spec/pools/1/podTemplate", "value": template}],
+    ]
+
+
+def test_a_restart_keeps_what_else_the_template_says_and_recreates_every_member(run: Run, api: FakeApi) -> None:
+    document = cluster()
+    document["spec"]["podTemplate"] = {
+        "metadata": {"labels": {"team": "search"}},
+        "spec": {"priorityClassName": "high"},
+    }
+    api.add("opensearchclusters", document)
+    run("restart", "logs")
+    template = api.patches[0][1][1]["value"]
+    assert template["metadata"]["labels"] == {"team": "search"}
+    assert template["spec"] == {"priorityClassName": "high"}
+    shown = preview(changed(lambda spec: spec.update(podTemplate=template)), NOW)
+    assert {change.effect for change in shown.members} == {Kind.RECREATE}
+
+
+def test_a_pool_that_is_not_there_lists_those_that_are(run: Run) -> None:
+    result = run("restart", "logs", "--pool", "cold")
+    assert (result.exit_code, result.stderr) == (1, "stateward: logs has no pool 'cold'; it has managers, hot\n")
 
 
 def test_a_good_file_passes_and_other_kinds_in_it_are_passed_over(run: Run) -> None:
