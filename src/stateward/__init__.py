@@ -1,3 +1,3 @@
-"""Stateward: every change to a stateful cluster takes the gentlest safe path, and the path can be read before it is taken."""
+"""Stateward: every change takes the gentlest safe path, and you can read the path before it is taken."""
 
 __version__ = "0.1.0"
