@@ -3,6 +3,7 @@
 import click
 
 from stateward.api.cluster import MemberStatus, OpenSearchCluster
+from stateward.cli.completion import cluster_names
 from stateward.cli.explanation import explain_cluster, explain_member
 from stateward.cli.failures import Failure
 from stateward.cli.look import look
@@ -12,7 +13,7 @@ from stateward.kube.errors import ApiError
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=cluster_names)
 @click.argument("member", required=False)
 @target_options
 def explain(name: str, member: str | None, **target: str) -> None:

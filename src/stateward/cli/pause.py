@@ -3,6 +3,7 @@
 import click
 
 from stateward.api.cluster import OpenSearchCluster
+from stateward.cli.completion import cluster_names
 from stateward.cli.session import Session, no_such_cluster, run, target_options
 from stateward.kube.client import PatchKind
 from stateward.kube.errors import NotFound
@@ -10,7 +11,7 @@ from stateward.operator.caches import CLUSTERS
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=cluster_names)
 @target_options
 def pause(name: str, **target: str) -> None:
     """Hold all changes of a cluster.
@@ -22,7 +23,7 @@ def pause(name: str, **target: str) -> None:
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=cluster_names)
 @target_options
 def resume(name: str, **target: str) -> None:
     """Let the changes of a cluster go on.

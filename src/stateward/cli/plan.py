@@ -7,6 +7,7 @@ import msgspec
 
 from stateward.api.cluster import OpenSearchCluster
 from stateward.cli import screen
+from stateward.cli.completion import cluster_names
 from stateward.cli.documents import read_documents
 from stateward.cli.failures import Failure
 from stateward.cli.forecast import forecast
@@ -17,7 +18,7 @@ from stateward.kube.errors import NotFound
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=cluster_names)
 @click.option("-f", "--filename", "path", help="The changed cluster as a YAML file, or - ; nothing of it is sent.")
 @click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
 @target_options

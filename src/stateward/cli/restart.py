@@ -7,6 +7,7 @@ import msgspec
 
 from stateward.api.base import GROUP
 from stateward.api.cluster import OpenSearchCluster
+from stateward.cli.completion import cluster_names
 from stateward.cli.failures import Failure
 from stateward.cli.session import Session, read_cluster, run, target_options
 from stateward.kube.client import PatchKind
@@ -17,7 +18,7 @@ RESTARTED_AT = f"{GROUP}/restarted-at"
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=cluster_names)
 @click.option("--pool", default="", help="Only the members of this pool.")
 @target_options
 def restart(name: str, *, pool: str, **target: str) -> None:

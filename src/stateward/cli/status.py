@@ -10,6 +10,7 @@ from rich.live import Live
 
 from stateward.api.cluster import OpenSearchCluster
 from stateward.cli import screen
+from stateward.cli.completion import cluster_names
 from stateward.cli.follow import Following
 from stateward.cli.news import news
 from stateward.cli.picture import picture
@@ -20,7 +21,7 @@ REDRAWS_PER_SECOND = 1
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=cluster_names)
 @click.option("-w", "--watch", is_flag=True, help="Follow it until it is deleted or you press Ctrl-C.")
 @click.option(
     "-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True, help="Form."

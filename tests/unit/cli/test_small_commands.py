@@ -1,6 +1,7 @@
 """`list`, `pause`, `resume`, `restart`, `validate` and `manifests`."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.unit.cli.clusters import NOW, changed
 from tests.unit.cli.fake_api import FakeApi, Run
 from tests.unit.cli.samples import cluster
 
+ROOT = Path(__file__).parents[3]
 GOOD = """\
 apiVersion: stateward.dev/v1alpha1
 kind: OpenSearchCluster
@@ -144,6 +146,15 @@ def test_manifests_carry_the_image_and_the_namespace_everywhere(run: Run) -> Non
     assert found[1]["metadata"]["name"] == "ops"
     assert found[-1]["spec"]["template"]["spec"]["containers"][0]["image"] == "registry.example/stateward:9"
     assert "stateward-system" not in result.output
+
+
+def test_the_wheel_carries_every_manifest() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    assert all(target == f"stateward/charts/{Path(origin).name}" for origin, target in included.items())
+    listed = yaml.safe_load((ROOT / "charts/stateward/kustomization.yaml").read_text(encoding="utf-8"))["resources"]
+    folders = {f"charts/stateward/{name.partition('/')[0]}" for name in listed}
+    assert folders | {"charts/stateward/kustomization.yaml"} <= included.keys()
 
 
 def test_manifests_can_be_the_crds_alone(run: Run) -> None:
