@@ -49,9 +49,15 @@ def _scale(chosen: argparse.Namespace) -> list[Row]:
     return scale.measure(dataclasses.replace(extent, sizes=chosen.sizes))
 
 
+def _many(chosen: argparse.Namespace) -> list[Row]:
+    extent = scale.QUICK if chosen.quick else scale.Extent()
+    return scale.measure_replayed(dataclasses.replace(extent, sizes=chosen.sizes))
+
+
 MEASUREMENTS: dict[str, Measurement] = {
     "micro": lambda _: micro.measure(),
     "sandbox": lambda chosen: ground.rows(cold=chosen.cold),
+    "many": _many,
     "scale": _scale,
 }
 """By name, in the order in which they run: the short ones first."""

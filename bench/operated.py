@@ -25,6 +25,8 @@ from stateward.kube.client import ApplyOptions, Body, DeleteOptions, PatchKind
 from stateward.kube.config import connect
 from stateward.kube.deltas import Delta
 from stateward.kube.http_client import HttpApi
+from stateward.kube.lease import LeaderElection
+from stateward.kube.lease_record import LeaseTiming
 from stateward.kube.metadata import Key, T
 from stateward.kube.resource import Resource
 from stateward.operator import logs
@@ -146,6 +148,9 @@ async def operate(kubeconfig: str, port: int) -> None:
         api.tally = tally = Tally()
         session = await stack.enter_async_context(aiohttp.ClientSession())
         operator = Operator(api, StandInFamily(opensearch.driver(HttpTransport(session))), options)
+        # Renewed as often as ever, but not lost while a busy machine keeps the API server from answering.
+        timing = LeaseTiming(duration=120, renew_deadline=100)
+        operator.election = LeaderElection(api, Key(fleet.NAMESPACE, "stateward"), options.identity, timing=timing)
         operator.caches.clusters.subscribe(tally.heard)
 
         async def told(_: web.Request) -> web.Response:

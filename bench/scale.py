@@ -12,16 +12,18 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import msgspec
 import yaml
 
 from bench import fleet
-from bench.children import Child, child
+from bench.children import LOGS, Child, child
 from bench.machine import Ticks
 from bench.operated import Report
 from bench.process import Usage, usage
+from bench.recording import Recording, record, save
 from bench.table import Row
 from sandbox import Sandbox
 from sandbox.ports import free_port
@@ -74,6 +76,56 @@ def measure(extent: Extent) -> list[Row]:
             return _grow(extent, kubeconfig, world)
     finally:
         sandbox.down()
+
+
+def measure_replayed(extent: Extent) -> list[Row]:
+    """Record one settled cluster on a sandbox, serve it under many names, and return the figures of the operator.
+
+    Nothing else of Kubernetes runs then, and the clusters are there at once.
+    """
+    file = LOGS / "recording.json"
+    save(_recorded(extent), file)
+    return replayed(extent, file)
+
+
+def replayed(extent: Extent, file: Path) -> list[Row]:
+    """Return the figures of the operator with the clusters of a recording."""
+    kubeconfig, port = LOGS / "replay.kubeconfig", free_port()
+    kubeconfig.write_text(yaml.safe_dump(_kubeconfig(f"http://127.0.0.1:{port}")))
+    rows: list[Row] = []
+    for size in extent.sizes:
+        with child("replay", str(file), str(port), str(size)) as server:
+            server.wait_for("ready", 120)
+            with child("world", str(kubeconfig), str(size)) as world, _operator(str(kubeconfig)) as scene:
+                world.wait_for("ready", 60)
+                rows += asyncio.run(Stage(scene, world, extent, size).replayed())
+    return rows
+
+
+def _recorded(extent: Extent) -> Recording:
+    sandbox = Sandbox(SANDBOX)
+    sandbox.down()
+    try:
+        sandbox.up(nodes=0, pretend_nodes=3)
+        kubeconfig = str(sandbox.kubeconfig_path)
+        asyncio.run(_prepare(kubeconfig))
+        with child("world", kubeconfig, "1") as world, _operator(kubeconfig) as scene:
+            world.wait_for("ready", 60)
+            asyncio.run(Stage(scene, world, extent, 1).settled())
+            return asyncio.run(record(kubeconfig))
+    finally:
+        sandbox.down()
+
+
+def _kubeconfig(server: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "replay",
+        "clusters": [{"name": "replay", "cluster": {"server": server}}],
+        "users": [{"name": "replay", "user": {}}],
+        "contexts": [{"name": "replay", "context": {"cluster": "replay", "user": "replay"}}],
+    }
 
 
 def _grow(extent: Extent, kubeconfig: str, world: Child) -> list[Row]:
@@ -153,6 +205,17 @@ class Stage:
             f"restart with {self._size} clusters, until all are looked at", f"{took:.1f} s", "", f"{changes} statuses"
         )
         return [first, await self._idle(self._extent.idle, "idle after a restart")]
+
+    async def replayed(self) -> list[Row]:
+        """Measure an operator that has come to settled clusters."""
+        rows = await self.restarted()
+        silent = await self._idle(self._extent.silence, "settled", writes=True)
+        return [*rows, silent, await self._reaction()]
+
+    async def settled(self) -> None:
+        """Make the clusters and wait until they have been settled for a moment."""
+        await self._created(0)
+        await asyncio.sleep(5)
 
     async def _created(self, there: int) -> list[Row]:
         new, began = range(there, self._size), time.monotonic()

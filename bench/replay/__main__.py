@@ -1,0 +1,32 @@
+"""`python -m bench.replay FILE PORT CLUSTERS`: serves a recorded cluster under many names; says `ready` then."""
+
+import asyncio
+import gc
+import signal
+import sys
+from pathlib import Path
+
+from aiohttp import web
+
+from bench import fleet
+from bench.recording import load, multiplied
+from bench.replay.server import Replay
+
+
+async def serve(file: Path, port: int, count: int) -> None:
+    """Serve until a signal asks to stop."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    replay = Replay(multiplied(load(file), fleet.name(0), [fleet.name(index) for index in range(1, count)]))
+    gc.freeze()
+    runner = web.ServerRunner(web.Server(replay.answer, access_log=None), shutdown_timeout=1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    print("ready", flush=True)
+    await stop.wait()
+    await runner.cleanup()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))
