@@ -15,20 +15,19 @@ from stateward.engines.base import Engine, Target
 from stateward.engines.opensearch import MemberObjects
 from stateward.kube import resources as kinds
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
-from stateward.kube.errors import AlreadyExists, NotFound
+from stateward.kube.errors import NotFound
 from stateward.kube.metadata import Key
 from stateward.kube.resource import Resource
 from stateward.operator.caches import Caches
 from stateward.operator.engine import Family
 from stateward.operator.holdings import Holdings
+from stateward.operator.ownership import NotOurs, exists, key_in
 from stateward.planning import actions as a
 from stateward.planning.observation import Ref
 
+__all__ = ["Actor", "NotOurs"]
+
 _log = structlog.get_logger(__name__)
-
-
-class NotOurs(Exception):  # noqa: N818 - a state of the world, named as such
-    """An object of the name that a member needs belongs to someone else; nothing is done to it."""
 
 
 class Actor:
@@ -97,20 +96,12 @@ class Actor:
 
     async def _ensure(self, kind: Resource[Any], body: dict[str, Any], holdings: Holdings) -> None:
         """Create an object, or make it so when it is there already and ours."""
-        key = key_in(body)
-        try:
-            self._wrote(kind, await self._api.create(kind, body, namespace=key.namespace))
-        except AlreadyExists:
-            existing = await self._api.get(kind, key)
-            owner = existing.metadata.controller_uid
-            labelled = existing.metadata.labels.get(names.LABEL_CLUSTER) == holdings.cluster.metadata.name
-            if existing.metadata.terminating or not labelled or owner not in ("", holdings.cluster.metadata.uid):
-                raise NotOurs(f"{kind.kind} {key} is there already and belongs to another owner") from None
-            if kind is not kinds.CLAIMS:  # A kept volume is used as it is.
-                await self._apply(kind, body)
+        there = await exists(self._api, kind, key_in(body), holdings.cluster)
+        if not there or kind is not kinds.CLAIMS:  # A kept volume is used as it is.
+            await self._apply(kind, body, force=there)
 
-    async def _apply(self, kind: Resource[Any], body: dict[str, Any]) -> None:
-        options = ApplyOptions(manager=names.FIELD_MANAGER, force=True)
+    async def _apply(self, kind: Resource[Any], body: dict[str, Any], *, force: bool = True) -> None:
+        options = ApplyOptions(manager=names.FIELD_MANAGER, force=force)
         self._wrote(kind, await self._api.apply(kind, key_in(body), body, options))
 
     def _wrote(self, kind: Resource[Any], obj: Any) -> None:
@@ -152,11 +143,6 @@ class Actor:
     async def _patch(self, kind: Resource[Any], holdings: Holdings, ref: Ref, patch: dict[str, Any]) -> None:
         key = Key(holdings.cluster.metadata.namespace, ref.name)
         self._wrote(kind, await self._api.patch(kind, key, patch, kind=PatchKind.MERGE))
-
-
-def key_in(body: dict[str, Any]) -> Key:
-    """Return where an object written as a manifest is."""
-    return Key(body["metadata"].get("namespace", ""), body["metadata"]["name"])
 
 
 def in_database(action: a.Action, engine: Engine, target: Target) -> Awaitable[None] | None:

@@ -17,6 +17,7 @@ from stateward.kube.resource import Resource
 from stateward.operator.caches import Caches, controlled
 from stateward.operator.engine import Family
 from stateward.operator.holdings import Holdings
+from stateward.operator.ownership import exists, key_in
 from stateward.planning.budget import Budget
 
 BY_KIND: dict[str, Resource[Any]] = {
@@ -34,13 +35,17 @@ class Furnisher:
         self._applier = applier
 
     async def furnish(self, holdings: Holdings, budgets: tuple[Budget, ...]) -> None:
-        """Make the objects so; raises ApiError."""
+        """Make the objects so; raises ApiError, NotOurs."""
         meta = holdings.cluster.metadata
         expectations = self._caches.expectations(Key(meta.namespace, meta.name))
         wanted = set[str]()
         for body in self._family.cluster_objects(holdings, budgets):
             kind = BY_KIND[body["kind"]]
-            await self._applier.apply(kind, body, store=self._caches.of(kind), expectations=expectations)
+            store = self._caches.of(kind)
+            known = store.get(key_in(body))
+            if known is None or known.metadata.controller_uid != meta.uid:
+                await exists(self._api, kind, key_in(body), holdings.cluster)
+            await self._applier.apply(kind, body, store=store, expectations=expectations)
             wanted.add(f"{kind.kind}/{body['metadata']['name']}")
         await self._prune(holdings, wanted, expectations)
 

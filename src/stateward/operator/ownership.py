@@ -1,0 +1,38 @@
+"""Only objects of this very cluster are written: a name may be taken by somebody else, or by a dead namesake.
+
+Objects are made by server-side apply and not by a create: what a create has set belongs to another entry of the field
+managers, and would stay for ever when it is no longer wanted. An apply makes what is not there, but it also takes over
+what is. So whoever applies without seeing the object as ours in the cache asks first.
+"""
+
+from typing import Any
+
+from stateward.api import names
+from stateward.api.cluster import OpenSearchCluster
+from stateward.kube.client import Api
+from stateward.kube.errors import NotFound
+from stateward.kube.metadata import Key, ObjectMeta
+from stateward.kube.resource import Resource
+
+
+class NotOurs(Exception):  # noqa: N818 - a state of the world, named as such
+    """An object of the name that a cluster needs belongs to someone else; nothing is done to it."""
+
+
+async def exists(api: Api, kind: Resource[Any], key: Key, cluster: OpenSearchCluster) -> bool:
+    """Return whether the object is there, read live; raises NotOurs when it is not this cluster's, ApiError."""
+    try:
+        existing = await api.get(kind, key)
+    except NotFound:
+        return False
+    meta: ObjectMeta = existing.metadata
+    labelled = meta.labels.get(names.LABEL_CLUSTER) == cluster.metadata.name
+    # Kept volumes have no owner: they outlive the cluster on purpose.
+    if meta.terminating or not labelled or meta.controller_uid not in ("", cluster.metadata.uid):
+        raise NotOurs(f"{kind.kind} {key} is there already and belongs to another owner")
+    return True
+
+
+def key_in(body: dict[str, Any]) -> Key:
+    """Return where an object written as a manifest is."""
+    return Key(body["metadata"].get("namespace", ""), body["metadata"]["name"])
