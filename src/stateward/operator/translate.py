@@ -175,7 +175,13 @@ def pod(source: Pod, nodes: Mapping[str, Node], container: str) -> o.Pod:
 
 
 def trouble(source: Pod) -> str:
-    """Return what keeps the pod from running, in Kubernetes' words; empty when nothing does."""
+    """Return what keeps the pod from running, in Kubernetes' words; empty when nothing does.
+
+    A pod that is being deleted ends as Failed when its database was stopped by a signal: that is no trouble but the end
+    that was asked for. Taken for trouble, it would lift the limit on the allocation at each restart.
+    """
+    if source.metadata.terminating:
+        return ""
     for condition in source.status.conditions:
         if condition.type == "PodScheduled" and condition.status == "False":
             return f"{condition.reason or 'Unschedulable'}: {condition.message}"

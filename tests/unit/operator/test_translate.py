@@ -1,0 +1,143 @@
+"""What was read becomes what planning knows: exactly, and unknown where it does not say."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from stateward.api import names
+from stateward.api.cluster import OpenSearchCluster
+from stateward.kube.nodes import Node
+from stateward.kube.pods import Pod
+from stateward.kube.storage import PersistentVolumeClaim, StorageClass
+from stateward.kube.workloads import StatefulSet
+from stateward.operator import translate
+from stateward.operator.holdings import Holdings
+from stateward.planning.observation import Desired, Unknown
+
+LABELS = {
+    names.LABEL_CLUSTER: "logs",
+    names.LABEL_POOL: "hot",
+    names.LABEL_ORDINAL: "2",
+    names.LABEL_MEMBER: "logs-hot-2",
+}
+MADE_FROM = {names.ANNOTATION_INPUTS: '{"version":"a1"}', names.ANNOTATION_VERSION: "2.19.5"}
+
+
+def pod(status: dict[str, Any] | None = None, **meta: Any) -> Pod:
+    metadata = {"name": "logs-hot-2-0", "uid": "p", "resourceVersion": "7", "labels": LABELS, "annotations": MADE_FROM}
+    body = {"metadata": metadata | meta, "spec": {"nodeName": "n1"}, "status": status or {}}
+    return msgspec.convert(body, Pod, strict=False)
+
+
+def waiting(why: str, message: str = "", **last: Any) -> dict[str, Any]:
+    container = {"name": "opensearch", "state": {"waiting": {"reason": why, "message": message}}}
+    return {"containerStatuses": [container | ({"lastState": {"terminated": last}} if last else {})]}
+
+
+def seen(source: Pod) -> Any:
+    return translate.pod(source, {}, "opensearch")
+
+
+def test_a_pod_says_what_it_was_made_from_and_whether_its_database_runs() -> None:
+    running = {"containerStatuses": [{"name": "opensearch", "state": {"running": {}}}], "podIP": "10.0.0.9"}
+    found = seen(pod(running))
+    assert (found.inputs, found.version, found.running, found.ip) == ({"version": "a1"}, "2.19.5", True, "10.0.0.9")
+    assert (found.ref.uid, found.ref.resource_version) == ("p", "7")
+
+
+def test_only_the_databases_own_container_counts_as_the_database() -> None:
+    assert not seen(pod({"containerStatuses": [{"name": "sidecar", "state": {"running": {}}}]})).running
+
+
+def test_a_crash_loop_is_trouble_and_says_how_the_last_run_ended() -> None:
+    found = seen(pod(waiting("CrashLoopBackOff", "back-off", exitCode=1, reason="Error")))
+    assert found.trouble == "CrashLoopBackOff: back-off (it ended with code 1: Error)"
+
+
+def test_a_container_that_is_being_created_is_no_trouble() -> None:
+    assert seen(pod(waiting("ContainerCreating"))).trouble == ""
+
+
+def test_a_pod_without_room_is_trouble_in_the_schedulers_words() -> None:
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"}
+    assert seen(pod({"conditions": [condition]})).trouble == "Unschedulable: 0/3 nodes"
+
+
+def test_a_pod_that_ends_because_it_was_deleted_is_no_trouble() -> None:
+    """Its database was stopped by a signal, so its phase is Failed; that lifted the allocation at each restart."""
+    failed = {"phase": "Failed", "reason": "", "message": ""}
+    assert seen(pod(failed)).trouble != ""
+    assert seen(pod(failed, deletionTimestamp="2026-01-01T00:00:00Z")).trouble == ""
+
+
+def test_inputs_that_cannot_be_read_count_as_made_from_nothing() -> None:
+    assert translate.inputs({names.ANNOTATION_INPUTS: "{not json"}) == {}
+
+
+def test_a_class_that_was_not_read_is_not_taken_for_one_that_cannot_grow() -> None:
+    claim = msgspec.convert(
+        {"metadata": {"name": "data-logs-hot-2"}, "spec": {"storageClassName": "fast"}}, PersistentVolumeClaim
+    )
+    assert translate.claim(claim, {}).expandable is None
+    fast = StorageClass(allow_volume_expansion=True)
+    assert translate.claim(claim, {"fast": fast}).expandable is True
+    assert translate.claim(claim, {"fast": StorageClass()}).expandable is False
+
+
+def test_objects_whose_labels_contradict_each_other_are_no_members() -> None:
+    odd = pod(labels=LABELS | {names.LABEL_ORDINAL: "3"})
+    holdings = holding(pods=(odd,))
+    assert translate.members(holdings, "opensearch") == ()
+
+
+def test_a_member_is_what_any_of_its_objects_say() -> None:
+    stateful_set = msgspec.convert(
+        {
+            "metadata": {"name": "logs-hot-2", "uid": "s", "labels": LABELS, "generation": 3},
+            "spec": {"replicas": 0, "template": {"metadata": {"annotations": MADE_FROM}}},
+            "status": {"observedGeneration": 2},
+        },
+        StatefulSet,
+    )
+    (member,) = translate.members(holding(sets=(stateful_set,)), "opensearch")
+    assert (member.name, member.pool, member.ordinal) == ("logs-hot-2", "hot", 2)
+    assert member.workload is not None
+    assert (member.workload.replicas, member.workload.observed, member.workload.version) == (0, False, "2.19.5")
+    assert (member.pod, member.claim, member.config) == (None, None, None)
+
+
+def test_the_observation_remembers_what_the_status_says() -> None:
+    status = {
+        "version": "2.17.1",
+        "bootstrap": {"member": "logs-managers-0", "volume": "v", "formed": True},
+        "memberStates": [
+            {
+                "name": "logs-hot-2",
+                "version": "2.19.5",
+                "volume": "c",
+                "since": "2026-01-01T00:00:00Z",
+                "state": "Ready",
+            },
+            {"name": "logs-hot-3", "since": "not a time", "state": "Creating"},
+        ],
+    }
+    found = translate.observation(holding(status=status), Desired("2.19.5", ()), Unknown("asleep"), "opensearch")
+    assert found.deployed_version == "2.17.1"
+    assert found.records.keys() == {"logs-hot-2"}
+    assert found.since == {"logs-hot-2": datetime(2026, 1, 1, tzinfo=UTC).timestamp()}
+    assert found.bootstrap is not None
+    assert found.bootstrap.formed
+
+
+def holding(status: dict[str, Any] | None = None, **parts: Any) -> Holdings:
+    body = {
+        "metadata": {"name": "logs", "namespace": "ns", "uid": "u"},
+        "spec": {"version": "2.19.5", "pools": [{"name": "hot", "replicas": 3}]},
+        "status": status or {},
+    }
+    cluster = msgspec.convert(body, OpenSearchCluster)
+    nodes: dict[str, Node] = {}
+    classes: dict[str, StorageClass] = {}
+    empty: dict[str, Any] = {"sets": (), "pods": (), "claims": (), "secrets": (), "nodes": nodes, "classes": classes}
+    return Holdings(cluster=cluster, **(empty | parts))
