@@ -88,6 +88,7 @@ def test_a_cut_node_is_lost_and_found(sandbox: Sandbox) -> None:
     assert world.reaches(sandbox, "n2")
 
 
+@pytest.mark.full
 def test_a_node_that_lost_power_comes_back_with_its_data(sandbox: Sandbox, namespace: str) -> None:
     image = sandbox.load_image("opensearch:2.19.5")
     world.apply(sandbox, "single.yaml", namespace, **_opensearch("single", image))
@@ -104,6 +105,7 @@ def test_a_node_that_lost_power_comes_back_with_its_data(sandbox: Sandbox, names
     world.awaited(sandbox, f"http://single.{namespace}:9200/_cat/indices", "kept", seconds=120)
 
 
+@pytest.mark.full
 def test_a_drained_node_is_empty_and_takes_pods_again_when_uncordoned(sandbox: Sandbox, namespace: str) -> None:
     image = sandbox.load_image("opensearch:2.19.5")
     # Process 1 ends at a signal only if it says so.

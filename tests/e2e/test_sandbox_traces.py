@@ -44,6 +44,7 @@ def test_two_sandboxes_run_side_by_side() -> None:
         assert other.api.text("/readyz") == "ok"
 
 
+@pytest.mark.full
 def test_up_rebuilds_the_network_when_the_switch_is_gone_and_keeps_the_objects() -> None:
     with Sandbox(_NAME) as sandbox:
         sandbox.up(nodes=2)
