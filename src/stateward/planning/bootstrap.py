@@ -59,7 +59,7 @@ def grant_to(facts: Facts, member: Member, pod: Pod) -> Part:
         actions: tuple[Action, ...] = (
             GrantBootstrap(why="it was recorded as the one that forms the cluster", member=member.name, pod=pod.ref),
         )
-    elif member.pool in facts.pools and member.workload is not None and member.workload.observed:
+    elif member.pool in facts.pools and member.workload is not None and member.workload.observed and member.alive:
         text = "{} is made anew so that it can form the cluster"
         actions = (
             stage(facts, member, "it forms the cluster"),

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
+from stateward.planning.fitting import unfit
 from stateward.planning.observation import Database, Effect, Member, Node, Observation, Pool, Unit, Unknown
 from stateward.planning.upgrade import pool_in_turn, versions
 
@@ -159,15 +160,17 @@ def index(units: tuple[Unit, ...]) -> tuple[dict[str, tuple[Unit, ...]], dict[st
 def expected(obs: Observation, database: Database | None, member: Member, *, held: bool) -> bool:
     """Return whether the cluster counts on a member that has been in it.
 
-    One whose StatefulSet somebody removed or scaled to zero counts as long as it has data or a vote, or its pool has
-    too few: nobody else may go down in its place.
+    One whose StatefulSet somebody removed or scaled to zero counts as long as it has data or a vote, or it will be made
+    again as its pool has too few: nobody else may go down in its place.
     """
     if member.name not in obs.records:
         return False
     if member.alive or (database is not None and (held or member.name in database.voters)):
         return True
-    alive = sum(m.alive for m in obs.members if m.pool == member.pool)
-    return any(pool.name == member.pool and alive < pool.replicas for pool in obs.desired.pools)
+    pool = next((pool for pool in obs.desired.pools if pool.name == member.pool), None)
+    if pool is None or (unfit(pool, member) and not member.present):
+        return False
+    return sum(m.alive for m in obs.members if m.pool == member.pool) < pool.replicas
 
 
 def serves(member: Member, database: Database | None) -> bool:

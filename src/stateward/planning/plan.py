@@ -107,8 +107,8 @@ def work(facts: Facts) -> Part:
     leaving = {n: why for n, why in scaling.leaving.items() if n not in part.intents}
     part = merge(part, leave(facts, leaving, arrival(facts, scaling)))
     moving = next((name for name in sorted(part.drain) if is_moving(facts, name)), None)
-    elsewhere = Elsewhere(moving=moving, unvoting=min(part.exclude, default=None))
-    part = merge(part, repair(facts, frozenset(part.intents)))
+    elsewhere = Elsewhere(moving=moving, unvoting=min(part.exclude, default=None), drained=part.drain)
+    part = merge(part, repair(facts, frozenset(part.intents), part.drain))
     part = merge(part, roll(facts, frozenset(part.intents), elsewhere))
     part = merge(part, volumes(facts))
     return merge(part, templates(facts, part.intents))
@@ -123,7 +123,7 @@ def rest(facts: Facts, part: Part) -> Part:
     """Return what is said of members that nothing was claimed for: what held them back, or where they stand."""
     found: list[Part] = []
     for member in facts.obs.members:
-        if member.name in part.intents or not (member.present or member.name in facts.down):
+        if member.name in part.intents or not member.present:
             continue
         own = resting(facts, member)
         said = part.otherwise.get(member.name)

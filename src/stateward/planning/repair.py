@@ -26,8 +26,11 @@ SILENCE = 600.0
 """Seconds after which a pod that runs, names no trouble and does not serve is taken not to come."""
 
 
-def repair(facts: Facts, taken: frozenset[str]) -> Part:
-    """Return the repairs of members that do not serve and should be made from something else."""
+def repair(facts: Facts, taken: frozenset[str], drained: frozenset[str]) -> Part:
+    """Return the repairs of members that do not serve and should be made from something else.
+
+    Those in `taken` are not touched, and no data is moved to those in `drained`.
+    """
     part, going = Part(), frozenset[str]()
     for member in facts.obs.members:
         if member.name in taken | facts.up or not member.alive or member.pool not in facts.pools:
@@ -39,7 +42,7 @@ def repair(facts: Facts, taken: frozenset[str]) -> Part:
         if problem:
             part = merge(part, Part(waits=(Wait(member.name, "RepairNotSafe", problem),)))
             continue
-        part = merge(part, mend(facts, member, change, going))
+        part = merge(part, mend(facts, member, change, going, drained))
         going |= {member.name} if facts.joined(member.name) else frozenset()
     return part
 
@@ -132,7 +135,7 @@ def serving(facts: Facts, member: Member, going: frozenset[str]) -> str | None:
     return None if needs_vote_moved(facts, member) else f"the managers would lose their quorum without {member.name}"
 
 
-def mend(facts: Facts, member: Member, change: Change, going: frozenset[str]) -> Part:
+def mend(facts: Facts, member: Member, change: Change, going: frozenset[str], drained: frozenset[str]) -> Part:
     """Return the next step of a repair: the template, what the member still serves, and then its pod."""
     pod, said = member.pod, f"{{}} is broken and is made anew to apply {change.describe()}"
     intents = told(State.REPAIRING, [member], change.effect, said)
@@ -145,7 +148,7 @@ def mend(facts: Facts, member: Member, change: Change, going: frozenset[str]) ->
     exclude = frozenset({member.name}) if joined and needs_vote_moved(facts, member) else frozenset[str]()
     problem = serving(facts, member, going)
     if problem is not None:
-        moves = moves_for(facts, member) if facts.obs.desired.sole_copy is SoleCopy.MOVE and not going else ()
+        moves = moves_for(facts, member, drained) if facts.obs.desired.sole_copy is SoleCopy.MOVE and not going else ()
         actions = (MoveCopies(why=f"{member.name} is made anew", moves=moves),) if moves and not drain else ()
         wait = Wait(member.name, "RepairNotSafe", problem)
         return Part(actions=actions, intents=intents, waits=(wait,), drain=drain)

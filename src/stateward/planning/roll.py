@@ -6,11 +6,11 @@ The pools change in order, data before managers and the elected manager last. Me
 something come after all others of which one may go now.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from stateward.planning.actions import MoveCopies
+from stateward.planning.actions import Move, MoveCopies
 from stateward.planning.change import Change, change_of, staged, stranded
 from stateward.planning.choice import choose, room_left
 from stateward.planning.facts import Facts
@@ -29,30 +29,33 @@ class Elsewhere(Struct, frozen=True):
     """Whose data is on the move."""
     unvoting: str | None = None
     """Whose vote is being taken."""
+    drained: frozenset[str] = frozenset()
+    """Members that no data may come to."""
 
 
 def roll(facts: Facts, taken: frozenset[str], elsewhere: Elsewhere) -> Part:
     """Return what rolling changes do now."""
     changes = pending(facts, taken)
     waiting = [facts.members[name] for name in changes]
-    if not waiting:
-        return Part()
-    reason = unready(facts)
+    reason = unready(facts) if waiting else None
     if reason is not None:
         down = f"{', '.join(sorted(facts.down))} must be back first: " if facts.down else ""
         return hold(waiting, changes, "DatabaseNotReady", down + reason)
-    waiting, part = in_turn(facts, waiting, changes)
+    waiting, later = in_turn(facts, waiting, changes)
     waiting, busy = clear(facts, waiting, changes, elsewhere)
-    part = merge(part, busy)
+    return merge(later, busy, next_step(facts, waiting, changes, elsewhere.drained))
+
+
+def next_step(facts: Facts, waiting: list[Member], changes: Mapping[str, Change], drained: frozenset[str]) -> Part:
+    """Return what is done with the members of which some may go now, and why the others stay."""
     verdicts = {m.name: verdict for m in waiting if (verdict := sole_verdict(facts, m))}
     chosen, reasons = pick(facts, [m for m in waiting if m.name not in verdicts])
-    part = merge(part, prepare(facts, [facts.members[name] for name in chosen], changes))
-    free = not chosen and room_left(facts, 1) > 0
-    freed = next((m for m in waiting if free and m.name in verdicts and moves_for(facts, m)), None)
-    if freed is not None and facts.obs.desired.sole_copy is SoleCopy.MOVE:
-        part = merge(part, move_away(facts, freed, changes[freed.name], verdicts.pop(freed.name)))
-        waiting.remove(freed)
-    rest = [m for m in waiting if m.name not in chosen]
+    part = prepare(facts, [facts.members[name] for name in chosen], changes)
+    if not chosen and room_left(facts, 1) > 0 and facts.obs.desired.sole_copy is SoleCopy.MOVE:
+        moves = {m.name: moves_for(facts, m, drained) for m in waiting if m.name in verdicts}
+        alone = [m for m in waiting if moves.get(m.name)][:1]
+        part = merge(part, *(move_away(facts, m, changes[m.name], verdicts[m.name], moves[m.name]) for m in alone))
+    rest = [m for m in waiting if m.name not in part.intents]
     said = {m.name: verdicts.get(m.name) or reasons.get(m.name) or "waiting for its turn" for m in rest}
     return merge(part, *(hold([m], changes, "NotSafeYet", said[m.name]) for m in rest))
 
@@ -68,7 +71,7 @@ def pending(facts: Facts, taken: frozenset[str]) -> dict[str, Change]:
     return {m.name: change for m, change in found}
 
 
-def in_turn(facts: Facts, waiting: list[Member], changes: dict[str, Change]) -> tuple[list[Member], Part]:
+def in_turn(facts: Facts, waiting: list[Member], changes: Mapping[str, Change]) -> tuple[list[Member], Part]:
     """Split the waiting members into those whose pool's turn it is, and a part that names the others' turn.
 
     During an upgrade no change overtakes it: a member restarts once, for everything that waits for it.
@@ -83,7 +86,7 @@ def in_turn(facts: Facts, waiting: list[Member], changes: dict[str, Change]) -> 
 
 
 def clear(
-    facts: Facts, waiting: list[Member], changes: dict[str, Change], elsewhere: Elsewhere
+    facts: Facts, waiting: list[Member], changes: Mapping[str, Change], elsewhere: Elsewhere
 ) -> tuple[list[Member], Part]:
     """Split the waiting members into those that other work does not concern, and a part that names that work."""
     part = Part()
@@ -114,19 +117,21 @@ def pick(facts: Facts, candidates: Sequence[Member]) -> tuple[tuple[str, ...], d
     return (), reasons
 
 
-def move_away(facts: Facts, member: Member, change: Change, verdict: str) -> Part:
+def move_away(facts: Facts, member: Member, change: Change, verdict: str, moves: tuple[Move, ...]) -> Part:
     """Return the moves that free a member of only copies; its template is staged before, so that none comes back."""
     text = f"{{}} is prepared for a restart to apply {change.describe()}: {verdict}, which moves away first"
-    action = MoveCopies(why=f"{member.name} is about to restart", moves=moves_for(facts, member))
+    action = MoveCopies(why=f"{member.name} is about to restart", moves=moves)
     actions = (action,) if staged(facts, member) else (stage(facts, member, change.describe()),)
     return Part(actions=actions, intents=told(State.PREPARING, [member], change.effect, text))
 
 
-def hold(members: Sequence[Member], changes: dict[str, Change], code: str, reason: str) -> Part:
+def hold(members: Sequence[Member], changes: Mapping[str, Change], code: str, reason: str) -> Part:
     """Return a part in which all these members wait for one reason."""
-    texts = {m.name: f"{changes[m.name].describe()}: {reason}" for m in members}
+    what = {m.name: changes[m.name].describe() for m in members}
     intents = {
-        m.name: Intent(m.name, m.pool, State.WAITING, changes[m.name].effect, f"{m.name} waits: {texts[m.name]}")
+        m.name: Intent(
+            m.name, m.pool, State.WAITING, changes[m.name].effect, f"{m.name} waits ({what[m.name]}): {reason}"
+        )
         for m in members
     }
-    return Part(intents=intents, waits=tuple(Wait(name, code, text) for name, text in texts.items()))
+    return Part(intents=intents, waits=tuple(Wait(m.name, code, f"{what[m.name]}: {reason}") for m in members))

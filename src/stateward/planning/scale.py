@@ -9,8 +9,9 @@ from msgspec import Struct
 from stateward.api import names
 from stateward.planning.change import change_of
 from stateward.planning.facts import Facts, unschedulable
+from stateward.planning.fitting import unfit
 from stateward.planning.observation import Effect, Member, Pool
-from stateward.planning.volume import claim_mismatch, to_replace
+from stateward.planning.volume import to_replace
 
 
 class Scale(Struct, frozen=True):
@@ -91,13 +92,6 @@ def free_ordinals(facts: Facts, pool: Pool, count: int) -> list[int]:
             found.append(ordinal)
         ordinal += 1
     return found
-
-
-def unfit(pool: Pool, member: Member) -> bool:
-    """Return whether a claim of this ordinal is there and cannot become what the pool asks for."""
-    if member.claim is None:
-        return False
-    return member.claim.terminating or pool.ephemeral or claim_mismatch(pool, member.claim) is not None
 
 
 def arrival(facts: Facts, scaling: Scale) -> Arrival:

@@ -52,11 +52,11 @@ def moving(unit: Unit, name: str) -> bool:
     return any(copy.member == name and copy.target for copy in unit.copies)
 
 
-def moves_for(facts: Facts, member: Member) -> tuple[Move, ...]:
-    """Return the moves that take the only copies of units off the member."""
+def moves_for(facts: Facts, member: Member, drained: frozenset[str]) -> tuple[Move, ...]:
+    """Return the moves that take the only copies of units off the member, to none of those that are drained."""
     found: list[Move] = []
     for unit in sole_units(facts, member.name):
-        spots = targets(facts, unit)
+        spots = [name for name in targets(facts, unit) if name not in drained]
         if spots and not facts.holders[unit.name] - {member.name} and not moving(unit, member.name):
             found.append(Move(unit=unit.name, origin=member.name, target=spots[len(found) % len(spots)]))
     return tuple(found)

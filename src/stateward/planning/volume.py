@@ -7,8 +7,9 @@ user said so.
 
 from stateward.planning.actions import GrowVolume
 from stateward.planning.facts import Facts
+from stateward.planning.fitting import claim_mismatch
 from stateward.planning.intent import Part, State, Wait, merge, told
-from stateward.planning.observation import Claim, Effect, Member, Pool
+from stateward.planning.observation import Claim, Effect, Member
 
 
 def to_replace(facts: Facts, member: Member) -> str | None:
@@ -21,19 +22,6 @@ def to_replace(facts: Facts, member: Member) -> str | None:
     if pool.ephemeral:
         return "data moves from the volume into the pod"
     return claim_mismatch(pool, member.claim)
-
-
-def claim_mismatch(pool: Pool, claim: Claim) -> str | None:
-    """Return why a claim cannot become what the pool asks for.
-
-    A volume that was asked to grow and has not yet may still be asked for its old size; one that is not bound to a disk
-    cannot be asked for another size at all.
-    """
-    if pool.storage_class is not None and claim.storage_class and claim.storage_class != pool.storage_class:
-        return f"storage class {claim.storage_class} becomes {pool.storage_class}"
-    if claim.requested > pool.volume_size and (claim.capacity > pool.volume_size or not claim.capacity):
-        return f"the volume shrinks from {claim.requested} to {pool.volume_size} bytes"
-    return None
 
 
 def volumes(facts: Facts) -> Part:

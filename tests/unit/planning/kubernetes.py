@@ -50,17 +50,18 @@ class FakeKubernetes(FakeDatabase):
         if pod.granted and not self.identity:
             self.identity, self.voters = f"identity-{next(self.ids)}", {body.name}
             pod.steps = 2
-        elif pod.steps < 2 and self.may_join(pod):
+        elif pod.steps < 2 and self.may_join(body, pod):
             pod.steps += 1
         pod.ready = pod.steps >= 2 and self.available
         if pod.ready:
             body.disk_version = max(body.disk_version, pod.version, key=parse)
 
-    def may_join(self, pod: Pod) -> bool:
+    def may_join(self, body: Body, pod: Pod) -> bool:
         if self.hang & set(pod.inputs.items()) or not self.identity:
             return False
         nodes = self.joined().values()
-        return not nodes or any(not newer(n.version, pod.version) for n in nodes)
+        elects = not self.available and body.name in self.voters
+        return elects or not nodes or any(not newer(n.version, pod.version) for n in nodes)
 
     def trouble(self, body: Body, pod: Pod) -> str:
         if body.name in self.unschedulable or (body.claim is not None and not body.claim.capacity):
