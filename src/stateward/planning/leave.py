@@ -46,12 +46,15 @@ def hold_back(facts: Facts, staying: list[Member], arrival: Arrival) -> tuple[li
     new = [m for m in staying if not told_to_leave(facts, m) and m.alive]
     if arrival.first is not None:
         return new, stay(new, "ArrivingFirst", arrival.first)
-    if arrival.cramped is not None:
-        later = new if len(new) < len(staying) else new[1:]
-        return later, stay(later, "OneAtATime", arrival.cramped)
-    problem = refuse(facts, new, staying)
-    blocked = [m for m in new if problem is not None and facts.holds_data(m)]
-    return blocked, stay(blocked, "ShrinkRefused", problem or "", stalled=True)
+    begun = [m for m in staying if m not in new]
+    later = [] if arrival.cramped is None else new[0 if begun else 1 :]
+    part = stay(later, "OneAtATime", arrival.cramped or "")
+    now = [m for m in new if m not in later]
+    problem = refuse(facts, now, begun + now)
+    if problem is None:
+        return later, part
+    blocked = [m for m in now if facts.holds_data(m)]
+    return later + blocked, merge(part, stay(blocked, "ShrinkRefused", problem, stalled=True))
 
 
 def step(facts: Facts, member: Member, why: str, resignation: Resignation) -> Part:

@@ -48,12 +48,16 @@ def repair(facts: Facts, taken: frozenset[str], drained: frozenset[str]) -> Part
 
 
 def repair_change(facts: Facts, member: Member) -> Change | None:
-    """Return what a broken member lacks: of its pod, or, while it has none, of what the next pod is made from."""
+    """Return what a broken member lacks: of its pod, or else of what the next pod is made from.
+
+    The second also counts while there is a pod that is as it should be: it may wait for the configuration it was made
+    for, which a change that was taken back half-way has left overwritten.
+    """
     change = change_of(facts, member)
     if disrupts(change.effect):
         return change
     workload = member.workload
-    if member.pod is None and workload is not None and not staged(facts, member):
+    if workload is not None and not staged(facts, member):
         target = member_target(facts, member, facts.pools[member.pool])
         return Change(because=differing(workload.inputs, target) or ("configuration",))
     return None

@@ -249,3 +249,41 @@ def test_a_leaving_pod_that_never_stops_does_not_hold_other_changes_back() -> No
     world.edit(pools=[managers(), hot(3, config=config)]).ticks(40)
     assert sorted(world.did(a.DeletePod)) == ["c-hot-0", "c-hot-1", "c-hot-2"]
     world.edit(stuck=set()).run()
+
+
+def test_a_dead_manager_does_not_keep_its_pool_from_being_renamed() -> None:
+    world = settled(managers(3), hot(2), indices=((2,),))
+    world.kill("c-managers-1").edit(unschedulable={"c-managers-1"}).ticks(3)
+    world.edit(pools=[managers(3, "masters"), hot(2)]).run()
+    assert world.voters == {"c-masters-0", "c-masters-1", "c-masters-2"}
+
+
+def test_no_vote_is_taken_while_a_manager_that_stays_is_down() -> None:
+    world = settled(managers(5), hot(2))
+    world.kill("c-managers-0").edit(unschedulable={"c-managers-0"}).ticks(3)
+    world.edit(pools=[managers(3), hot(2)]).ticks(20)
+    assert not world.exclusions
+    assert not world.did(a.Release)
+    assert any("c-managers-0 is down" in w.message for w in world.plan().waits)
+    world.edit(unschedulable=set()).run()
+
+
+def test_a_manager_that_leaves_and_is_down_goes_first() -> None:
+    world = settled(managers(5), hot(2))
+    world.kill("c-managers-3").edit(unschedulable={"c-managers-3"}).ticks(3)
+    world.edit(pools=[managers(3), hot(2)]).run()
+    assert world.did(a.Release) == ["c-managers-3", "c-managers-4"]
+
+
+def test_room_is_not_made_where_the_data_would_not_fit() -> None:
+    world = settled(managers(), hot(3), indices=((3,),))
+    world.edit(unschedulable={"c-data-0", "c-data-1", "c-data-2"}, pools=[managers(), hot(3, "data")]).ticks(30)
+    assert not world.draining
+    assert "ShrinkRefused" in reasons(world)
+
+
+def test_an_upgrade_and_other_roles_in_one_edit_come_to_the_same_end() -> None:
+    world = settled(managers(), mixed(3, "hot"), indices=((2,), (1,)))
+    world.edit(version="2.19.5", pools=[managers(), hot(3)]).run(900)
+    assert set(world.pods().values()) == {"2.19.5"}
+    assert len(world.pods()) == 6

@@ -1,0 +1,52 @@
+"""What others may evict: one more loss only where it is harmless."""
+
+from stateward.planning import actions as a
+from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
+
+
+def allowed(world: World) -> dict[str, int]:
+    return {budget.name: budget.allowed for budget in world.plan().budgets}
+
+
+def test_one_of_each_kind_may_go_from_a_whole_cluster() -> None:
+    assert allowed(settled(managers(), hot(), gateway(), indices=((2,),))) == {"data": 1, "managers": 1, "others": 1}
+
+
+def test_none_may_go_while_a_member_is_down() -> None:
+    world = settled(managers(), hot(), gateway(), indices=((2,),)).kill("c-hot-1")
+    assert allowed(world) == {"data": 0, "managers": 0, "others": 1}
+
+
+def test_no_data_member_may_go_where_one_holds_an_only_copy() -> None:
+    assert allowed(settled(managers(), hot(), indices=((2,), (1,))))["data"] == 0
+
+
+def test_none_may_go_while_stateward_itself_takes_a_member_down() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(), hot(config={"config/a": "1"})])
+    for _ in range(5):
+        made = world.plan()
+        if any(isinstance(action, a.DeletePod) for action in made.actions):
+            assert {b.name: b.allowed for b in made.budgets} == {"data": 0, "managers": 0}
+            return
+        world.tick()
+    raise AssertionError("no member was taken down")
+
+
+def test_where_a_pool_votes_and_holds_data_all_share_one_budget() -> None:
+    world = settled(mixed(), hot(2), indices=((2,),))
+    (budget,) = world.plan().budgets
+    assert set(budget.roles) == {"data", "data-voting", "voting"}
+
+
+def test_the_only_one_of_a_kind_may_always_be_evicted() -> None:
+    assert allowed(settled(managers(1), hot(1), gateway(1), indices=((1,),))) == {"data": 1, "managers": 1, "others": 1}
+
+
+def test_nothing_is_known_to_be_harmless_while_the_database_does_not_answer() -> None:
+    world = settled(managers(), hot()).edit(answers=False)
+    assert allowed(world) == {"data": 0, "managers": 0}
+
+
+def test_members_of_a_pool_that_leaves_are_counted_with_their_kind() -> None:
+    world = settled(managers(), hot(), indices=((1,), (1,), (1,))).edit(pools=[managers()])
+    assert allowed(world)["data"] == 0

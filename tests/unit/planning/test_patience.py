@@ -1,0 +1,55 @@
+"""How long is waited, and from when: the status may still name the state before, in which a member served for days."""
+
+from msgspec.structs import replace
+
+from stateward.planning import actions as a
+from stateward.planning.plan import plan
+from tests.unit.planning.world import World, gateway, hot, managers, settled
+
+A = {"config/a": "1"}
+
+
+def days_later(world: World) -> World:
+    """Let the status say that every member has been in its state for days."""
+    states = [replace(m, since="1970-01-01T00:00:00Z") for m in world.status.member_states]
+    world.status = replace(world.status, member_states=states)
+    return world
+
+
+def test_an_evicted_member_comes_back_as_it_was_though_a_change_is_pending() -> None:
+    world = days_later(settled(managers(), hot(), gateway(2), indices=((2,),)))
+    world.edit(pools=[managers(), hot(), gateway(2, config=A)])
+    world.bodies["c-gateway-0"].pod = None
+    made = world.plan()
+    assert not [x for x in made.actions if isinstance(x, a.Stage) and x.member == "c-gateway-0"]
+
+
+def test_a_member_that_is_unready_for_a_moment_is_not_made_anew_to_apply_a_change() -> None:
+    world = days_later(settled(managers(), hot(), indices=((2,),)))
+    world.edit(pools=[managers(), hot(config=A)]).tick()
+    pod = days_later(world).bodies["c-hot-2"].pod
+    assert pod is not None
+    pod.ready = False
+    observed = world.observe()
+    assert "c-hot-2" in {m.name for m in observed.members if m.pod is not None and not m.pod.ready}
+    assert not [x for x in plan(observed, world.now).actions if isinstance(x, a.DeletePod)]
+
+
+def test_a_node_that_left_the_database_for_a_moment_is_not_made_anew_to_apply_a_change() -> None:
+    world = days_later(settled(managers(), hot(), indices=((2,),)))
+    world.edit(pools=[managers(), hot(config=A)]).tick()
+    pod = days_later(world).bodies["c-hot-2"].pod
+    assert pod is not None
+    pod.steps, pod.ready = 0, False
+    assert not [x for x in world.plan().actions if isinstance(x, a.DeletePod)]
+
+
+def test_the_user_may_give_a_pod_without_data_volume_a_claim_of_another_kind() -> None:
+    """A claim for snapshots does not make the data of the pod stay: it is drained all the same."""
+    world = settled(managers(), hot(ephemeral=True), indices=((2,), (1,)))
+    world.edit(pools=[managers(), hot(ephemeral=True, config=A)]).tick()
+    observed = world.observe()
+    members = tuple(replace(m, pod=replace(m.pod, claims=True) if m.pod else None) for m in observed.members)
+    made = plan(replace(observed, members=members), world.now)
+    assert not [x for x in made.actions if isinstance(x, a.DeletePod)]
+    assert [x for x in made.actions if isinstance(x, a.Drain)] or world.draining

@@ -1,0 +1,94 @@
+"""What people read: states, reasons, times and conditions."""
+
+from stateward.api.cluster import ClusterStatus
+from stateward.planning.status import parse_time, rfc3339, status
+from tests.unit.planning.world import World, hot, managers, settled
+
+BAD = {"config/a": "bad"}
+
+
+def condition(world: World, kind: str) -> tuple[str, str]:
+    found = next(c for c in world.status.conditions if c.type == kind)
+    return found.status, found.reason
+
+
+def test_a_settled_cluster_is_ready_and_writing_its_status_again_changes_nothing() -> None:
+    world = settled(managers(), hot(), indices=((2,),))
+    world.tick()
+    assert condition(world, "Ready") == ("True", "Settled")
+    assert condition(world, "Reconciling")[0] == condition(world, "Stalled")[0] == "False"
+    assert world.status.ready == "6/6"
+    observed = world.observe()
+    assert status(observed, world.plan(), world.status, world.now + 500) == world.status
+
+
+def test_conditions_of_a_cluster_that_changes() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(version="2.19.5").ticks(2)
+    assert condition(world, "Reconciling") == ("True", "InProgress")
+    assert condition(world, "Upgrading")[0] == "True"
+    assert condition(world, "Available") == ("True", "Serving")
+    assert condition(world, "Ready")[0] == "False"
+
+
+def test_a_member_that_does_not_start_stalls_the_cluster_and_starting_does_not() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(), hot(config={"config/a": "1"})])
+    for _ in range(12):
+        world.tick()
+        assert condition(world, "Stalled")[0] == "False"
+    world.run().edit(crash={("config/a", "bad")}, pools=[managers(), hot(config=BAD)]).ticks(8)
+    assert condition(world, "Stalled") == ("True", "MemberDoesNotStart")
+
+
+def test_a_pod_that_only_waits_for_its_volume_to_be_let_go_does_not_stall_the_cluster() -> None:
+    world = settled(managers(), hot()).kill("c-hot-1").edit(unschedulable={"c-hot-1"}).ticks(3)
+    assert condition(world, "Stalled")[0] == "False"
+    world.ticks(3)
+    assert condition(world, "Stalled")[0] == "True"
+
+
+def test_an_unknown_database_is_neither_available_nor_unavailable() -> None:
+    world = settled(managers(), hot()).edit(answers=False).ticks(1)
+    assert condition(world, "Available") == ("Unknown", "DatabaseUnknown")
+    assert world.status.health == "unknown"
+
+
+def test_a_wait_keeps_the_time_since_which_it_is_there() -> None:
+    world = settled(managers(), hot(), indices=((3,),)).edit(pools=[managers(), hot(2)]).ticks(1)
+    first = world.status.waiting[0].since
+    world.ticks(20)
+    assert world.status.waiting[0].since == first
+    assert world.status.waiting[0].reason == "ShrinkRefused"
+
+
+def test_progress_is_what_moves_and_not_what_is_said() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(crash={("config/a", "bad")})
+    world.edit(pools=[managers(), hot(config=BAD)]).ticks(30)
+    before = world.status.last_progress
+    world.ticks(20)
+    assert world.status.last_progress == before
+    world.edit(pools=[managers(), hot()]).run()
+    assert (parse_time(world.status.last_progress) or 0) > (parse_time(before) or 0)
+
+
+def test_the_zone_of_a_member_is_remembered_while_it_has_no_pod() -> None:
+    world = settled(managers(), hot(), zones=3).kill("c-hot-1").edit(unschedulable={"c-hot-1"}).ticks(3)
+    member = next(m for m in world.status.member_states if m.name == "c-hot-1")
+    assert member.zone == "zone-1"
+
+
+def test_a_member_that_left_is_forgotten() -> None:
+    world = settled(managers(), hot(3), indices=((2,),)).edit(pools=[managers(), hot(2)]).run()
+    assert "c-hot-2" not in {m.name for m in world.status.member_states}
+
+
+def test_times_are_written_as_kubernetes_does_and_read_back() -> None:
+    assert rfc3339(0.0) == "1970-01-01T00:00:00Z"
+    assert parse_time(rfc3339(1_700_000_000.0)) == 1_700_000_000.0
+    assert parse_time("") is None
+
+
+def test_nothing_is_ready_in_the_first_status() -> None:
+    world = World(managers(), hot())
+    first = status(world.observe(), world.plan(), ClusterStatus(), world.now)
+    assert first.ready == "0/6"
+    assert first.bootstrap is None
