@@ -1,5 +1,6 @@
 """The start script, run with bash in front of a pretended entrypoint: who may form a cluster, and how it ends."""
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -112,6 +113,34 @@ def test_a_member_that_is_no_candidate_starts_at_once_and_forms_nothing(pod: Pod
     pod.annotate("granted")
     assert pod.run()[0] == 0
     assert pod.arguments == ["opensearch"]
+
+
+def digest(content: str) -> str:
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def test_a_pod_waits_for_the_configuration_it_was_made_for(pod: Pod) -> None:
+    process = pod.start(STATEWARD_CONFIG_SHA256=digest("second"))
+    assert process.stdout is not None
+    assert "waiting for the configuration" in process.stdout.readline()
+    assert pod.arguments is None
+    pod.configure("second")
+    pod.wait_for("started")
+    assert (pod.home / "config" / "opensearch.yml").read_text() == "second"
+
+
+def test_a_pod_that_never_gets_its_configuration_ends_and_has_started_nothing(pod: Pod) -> None:
+    status, output = pod.run(patience=0, STATEWARD_CONFIG_SHA256=digest("second"))
+    assert status == 1
+    assert "not the one that this pod was made for" in output
+    assert pod.arguments is None
+
+
+def test_a_container_that_starts_again_does_not_ask_for_its_configuration_again(pod: Pod) -> None:
+    assert pod.run(STATEWARD_CONFIG_SHA256=digest("first"))[0] == 0
+    pod.configure("second")
+    assert pod.run(STATEWARD_CONFIG_SHA256=digest("first"))[0] == 0
+    assert (pod.home / "config" / "opensearch.yml").read_text() == "first"
 
 
 def test_a_candidate_with_leave_forms_the_cluster_alone(pod: Pod) -> None:

@@ -1,11 +1,13 @@
 """The pod template of a member: Stateward's own, with the overrides of cluster and pool merged over it."""
 
+import hashlib
 import json
 from typing import Any, cast
 
 from stateward.api import names
 from stateward.api.base import Json
 from stateward.engines.merge import merge
+from stateward.engines.search.configuration import render
 from stateward.engines.search.flavor import HTTP_PORT, TRANSPORT_PORT
 from stateward.engines.search.identity import candidate
 from stateward.engines.search.images import image_for
@@ -23,6 +25,7 @@ USER = 1000
 GRACE = 120
 """Seconds that a member has to close its shards."""
 BOOTSTRAP_CANDIDATE = "STATEWARD_BOOTSTRAP_CANDIDATE"
+CONFIG_DIGEST = "STATEWARD_CONFIG_SHA256"
 
 
 def template(pool: ResolvedPool, ordinal: int, version: str) -> Json:
@@ -94,11 +97,22 @@ def _environment(pool: ResolvedPool, member: str, version: str, *, waits: bool) 
         "STATEWARD_HOME": flavor.home,
         "STATEWARD_ENTRYPOINT": flavor.entrypoint,
         "STATEWARD_INITIAL_NODES": initial_nodes_setting(version),
+        CONFIG_DIGEST: _config_digest(pool, member, version),
         **({BOOTSTRAP_CANDIDATE: "true"} if waits else {}),
         **flavor.environment,
     }
     address = {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
     return [address, *({"name": name, "value": value} for name, value in values.items())]
+
+
+def _config_digest(pool: ResolvedPool, member: str, version: str) -> str:
+    """Return the digest of the configuration that a pod of this template must start with.
+
+    A kubelet may mount a Secret as it was before its last change; the pod would then say that it was made from the new
+    configuration, run the old one, and nobody would ever restart it.
+    """
+    content = render(pool, int(member.rpartition("-")[2]), version)
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _with_own_metadata(merged: Json, own: Json) -> Json:

@@ -18,6 +18,26 @@ say() {
   printf '[%s] [stateward] %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$*"
 }
 
+# A new pod may be given a Secret from before its last change, as its node hears of changes late. It waits for the very
+# content that its template was made with; otherwise it would run an old configuration for ever and look up to date.
+await_configuration() {
+  local wanted=${STATEWARD_CONFIG_SHA256:-} started=$SECONDS told=-30 found
+  compgen -G "$root/run/*" >/dev/null && return 0
+  while [[ -n $wanted ]]; do
+    found=$(cat -- "$root"/config/* | sha256sum)
+    [[ ${found%% *} == "$wanted" ]] && return 0
+    if ((SECONDS - started >= patience)); then
+      say "the configuration is not the one that this pod was made for"
+      return 1
+    fi
+    if ((SECONDS - told >= 30)); then
+      say "waiting for the configuration that this pod was made for"
+      told=$SECONDS
+    fi
+    sleep "$pause"
+  done
+}
+
 # A pod runs with the configuration it was made with, also when its container is started again after a newer one was
 # written: a change takes effect when the plan says so, and not when a process happens to crash.
 place_configuration() {
@@ -90,6 +110,7 @@ stop() {
   kill -TERM -- "-$database" 2>/dev/null
 }
 
+await_configuration || exit 1
 place_configuration || { say "the configuration could not be put in place"; exit 1; }
 if [[ ${STATEWARD_BOOTSTRAP_CANDIDATE:-} == true ]]; then
   await_leave || exit 1
