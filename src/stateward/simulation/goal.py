@@ -55,7 +55,8 @@ def _status(resource: Stored) -> Iterator[str]:
 def _member(world: World, member: Stored, pool: Pool, version: str) -> Iterator[str]:
     name = member.key.name
     pod = world.store.get(PODS, Key(member.key.namespace, names.pod(name)))
-    if pod is None or not ready(pod) or pod.terminating:
+    mine = pod is not None and any(o["uid"] == member.uid for o in items(pod.doc, "metadata", "ownerReferences"))
+    if pod is None or not mine or not ready(pod) or pod.terminating:
         yield f"{name} has no pod that is ready"
         return
     made_from = json.loads(part(pod.doc, "metadata", "annotations").get(names.ANNOTATION_INPUTS, "{}"))
@@ -68,7 +69,7 @@ def _member(world: World, member: Stored, pool: Pool, version: str) -> Iterator[
         return
     secret = world.store.get("/secrets", member.key)
     content = next(iter(part(secret.doc, "data").values()), "") if secret is not None else ""
-    if process.container.config != content:
+    if process.content != content:
         yield f"{name} runs with another configuration than its Secret has"
     yield from _claim(world, member, pool)
 

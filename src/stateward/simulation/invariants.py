@@ -5,9 +5,9 @@ as it was at its last live read, the database as it was at its last look. What h
 for.
 """
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from msgspec import Struct, structs
 
@@ -17,9 +17,8 @@ from stateward.kube.metadata import Key
 from stateward.simulation.apiserver.admission import CLUSTERS
 from stateward.simulation.apiserver.audit import Write
 from stateward.simulation.apiserver.documents import Doc, items, part
-from stateward.simulation.apiserver.store import Stored
+from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.cluster.budgets import ready
-from stateward.simulation.loop import EPOCH
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.world import World
 
@@ -70,11 +69,16 @@ class Watchdog:
         self.violations = violations
         self.writes = 0
         """Writes that changed something, without leases and events."""
+        self.latest: deque[str] = deque(maxlen=5)
+        """The latest of these writes, in words."""
         self.disruptions: list[tuple[float, str]] = []
         self._world = world
         self._store = world.store
         self._looks: dict[str, Look] = {}
         self._rounds: dict[Key, Round] = {}
+        self._served: set[str] = set()
+        """UIDs of the StatefulSets whose member has served."""
+        self._store.subscribers.append(self._heard)
 
     # What the operator reads.
 
@@ -132,6 +136,7 @@ class Watchdog:
         """Count a write that changed something."""
         if write.kind not in OWN_RECORDS:
             self.writes += 1
+            self.latest.append(f"{write.verb} {write.kind} {write.key.name} {write.subresource}".strip())
 
     def _current(self, write: Write, live: Stored) -> bool:
         """Return whether a write will be carried out, or be refused by its own preconditions."""
@@ -256,23 +261,21 @@ class Watchdog:
 
     def _down(self, key: Key, look: Look, at: float) -> frozenset[str]:
         """Return the members that were in the database once, should run, and could be known not to serve."""
-        database = self._world.database(key.name)
         found: set[str] = set()
         for workload in self._store.all(SETS):
             if workload.labels.get(names.LABEL_CLUSTER) != key.name or workload.key.namespace != key.namespace:
                 continue
             member = workload.key.name
-            joined = database.seen.get(member, -1.0) if database is not None else -1.0
-            if joined < self._age(workload) or not workload.doc["spec"].get("replicas", 1):
+            if workload.uid not in self._served or not workload.doc["spec"].get("replicas", 1):
                 continue
             pod = self._store.past(PODS, Key(key.namespace, names.pod(member)), at)
             if pod is None or pod.terminating or not ready(pod) or member not in look.nodes:
                 found.add(member)
         return frozenset(found)
 
-    def _age(self, stored: Stored) -> float:
-        """Return when an object was made, in seconds since the world began."""
-        return (datetime.fromisoformat(stored.meta["creationTimestamp"]) - EPOCH).total_seconds()
+    def _heard(self, kind: str, event: Event) -> None:
+        if kind == PODS and event.new is not None and ready(event.new):
+            self._served.update(owner["uid"] for owner in items(event.new.doc, "metadata", "ownerReferences"))
 
     def _violated(self, letter: str, message: str) -> None:
         self._world.ground.tell(f"VIOLATION [{letter}] {message}")

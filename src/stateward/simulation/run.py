@@ -87,6 +87,7 @@ class Run:
 
     async def go(self) -> Outcome:
         """Live through the run."""
+        self.world.ground.loop.set_exception_handler(self._broken)
         with listening.to(self._heard):
             for process in self.processes:
                 process.start()
@@ -133,7 +134,10 @@ class Run:
         if missing:
             self._violated("g", f"the desired state did not stay: {'; '.join(missing[:6])}")
         if self.watchdog.writes != before:
-            self._violated("e", f"a settled cluster caused {self.watchdog.writes - before} writes")
+            latest = ", ".join(self.watchdog.latest)
+            self._violated(
+                "e", f"a settled cluster caused {self.watchdog.writes - before} writes, the latest: {latest}"
+            )
         if pods != {pod.uid for pod in self.world.store.all("/pods")}:
             self._violated("e", "pods were made anew in a settled cluster")
 
@@ -160,6 +164,10 @@ class Run:
             self.world.ground.count(f"action: {values.get('action')}")
             who = f" of {values['member']}" if values.get("member") else ""
             self.world.ground.tell(f"the operator: {values.get('action')}{who}: {values.get('why')}")
+
+    def _broken(self, _loop: object, context: Mapping[str, object]) -> None:
+        """Hear of an error that nobody caught: in the world itself, or in a task that nobody waits for."""
+        self._violated("crash", f"{context.get('message')}: {context.get('exception')!r}")
 
     def _violated(self, letter: str, message: str) -> None:
         self.world.ground.tell(f"VIOLATION [{letter}] {message}")

@@ -76,6 +76,8 @@ class Admission:
         return new
 
     def _check(self, kind: str, key: Key, doc: Doc) -> None:
+        if sum(bool(owner.get("controller")) for owner in items(doc, "metadata", "ownerReferences")) > 1:
+            raise invalid(kind, key, "metadata.ownerReferences", "only one reference can have controller set to true")
         if kind != CLUSTERS:
             return
         spec = {name: value for name, value in doc.items() if name != "status"}

@@ -21,6 +21,8 @@ class Kind(Struct, frozen=True):
     namespaced: bool = True
     mutable: frozenset[str] | None = None
     """The only fields of the spec that may change; None for all."""
+    tracked: bool = True
+    """Whether it is kept who owns which field; not where nobody applies anything."""
 
 
 _STATEFUL_SET = frozenset(
@@ -48,8 +50,8 @@ KINDS: Mapping[str, Kind] = {
     "apps/statefulsets": Kind(generation=True, status=True, mutable=_STATEFUL_SET),
     "policy/poddisruptionbudgets": Kind(generation=True, status=True),
     "storage.k8s.io/storageclasses": Kind(namespaced=False),
-    "events.k8s.io/events": Kind(),
-    "coordination.k8s.io/leases": Kind(),
+    "events.k8s.io/events": Kind(tracked=False),
+    "coordination.k8s.io/leases": Kind(tracked=False),
     "rbac.authorization.k8s.io/roles": Kind(),
     "rbac.authorization.k8s.io/rolebindings": Kind(),
     "apiextensions.k8s.io/customresourcedefinitions": Kind(namespaced=False, status=True, generation=True),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 from stateward.simulation.apiserver.documents import Doc
-from stateward.simulation.apiserver.kinds import ATOMIC, list_keys
+from stateward.simulation.apiserver.kinds import ATOMIC, kind_of, list_keys
 from stateward.simulation.apiserver.store import Fields, Manager, Path
 
 
@@ -80,6 +80,8 @@ def after_update(
     kind: str, before: Doc, after: Doc, managers: Mapping[Manager, Fields], writer: Manager
 ) -> dict[Manager, Fields]:
     """Return everybody's fields after an ordinary write: the writer takes what it changed, what is gone is nobody's."""
+    if not kind_of(kind).tracked:
+        return {}
     old, new = leaves(kind, before), leaves(kind, after)
     changed = frozenset(path for path, value in new.items() if path not in old or old[path] != value)
     gone = frozenset(old) - frozenset(new)

@@ -167,11 +167,6 @@ class Kubelets:
         node = self._store.get("/nodes", Key("", run.node))
         claims = claim_names(pod.doc)
         claim = self._store.get(CLAIMS, Key(pod.key.namespace, claims[0])) if claims else None
-        name = next((part(v, "secret")["secretName"] for v in items(pod.doc, "spec", "volumes") if v.get("secret")), "")
-        late = self._ground.now - self.habits.config
-        secret = self._store.past("/secrets", Key(pod.key.namespace, name), late) or self._store.get(
-            "/secrets", Key(pod.key.namespace, name)
-        )
         container = pod.doc["spec"]["containers"][0]
         return Container(
             pod=run.pod,
@@ -180,7 +175,7 @@ class Kubelets:
             zone=node.labels.get(ZONE, "") if node else "",
             address=run.address,
             version=image_version(pod),
-            config="" if secret is None else next(iter(part(secret.doc, "data").values()), ""),
+            config=lambda: self._config(run, pod),
             environment={e["name"]: e.get("value", "") for e in items(container, "env")},
             seeds=lambda: self._files(run),
             annotation=lambda what: self._annotation(run, what),
@@ -188,6 +183,13 @@ class Kubelets:
             exited=lambda code, why: self._exited(run, code, why),
             ready=lambda yes: self._ground.soon(*self.habits.probe, self._probed, run, yes) and None,
         )
+
+    def _config(self, run: Run, pod: Stored) -> str:
+        name = next((part(v, "secret")["secretName"] for v in items(pod.doc, "spec", "volumes") if v.get("secret")), "")
+        key = Key(run.pod.namespace, name)
+        late = self._ground.now - self.habits.config
+        secret = self._store.past("/secrets", key, late) or self._store.get("/secrets", key)
+        return "" if secret is None else next(iter(part(secret.doc, "data").values()), "")
 
     def _late(self) -> float:
         return self._ground.now - self._ground.chance.uniform(*self.habits.files)

@@ -18,7 +18,8 @@ class Container:
     address: str
     version: str
     """The version of the image."""
-    config: str
+    config: Callable[[], str]
+    """The configuration file, in base64, as the Secret's volume shows it now."""
     environment: dict[str, str]
     seeds: Callable[[], dict[str, str]]
     """The files of the seeds volume as they are now."""

@@ -29,8 +29,8 @@ class Cluster:
         self.shards: list[Shard] = []
         self.version = 1
         """Counts changes of the state."""
-        self.seen: dict[str, float] = {}
-        """When each node, by name, joined last."""
+        self.seen: set[str] = set()
+        """Names of the nodes that were ever in it."""
         self.red_since: float | None = None
         self._databases = databases
         self._ground = databases.ground
@@ -169,7 +169,7 @@ class Cluster:
     def _take_in(self, node: "Node") -> None:
         self.advance()
         self.nodes[node.id] = node
-        self.seen[node.name] = self._ground.now
+        self.seen.add(node.name)
         node.joined(self)
         self._ground.tell(f"{node.name} ({node.version}) joins {self.name}")
         self.revote()

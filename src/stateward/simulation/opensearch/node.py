@@ -1,6 +1,7 @@
 """One database process: waits for leave where it should, starts, looks for its cluster, joins, and ends."""
 
 import base64
+import hashlib
 import json
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -37,17 +38,22 @@ class Node:
         self.disk = disk
         self.stage = Stage.WAITING
         self.cluster: Cluster | None = None
-        self.config = parse_config(container.config)
+        self.content = container.config()
+        self.config = parse_config(self.content)
         self.name = str(self.config.get("node.name", container.pod.name))
         self.cluster_name = str(self.config.get("cluster.name", ""))
-        roles: list[str] = self.config.get("node.roles", list(DEFAULT_ROLES))
-        self.roles = tuple(roles)
         self.version = container.version
         self.granted = False
         self._databases = databases
         self._ground = databases.ground
         self._since = self._ground.now
         self._begin()
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles that its configuration gives it."""
+        found: list[str] = self.config.get("node.roles", list(DEFAULT_ROLES))
+        return tuple(found)
 
     @property
     def id(self) -> str:
@@ -108,6 +114,18 @@ class Node:
         self._databases.ended(self, graceful=graceful)
 
     def _begin(self) -> None:
+        """Wait for the configuration that the pod was made for, as the start script does, and go on."""
+        if not self.alive:
+            return
+        self.content = self.container.config()
+        wanted = self.container.environment.get("STATEWARD_CONFIG_SHA256", "")
+        if wanted and hashlib.sha256(base64.b64decode(self.content)).hexdigest() != wanted:
+            if self._ground.now - self._since >= PATIENCE:
+                self._fail("the configuration is not the one that this pod was made for")
+            else:
+                self._ground.later(4.0, self._begin)
+            return
+        self.config = parse_config(self.content)
         if self.container.environment.get("STATEWARD_BOOTSTRAP_CANDIDATE") == "true":
             self._await_leave()
         else:

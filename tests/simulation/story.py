@@ -1,0 +1,158 @@
+"""A scenario: a calm world with a formed cluster, things that are made to go wrong in it, and what is looked at."""
+
+import asyncio
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+from stateward.api import names
+from stateward.api.base import Json
+from stateward.simulation import listening
+from stateward.simulation.apiserver.store import Event, Stored
+from stateward.simulation.goal import unmet
+from stateward.simulation.opensearch.cluster import Cluster
+from stateward.simulation.run import Plan, Run
+from stateward.simulation.world import NAME, Layout
+
+PODS, SETS, CLAIMS, SECRETS = "/pods", "apps/statefulsets", "/persistentvolumeclaims", "/secrets"
+CALM: frozenset[str] = frozenset()
+
+
+def managers(replicas: int = 3, **more: Any) -> Json:
+    return pool("managers", replicas, ["cluster_manager"], "1Gi", **more)
+
+
+def hot(replicas: int = 3, **more: Any) -> Json:
+    return pool("hot", replicas, ["data", "ingest"], "5Gi", **more)
+
+
+def pool(name: str, replicas: int, roles: list[str], size: str = "2Gi", **more: Any) -> Json:
+    return {"name": name, "replicas": replicas, "roles": roles, "storage": {"size": size}, **more}
+
+
+class Story:
+    """One world, its operator and its user; `check` at the end."""
+
+    def __init__(self, *pools: Json, layout: Layout | None = None, seed: int = 1, **spec: Any) -> None:
+        whole: Json = {"version": "2.17.1", "pools": list(pools) or [managers(), hot()], **spec}
+        plan = Plan(only=CALM, layout=layout or Layout(), spec=whole, processes=1, calm_start=True)
+        self.run = Run(seed, plan, asyncio.get_running_loop())
+        self.world = self.run.world
+        self.user = self.run.user
+        self.process = self.run.processes[0]
+        self.made: list[tuple[str, str]] = []
+        self.removed: list[tuple[str, str]] = []
+        self.most_down = 0
+        self.red = 0.0
+        self.world.store.subscribers.append(self._heard)
+        self._watching: asyncio.Task[None] | None = None
+
+    @contextmanager
+    def told(self) -> Generator["Story"]:
+        """Listen to the operator's log while the block runs, and end the operator after it."""
+        with listening.to(self.run._heard):
+            try:
+                yield self
+            finally:
+                self.process.kill()
+                if self._watching is not None:
+                    self._watching.cancel()
+
+    async def begin(self, indices: int = 3) -> "Story":
+        """Create the cluster, wait until it is there, put indices into it, and count from then on."""
+        self.process.start()
+        self.user.create()
+        assert await self.until(lambda: not unmet(self.world)), unmet(self.world)
+        for number in range(indices):
+            self.database.create_index(f"first-{number}", 1, 20 * 2**20, 5.0)
+        await asyncio.sleep(90.0)
+        self._watching = asyncio.get_running_loop().create_task(self._watch())
+        self.made.clear()
+        self.removed.clear()
+        return self
+
+    @property
+    def database(self) -> Cluster:
+        found = self.world.database()
+        assert found is not None
+        return found
+
+    @property
+    def status(self) -> Json:
+        resource = self.world.resource()
+        assert resource is not None
+        return resource.doc["status"]
+
+    @property
+    def waits(self) -> str:
+        return " | ".join(f"{w['subject']} {w['reason']}: {w['message']}" for w in self.status.get("waiting", []))
+
+    def edit(self, **changes: Any) -> None:
+        """Change the spec as a person does."""
+        self.user.set("edit", **changes)
+
+    def pools(self, *pools: Json) -> None:
+        self.edit(pools=list(pools))
+
+    def uids(self, kind: str) -> dict[str, str]:
+        """Return the UIDs of a kind's objects by name."""
+        return {s.key.name: s.uid for s in self.world.store.all(kind) if names.LABEL_CLUSTER in s.labels}
+
+    def object(self, kind: str, name: str, namespace: str = "data") -> Stored | None:
+        found = [s for s in self.world.store.all(kind) if s.key == (namespace, name)]
+        return found[0] if found else None
+
+    async def until(self, condition: Callable[[], Any], seconds: float = 3600.0) -> bool:
+        """Wait until a condition holds; False when it did not within so many virtual seconds."""
+        end = self.world.now + seconds
+        while self.world.now < end:
+            if condition():
+                return True
+            await asyncio.sleep(0.5)
+        return False
+
+    async def settle(self) -> None:
+        """Wait until the desired state is reached, and see that nothing is written then."""
+        await self.run.settle()
+        self.check()
+
+    def check(self) -> None:
+        """Assert that nothing was violated."""
+        self.run.outcome()
+        assert not self.run.violations, "\n".join(map(str, self.run.violations[:5]))
+
+    def disrupted(self) -> list[str]:
+        """Return the members whose pods the operator deleted, in order."""
+        return [member for _, member in self.run.watchdog.disruptions]
+
+    def crash_after(self, verb: str, kind: str, nth: int = 1) -> None:
+        """Kill the operator right after its nth write of this verb to this kind."""
+        left = [nth]
+
+        def wrote(verb_: str, kind_: str) -> None:
+            if (verb_, kind_) == (verb, kind):
+                left[0] -= 1
+                if left[0] == 0:
+                    self.process.kill()
+
+        self.process.wrote = wrote
+
+    def _heard(self, kind: str, event: Event) -> None:
+        if event.old is None and event.new is not None:
+            self.made.append((kind, event.new.key.name))
+        if event.new is None and event.old is not None:
+            self.removed.append((kind, event.old.key.name))
+
+    async def _watch(self) -> None:
+        """See every second how many members are away that should be there, and whether the database is red."""
+        while True:
+            database = self.world.database(NAME)
+            wanted = {
+                s.key.name
+                for s in self.world.store.all(SETS)
+                if s.doc["spec"].get("replicas", 1) > 0 and database is not None and s.key.name in database.seen
+            }
+            there = {n.name for n in database.nodes.values() if n.reachable} if database is not None else set[str]()
+            self.most_down = max(self.most_down, len(wanted - there))
+            self.red += database is not None and database.health == "red"
+            await asyncio.sleep(1.0)

@@ -1,0 +1,124 @@
+"""Nodes, pods and whole clusters that fail while something goes on. Numbers are those of docs/scenarios.md."""
+
+import asyncio
+
+import pytest
+
+from stateward.simulation.world import NAMESPACE
+from tests.simulation.story import PODS, SETS, Story, hot, managers
+
+pytestmark = pytest.mark.simulation
+
+
+@pytest.mark.parametrize("power", [True, False])
+async def test_28_after_a_full_outage_all_members_start_at_once(power: bool) -> None:
+    """Quorum is gone, and no member waits for another one to be ready first."""
+    with Story(managers(), hot(3)).told() as story:
+        await story.begin()
+        names = list(story.world.nodes.names)
+        if power:
+            for name in names:
+                story.world.nodes.lose(name, power=True)
+            await asyncio.sleep(200.0)
+            for name in names:
+                story.world.nodes.restore(name)
+        else:
+            for run in list(story.world.kubelets.runs.values()):
+                story.world.kubelets.crash(run, 137, "killed")
+        began = story.world.now
+        assert await story.until(lambda: bool(story.database.leader) and story.database.health == "green")
+        assert story.world.now - began < 240.0
+        await story.settle()
+        assert len(story.world.formed()) == 1
+
+
+async def test_31_a_drain_is_not_taken_for_a_roll_out() -> None:
+    with Story(managers(), hot(3)).told() as story:
+        await story.begin()
+        pods = story.uids(PODS)
+        name = story.world.nodes.names[0]
+        there = {pod.key.name for pod in story.world.nodes.pods(name)}
+        assert there
+        story.world.nodes.drain(name)
+        assert await story.until(lambda: not story.world.nodes.pods(name))
+        story.world.nodes.undrain(name)
+        await story.settle()
+        assert not story.disrupted()
+        moved = {n for n, uid in story.uids(PODS).items() if pods[n] != uid}
+        assert moved == there
+
+
+async def test_31_an_evicted_member_of_a_pool_whose_turn_has_not_come_keeps_its_version() -> None:
+    with Story(managers(), hot(3)).told() as story:
+        await story.begin()
+        story.edit(version="2.18.0")
+        assert await story.until(lambda: len(story.disrupted()) == 1)
+        pod = story.object(PODS, "logs-managers-0-0")
+        assert pod is not None
+        story.world.nodes.evict_failed(pod)
+        assert await story.until(lambda: "logs-managers-0" not in {n.name for n in story.database.nodes.values()})
+        assert await story.until(lambda: "logs-managers-0" in {n.name for n in story.database.nodes.values()})
+        back = next(n for n in story.database.nodes.values() if n.name == "logs-managers-0")
+        assert back.version == "2.17.1"
+        await story.settle()
+
+
+async def test_34_two_members_fail_while_a_third_is_upgraded_and_nobody_else_is_taken() -> None:
+    """The pods that failed cannot come back, for want of quota: the upgrade waits, and says for whom."""
+    with Story(managers(), hot(5), update={"maxUnavailable": 2}).told() as story:
+        await story.begin()
+        story.edit(version="2.18.0")
+        assert await story.until(lambda: len(story.disrupted()) >= 1)
+        story.world.server.admission.quota[NAMESPACE, PODS] = 4
+        before = len(story.disrupted())
+        for pod in story.world.store.all(PODS):
+            if pod.key.name in {"logs-hot-0-0", "logs-hot-1-0"}:
+                story.world.nodes.evict_failed(pod)
+        await asyncio.sleep(1200.0)
+        assert len(story.disrupted()) == before
+        assert "logs-hot" in story.waits
+        story.world.server.admission.quota.clear()
+        await story.settle()
+
+
+async def test_35_a_process_starts_on_the_configuration_its_pod_was_made_for() -> None:
+    """The Secret reaches new pods two minutes late; nobody runs on with the old content."""
+    with Story(managers(1), hot(2)).told() as story:
+        await story.begin()
+        story.world.kubelets.habits.config = 120.0
+        story.edit(config={"indices.first": 7})
+        await story.settle()
+        assert all(n.config.get("indices.first") == 7 for n in story.database.nodes.values())
+
+
+async def test_a_lost_node_with_processes_that_run_on_makes_no_second_cluster() -> None:
+    """Pods hang in Terminating on a node that is cut off from everybody; it comes back after ten minutes."""
+    with Story(managers(), hot(3)).told() as story:
+        await story.begin()
+        name = next(pod.doc["spec"]["nodeName"] for pod in story.world.store.all(PODS) if "managers-0" in pod.key.name)
+        story.world.databases.isolate(name, on=True)
+        story.world.nodes.lose(name, power=False)
+        story.edit(config={"indices.first": 1})
+        await asyncio.sleep(600.0)
+        story.world.databases.isolate(name, on=False)
+        story.world.nodes.restore(name)
+        await story.settle()
+        assert len(story.world.formed()) == 1
+
+
+async def test_two_operators_at_once_do_what_one_does() -> None:
+    """A second process starts, the first is frozen; leases decide who acts."""
+    with Story(managers(), hot(3)).told() as story:
+        await story.begin()
+        second = story.run._process(1)
+        second.start()
+        story.edit(config={"indices.first": 1})
+        for _ in range(6):
+            story.process.kill()
+            await asyncio.sleep(45.0)
+            second.kill()
+            await asyncio.sleep(45.0)
+        await story.settle()
+        second.kill()
+        assert sorted(story.disrupted()) == sorted(story.uids(SETS))
+        assert story.most_down == 1
