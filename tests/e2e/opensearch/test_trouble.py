@@ -12,7 +12,7 @@ from stateward.kube.errors import NotFound
 from stateward.kube.metadata import key_of
 from tests.e2e.clusters import Clusters, condition, pool, settled
 from tests.e2e.operators import OperatorPods, kubectl
-from tests.e2e.witness import Promises, Writer
+from tests.e2e.witness import Promises, Writer, over
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
@@ -62,18 +62,20 @@ async def test_an_operator_killed_again_and_again_finishes_the_upgrade(
     await clusters.until("killed", settled, seconds=600)
     await clusters.database("killed").create_index("docs")
 
+    done = asyncio.Event()
+
     async def keep_killing() -> None:
         for _ in range(30):
-            await asyncio.sleep(7)
+            if await over(done, 7):
+                return
             await operator.kill()
 
     async with Writer(clusters.database("killed"), "docs") as writer, Promises(clusters, "killed") as promises:
         await clusters.apply("killed", version=NEW, pools=[all_in_one()])
         killer = asyncio.create_task(keep_killing())
         await clusters.until("killed", lambda c: settled(c) and c.status.version == NEW, seconds=900)
-        killer.cancel()
-        with suppress(asyncio.CancelledError):
-            await killer
+        done.set()
+        await killer
     assert promises.broken == []
     assert await writer.missing() == set()
     settings = await clusters.database("killed").settings()
