@@ -1,4 +1,4 @@
-"""`python -m bench [NAME…]`: measures and prints one table. Names: sandbox, scale, micro; all of them by default."""
+"""`python -m bench [NAME…]`: measures and prints one table. Names: micro, sandbox, many, scale; by default all."""
 
 import argparse
 import dataclasses
@@ -31,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
     words.add_argument("--quick", action="store_true", help="watch for one or two minutes instead of ten")
     words.add_argument("--cold", action="store_true", help="also build the sandbox from nothing (six minutes and more)")
     words.add_argument(
-        "--sizes", type=sizes, default=(100, 500), metavar="N,N", help="numbers of clusters; default: 100,500"
+        "--sizes", type=sizes, metavar="N,N", help="numbers of clusters; default: 100 for scale, 100,500 for many"
     )
     return words
 
@@ -46,12 +46,12 @@ def sizes(text: str) -> tuple[int, ...]:
 
 def _scale(chosen: argparse.Namespace) -> list[Row]:
     extent = scale.QUICK if chosen.quick else scale.Extent()
-    return scale.measure(dataclasses.replace(extent, sizes=chosen.sizes))
+    return scale.measure(dataclasses.replace(extent, sizes=chosen.sizes or (100,)))
 
 
 def _many(chosen: argparse.Namespace) -> list[Row]:
     extent = scale.QUICK if chosen.quick else scale.Extent()
-    return scale.measure_replayed(dataclasses.replace(extent, sizes=chosen.sizes))
+    return scale.measure_replayed(dataclasses.replace(extent, sizes=chosen.sizes or (100, 500)))
 
 
 MEASUREMENTS: dict[str, Measurement] = {
