@@ -157,6 +157,9 @@ class Watchdog:
         cluster = live.labels.get(names.LABEL_CLUSTER, "")
         resource = self._store.get(CLUSTERS, Key(live.key.namespace, cluster)) if cluster else None
         owner = next((o["uid"] for o in items(live.doc, "metadata", "ownerReferences") if o.get("controller")), "")
+        meant = next((o["uid"] for o in items(write.body, "metadata", "ownerReferences") if o.get("controller")), "")
+        if owner and owner == meant:
+            return
         loose = write.kind in {PODS, CLAIMS}
         if not cluster or (not loose and owner and (resource is None or owner != resource.uid)):
             self._violated("f", f"{write.verb} of {write.kind} {write.key}, which belongs to somebody else")

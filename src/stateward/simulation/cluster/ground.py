@@ -66,7 +66,7 @@ class Ground:
         for kind, condition in changed.items():
             old = next((c for c in found if c["type"] == kind), None)
             same = old is not None and old["status"] == condition["status"]
-            when = old.get("lastTransitionTime", "") if same and old else self.store.timestamp()
+            when = (old.get("lastTransitionTime") if same and old else None) or self.store.timestamp()
             new = {"type": kind, "lastTransitionTime": when, **condition}
             found = [new if c["type"] == kind else c for c in found] if old else [*found, new]
         return found
