@@ -90,12 +90,16 @@ def drain(facts: Facts, member: Member, why: str) -> Part:
 
 
 def hidden_data(facts: Facts, member: Member) -> str | None:
-    """Return why a member that is down may not leave yet: its volume could hold what the database is missing."""
+    """Return why a data member may not be let go though it holds nothing that the database knows of.
+
+    While a shard is missing, nobody knows where it is; and a member that is down may hold on its volume what is newer
+    than what is being recovered elsewhere.
+    """
     if facts.database is None:
         return "the database does not answer"
-    if facts.joined(member.name) or member.name not in facts.obs.records or not facts.holds_data(member):
+    if member.name not in facts.obs.records or not facts.holds_data(member):
         return None
     missing = lost(facts.database)
     if missing:
-        return f"{member.name} is down and shard {missing[0]} has no started copy: it may hold the last one"
-    return unready(facts)
+        return f"shard {missing[0]} has no started copy, and {member.name} may hold the last one"
+    return None if facts.joined(member.name) else unready(facts)

@@ -3,7 +3,8 @@
 empty ──scaled to zero──▶ pod stopped ──volume deleted, where that was asked for──▶ forgotten
 """
 
-from stateward.planning.actions import Action, DeleteVolume, Forget, Release
+from stateward.planning.actions import Action, Create, DeleteVolume, Forget, Release
+from stateward.planning.change import member_version
 from stateward.planning.facts import Facts
 from stateward.planning.gate import lost
 from stateward.planning.intent import Part, State, Wait, merge, told
@@ -25,24 +26,39 @@ def forget(facts: Facts, gone: list[Member]) -> Part:
     """Return the removal of what is left of members whose pods are gone: the volume first, while it can be told whose.
 
     The disaster this prevents: a StatefulSet that somebody scaled to zero looks like one that was drained, and its
-    volume holds the last copy of something.
+    volume holds the last copy of something. Such a member is brought back, to leave as it should.
     """
     missing = lost(facts.database) if facts.database else []
-    parts: list[Part] = []
-    for member in gone:
-        claim, actions = volume_to_delete(facts, member), list[Action]()
-        if claim is not None and missing:
-            reason = f"its volume may hold the last copy of shard {missing[0]}"
-            parts.append(stay([member], "MayHoldLastCopy", reason))
-            continue
-        if claim is not None:
-            why = "nothing was written to it" if facts.blank(member) else "volumes of members that left are not kept"
-            actions.append(DeleteVolume(why=why, member=member.name, claim=claim.ref))
-        workload = member.workload.ref if member.workload else None
-        actions.append(Forget(why="its pod is gone", member=member.name, workload=workload))
-        intents = told(State.LEAVING, [member], Effect.REPLACE, "{} is gone")
-        parts.append(Part(actions=tuple(actions), intents=intents))
-    return merge(*parts)
+    return merge(*(hold_on(facts, m, missing[0]) if missing and kept(facts, m) else removed(facts, m) for m in gone))
+
+
+def kept(facts: Facts, member: Member) -> bool:
+    """Return whether the member's volume may hold what the database is missing."""
+    return member.claim is not None and member.name in facts.obs.records and facts.holds_data(member)
+
+
+def hold_on(facts: Facts, member: Member, missing: str) -> Part:
+    """Return what becomes of a member whose volume may hold the last copy: it comes back, or stays as it is.
+
+    It leaves again once nothing is missing, so it does not come back for ever.
+    """
+    why, pool = f"its volume may hold the last copy of shard {missing}", facts.pools.get(member.pool)
+    if pool is None:
+        return stay([member], "MayHoldLastCopy", why)
+    version = member_version(facts, member, pool)
+    action = Create(why=why, member=member.name, pool=pool.name, ordinal=member.ordinal, version=version)
+    return Part(actions=(action,), intents=told(State.CREATING, [member], Effect.NONE, f"{{}} is brought back: {why}"))
+
+
+def removed(facts: Facts, member: Member) -> Part:
+    """Return the removal of what is left of one member."""
+    claim, actions = volume_to_delete(facts, member), list[Action]()
+    if claim is not None:
+        why = "nothing was written to it" if facts.blank(member) else "volumes of members that left are not kept"
+        actions.append(DeleteVolume(why=why, member=member.name, claim=claim.ref))
+    workload = member.workload.ref if member.workload else None
+    actions.append(Forget(why="its pod is gone", member=member.name, workload=workload))
+    return Part(actions=tuple(actions), intents=told(State.LEAVING, [member], Effect.REPLACE, "{} is gone"))
 
 
 def volume_to_delete(facts: Facts, member: Member) -> Claim | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from stateward.planning.actions import Move, MoveCopies
-from stateward.planning.change import Change, change_of, staged, stranded
+from stateward.planning.change import Change, change_of, member_target, staged, stranded
 from stateward.planning.choice import choose, room_left
 from stateward.planning.facts import Facts
 from stateward.planning.gate import unready
@@ -41,9 +41,28 @@ def roll(facts: Facts, taken: frozenset[str], elsewhere: Elsewhere) -> Part:
     if reason is not None:
         down = f"{', '.join(sorted(facts.down))} must be back first: " if facts.down else ""
         return hold(waiting, changes, "DatabaseNotReady", down + reason)
+    first = unproven(facts, changes)
+    if first is not None:
+        return hold(waiting, changes, "NotSafeYet", f"{first} has to come back with the change first")
     waiting, later = in_turn(facts, waiting, changes)
     waiting, busy = clear(facts, waiting, changes, elsewhere)
     return merge(later, busy, next_step(facts, waiting, changes, elsewhere.drained))
+
+
+def unproven(facts: Facts, changes: Mapping[str, Change]) -> str | None:
+    """Return a member that is down and already has what others wait for.
+
+    A change that does not start stops at the first member (or the first safe set), however many may be down.
+    """
+    wanted: set[tuple[str, str]] = set()
+    for name, change in changes.items():
+        target = member_target(facts, facts.members[name], facts.pools[facts.members[name].pool])
+        wanted |= {(key, target[key]) for key in change.because if key in target}
+    for name in sorted(facts.down):
+        made = facts.members[name].pod or facts.members[name].workload
+        if made is not None and wanted & made.inputs.items():
+            return name
+    return None
 
 
 def next_step(facts: Facts, waiting: list[Member], changes: Mapping[str, Change], drained: frozenset[str]) -> Part:
@@ -53,7 +72,7 @@ def next_step(facts: Facts, waiting: list[Member], changes: Mapping[str, Change]
     part = prepare(facts, [facts.members[name] for name in chosen], changes)
     if not chosen and room_left(facts, 1) > 0 and facts.obs.desired.sole_copy is SoleCopy.MOVE:
         moves = {m.name: moves_for(facts, m, drained) for m in waiting if m.name in verdicts}
-        alone = [m for m in waiting if moves.get(m.name)][:1]
+        alone = [m for m in waiting if moves.get(m.name) and choose(facts, [m]).chosen][:1]
         part = merge(part, *(move_away(facts, m, changes[m.name], verdicts[m.name], moves[m.name]) for m in alone))
     rest = [m for m in waiting if m.name not in part.intents]
     said = {m.name: verdicts.get(m.name) or reasons.get(m.name) or "waiting for its turn" for m in rest}

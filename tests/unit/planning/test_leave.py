@@ -191,16 +191,30 @@ def test_a_leaving_member_that_is_down_goes_once_the_rest_is_whole() -> None:
     assert world.did(a.Release) == ["c-hot-3"]
 
 
-def test_a_volume_that_may_hold_the_last_copy_is_never_deleted_though_its_member_was_scaled_to_zero_by_hand() -> None:
-    world = settled(managers(), hot(3), indices=((1,), (1,), (1,)), delete_volumes=True)
-    workload = world.bodies["c-hot-2"].workload
+def test_a_removed_pool_whose_member_was_scaled_to_zero_by_hand_keeps_what_may_be_the_last_copy() -> None:
+    world = settled(managers(), hot(2), hot(1, "old"), indices=((1,), (1,), (1,)), delete_volumes=True)
+    workload = world.bodies["c-old-0"].workload
     assert workload is not None
     workload.replicas = 0
     world.pass_time()
     world.pass_time()
     world.edit(pools=[managers(), hot(2)]).ticks(20)
     assert not world.did(a.DeleteVolume)
+    assert not world.did(a.Forget)
     assert "MayHoldLastCopy" in reasons(world)
+    workload.replicas = 1
+    world.run()
+
+
+def test_a_member_scaled_to_zero_by_hand_is_brought_back_to_leave_as_it_should() -> None:
+    world = settled(managers(), hot(3), indices=((1,), (1,), (1,)), delete_volumes=True)
+    workload = world.bodies["c-hot-2"].workload
+    assert workload is not None
+    workload.replicas = 0
+    world.pass_time()
+    world.pass_time()
+    world.edit(pools=[managers(), hot(2)]).run()
+    assert world.did(a.Create) == world.did(a.Release) == world.did(a.DeleteVolume) == ["c-hot-2"]
 
 
 def test_nothing_leaves_while_the_database_does_not_answer() -> None:

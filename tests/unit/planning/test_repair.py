@@ -117,3 +117,14 @@ def test_a_single_node_that_a_bad_change_broke_is_repaired() -> None:
     world = settled(mixed(1), indices=((1,),)).edit(crash=CRASH, pools=[mixed(1, config=BAD)]).ticks(10)
     assert not world.available
     world.edit(pools=[mixed(1)]).run()
+
+
+def test_a_bad_change_stops_at_the_first_set_however_many_may_be_down() -> None:
+    world = settled(managers(), hot(4), max_unavailable=3, indices=((2,), (1,), (1,), (1,)))
+    world.edit(crash=CRASH, pools=[managers(config=BAD), hot(4, config=BAD)]).ticks(60)
+    gone = set(world.did(a.DeletePod))
+    assert gone <= {"c-hot-0", "c-hot-1", "c-hot-2", "c-hot-3"}
+    staged = {n for n, b in world.bodies.items() if b.workload is not None and b.workload.inputs.get("config/a")}
+    assert staged == gone, "no member that still serves may be given it by an eviction"
+    assert any("has to come back with the change first" in w.message for w in world.plan().waits)
+    world.edit(pools=[managers(), hot(4)]).run()
