@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PY := .venv/bin/python
 SANDBOX := $(PY) -m sandbox
 
-.PHONY: help demo test check unit e2e bench sandbox sandbox-down docs lock crds clean bootstrap
+.PHONY: help demo test check unit e2e bench sandbox sandbox-down docs lock bootstrap
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,14 +16,15 @@ demo: bootstrap ## the main job, live: a real OpenSearch upgraded under load, on
 	@$(PY) -m demo
 
 test: check ## everything that must pass: check, unit, simulation, integration, e2e spine
+	@echo "==> unit, simulation, integration, end-to-end spine (up to half an hour)"
 	@$(PY) -m pytest tests/unit tests/simulation tests/integration tests/e2e -m "not full"
 
 check: bootstrap ## format, lint, types, import contracts, generated files up to date
-	@.venv/bin/ruff format --check --quiet . || { echo "not formatted: run .venv/bin/ruff format ."; exit 1; }
-	@.venv/bin/ruff check --quiet .
-	@.venv/bin/basedpyright --level error
-	@.venv/bin/lint-imports --no-cache > .lint-imports.log || { cat .lint-imports.log; rm -f .lint-imports.log; exit 1; }; rm -f .lint-imports.log
-	@$(PY) -m stateward.api.generate --check
+	@echo "==> format"; .venv/bin/ruff format --check --quiet . || { echo "not formatted: run .venv/bin/ruff format ."; exit 1; }
+	@echo "==> lint"; .venv/bin/ruff check --quiet .
+	@echo "==> types (a minute or two)"; .venv/bin/basedpyright --level error
+	@echo "==> import contracts"; .venv/bin/lint-imports --no-cache --no-logo || { echo "an import points the wrong way: see above"; exit 1; }
+	@echo "==> generated files"; $(PY) -m stateward.api.generate --check
 
 unit: bootstrap ## the fast suites only: unit and simulation
 	@$(PY) -m pytest tests/unit tests/simulation
