@@ -30,7 +30,8 @@ def leave(facts: Facts, leaving: Mapping[str, str], arrival: Arrival) -> Part:
     part = merge(*(release(facts, m, leaving[m.name]) for m in blanks))
     members = [m for m in members if m not in blanks]
     if facts.database is None:
-        return merge(part, stay(members, "DatabaseUnknown", "the database does not answer"))
+        waits = merge(*(untold(facts, m) for m in members))
+        return merge(part, stay(members, "DatabaseUnknown", "the database does not answer"), waits)
     gone = [m for m in members if m.pod is None and not m.alive]
     staying = [m for m in members if m not in gone]
     blocked, held = hold_back(facts, staying, arrival)
@@ -39,6 +40,15 @@ def leave(facts: Facts, leaving: Mapping[str, str], arrival: Arrival) -> Part:
     part = merge(part, forget(facts, gone), Part(drain=frozenset(m.name for m in going if facts.holds_data(m))))
     resignation = next_to_resign(facts, going, frozenset(leaving))
     return merge(part, *(step(facts, m, leaving[m.name], resignation) for m in going))
+
+
+def untold(facts: Facts, member: Member) -> Part:
+    """Return the call for a person when a member that is broken is needed, and its pool's template is gone."""
+    trouble = facts.trouble(member)
+    if not trouble or member.pool in facts.pools:
+        return Part()
+    text = f"{member.name} does not start ({trouble}), and can only be repaired with pool {member.pool} in the spec"
+    return Part(waits=(Wait(member.name, "PoolNeeded", text, stalled=True),))
 
 
 def hold_back(facts: Facts, staying: list[Member], arrival: Arrival) -> tuple[list[Member], Part]:

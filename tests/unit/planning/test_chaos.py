@@ -55,7 +55,7 @@ class Turmoil:
             )
         elif kind == "managers" and spec.voting:
             pools[i] = changed(spec, replicas=self.random.choice([1, 3, 3, 5]) if not spec.data else 3)
-        elif kind == "rename":
+        elif kind == "rename" and BAD not in spec.config.items():
             pools[i] = changed(spec, name=f"{spec.name[:6]}{self.random.randint(0, 9)}")
         elif kind == "size":
             pools[i] = changed(spec, size=self.random.choice([5, 10, 20]) * GIB)

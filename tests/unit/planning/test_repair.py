@@ -128,3 +128,13 @@ def test_a_bad_change_stops_at_the_first_set_however_many_may_be_down() -> None:
     assert staged == gone, "no member that still serves may be given it by an eviction"
     assert any("has to come back with the change first" in w.message for w in world.plan().waits)
     world.edit(pools=[managers(), hot(4)]).run()
+
+
+def test_a_broken_manager_whose_pool_was_renamed_meanwhile_asks_for_the_pool() -> None:
+    world = settled(managers(1), hot(2)).edit(crash=CRASH, pools=[managers(1, config=BAD), hot(2)]).ticks(10)
+    world.edit(pools=[managers(1, "masters"), hot(2)]).ticks(5)
+    needed = [w for w in world.plan().waits if w.reason == "PoolNeeded" and w.stalled]
+    assert "with pool managers in the spec" in needed[0].message
+    world.edit(pools=[managers(1), managers(1, "masters"), hot(2)]).run()
+    world.edit(pools=[managers(1, "masters"), hot(2)]).run()
+    assert world.voters == {"c-masters-0"}
