@@ -24,6 +24,7 @@ from sandbox.nodes.node import Node
 from sandbox.ports import free_port, require_free
 from sandbox.prerequisites import require_root
 from sandbox.progress import Progress
+from sandbox.records import Records
 from sandbox.settings import Settings
 from sandbox.teardown import take_down
 from sandbox.toolchain.kubelite import build_kubelite
@@ -93,6 +94,13 @@ class Sandbox:
         """End the sandbox and leave nothing. Return whether there was one."""
         with self._locked():
             return take_down(self.layout)
+
+    def restart_api_server(self) -> None:
+        """End the API server and start it again: its watch caches then begin at the present version."""
+        settings = self.settings
+        with self._locked():
+            Records(self.layout.records).end(f"{CONTROL_PLANE}.kube-apiserver")
+            bring_up(self.layout, settings, self.progress)
 
     def load_image(self, reference: str) -> str:
         """Make an image if need be, import it into every node that lacks it, and return its full name.

@@ -14,7 +14,10 @@ def integration_sandbox() -> Iterator[Sandbox]:
     """Bring a control plane up once for the session; KEEP=1 leaves it running for the next one."""
     sandbox = Sandbox(os.environ.get("STATEWARD_INTEGRATION_SANDBOX", "stateward-int"))
     try:
-        yield sandbox.up(nodes=0)
+        sandbox.up(nodes=0)
+        # A new server knows everything since version 1; as in any cluster of some age, old versions have to be gone.
+        sandbox.restart_api_server()
+        yield sandbox
     finally:
         if not os.environ.get("KEEP"):
             sandbox.down()

@@ -37,7 +37,7 @@ CRD = Resource(
     namespaced=False,
 )
 DEFINITION = Path(__file__).parents[2] / "charts/stateward/crds/stateward.dev_opensearchclusters.yaml"
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 class CountingApi:
@@ -70,6 +70,7 @@ class Stage:
     kubelet: PuppetKubelet
     database: PuppetDatabase
     namespace: str
+    generation: int = 0
 
     async def cluster(self, name: str) -> OpenSearchCluster:
         return await self.api.get(CLUSTERS, Key(self.namespace, name))
@@ -81,7 +82,8 @@ class Stage:
             "metadata": {"name": name, "namespace": self.namespace},
             "spec": {"version": "2.19.5", **spec},
         }
-        await self.api.apply(CLUSTERS, Key(self.namespace, name), body, ApplyOptions("test", force=True))
+        applied = await self.api.apply(CLUSTERS, Key(self.namespace, name), body, ApplyOptions("test", force=True))
+        self.generation = applied.metadata.generation
 
     async def until(self, name: str, holds: Callable[[OpenSearchCluster], bool]) -> OpenSearchCluster:
         """Wait for the watch to show a cluster of which something holds."""
@@ -89,10 +91,13 @@ class Stage:
         changed = asyncio.Event()
         self.operator.caches.clusters.subscribe(lambda _: changed.set())
         async with asyncio.timeout(PATIENCE):
-            while (found := self.operator.caches.clusters.get(key)) is None or not holds(found):
+            while True:
+                found = self.operator.caches.clusters.get(key)
+                # The cache may not have heard of the newest edit yet, and the state before it may well fit.
+                if found is not None and found.metadata.generation >= self.generation and holds(found):
+                    return found
                 changed.clear()
                 await changed.wait()
-        return found
 
 
 def settled(cluster: OpenSearchCluster) -> bool:
