@@ -1,0 +1,149 @@
+"""The agent as a whole: one process over one database."""
+
+import os
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+
+from stateward.agent import VERSION, handover, phase
+from stateward.agent.api import Api
+from stateward.agent.configuration import UnreadableError
+from stateward.agent.database import UP, Database, State
+from stateward.agent.files import Certificate, Token
+from stateward.agent.handover import Handover
+from stateward.agent.launch import Launcher
+from stateward.agent.log import say
+from stateward.agent.loop import Loop, sleep
+from stateward.agent.probes import Probes
+from stateward.agent.replacement import Replacement
+from stateward.agent.server import Server, listen
+from stateward.agent.settings import Settings
+from stateward.agent.signals import ENDING, FORWARDED, Signals
+
+_LAST_WORDS = 1.0  # seconds in which open answers are sent before the agent ends
+
+
+def run(settings: Settings, arguments: Sequence[str]) -> int:
+    """Run until the database has ended, and return its exit code."""
+    sys.path[:] = [os.path.realpath(each) for each in sys.path]  # `current` may point to a newer copy later
+    taken = os.environ.pop(handover.STATE, None)
+    rehearsal = os.environ.pop(handover.REHEARSAL, None) is not None
+    try:
+        inherited = handover.unpack(taken) if taken is not None else None
+        agent = Agent(settings, arguments)
+        if rehearsal:
+            return 0
+        agent.begin(inherited)
+    except (OSError, ValueError, KeyError, TypeError, UnreadableError) as error:
+        say(f"the agent cannot start: {error}")
+        return 1
+    return agent.work()
+
+
+class Agent:
+    """Ties signals, the API and the probes to the database."""
+
+    def __init__(self, settings: Settings, arguments: Sequence[str]) -> None:
+        self._settings = settings
+        self._loop = Loop(self._failed)
+        self._signals = Signals()
+        self._broken: str | None = None
+        self._leaving = False
+        self._silent = False
+        self._exit_code: int | None = None
+        self._servers: list[Server] = []
+        self._certificate = Certificate(settings.certificate, settings.key, settings.client_ca)
+        self._database = Database(self._loop, settings.command, settings.grace_seconds, self._changed)
+        self._launcher = Launcher(settings, self._database)
+        self._replacement = Replacement(settings.releases, arguments, self._database)
+        self._api = Api(Token(settings.token), self._database, self._launcher, self._replacement)
+        self._probes = Probes(settings, self._database, self._launcher, lambda: self._broken)
+
+    def begin(self, inherited: Handover | None) -> None:
+        """Listen, and start the database or take over the one that runs."""
+        api, probes = self._listeners(inherited)
+        self._servers = [
+            Server(self._loop, api, self._api.answer, self._certificate.context),
+            Server(self._loop, probes, self._probes.answer),
+        ]
+        self._replacement.listeners = (api.fileno(), probes.fileno())
+        if inherited is not None:
+            self._database.adopt(inherited.facts)
+        self._signals.install()
+        self._loop.spawn(self._obey())
+        for server in self._servers:
+            self._loop.spawn(server.serve())
+        self._loop.spawn(self._watch_start())
+        addresses = [each.listener.getsockname()[1] for each in self._servers]
+        say(f"agent {VERSION}: API on port {addresses[0]}, probes on port {addresses[1]}")
+        if inherited is None:
+            now = phase.read(self._settings.phase)
+            intent = "stays stopped" if now.stays_stopped else "starts"
+            say(f"restart phase {now.value or 'none'}: the process {intent}")
+            self._launcher.boot(now)
+        self._reap()
+
+    def work(self) -> int:
+        """Turn the loop until the database has ended and return the exit code of the agent."""
+        while self._exit_code is None:
+            self._loop.turn()
+        self._loop.spawn(self._last_words())
+        while not self._silent and any(server.active for server in self._servers):
+            self._loop.turn()
+        return self._exit_code
+
+    def _listeners(self, inherited: Handover | None) -> tuple[socket.socket, socket.socket]:
+        if inherited is None:
+            return listen(*self._settings.api), listen(*self._settings.probes)
+        for descriptor in inherited.listeners:
+            os.set_inheritable(descriptor, False)
+        return socket.socket(fileno=inherited.listeners[0]), socket.socket(fileno=inherited.listeners[1])
+
+    async def _obey(self) -> None:
+        while True:
+            for number in await self._signals.arrived():
+                if number == signal.SIGCHLD:
+                    self._reap()
+                elif number in ENDING:
+                    self._leave(number)
+                elif number in FORWARDED:
+                    self._database.forward(number)
+
+    def _reap(self) -> None:
+        """Take in every child that has ended, also orphans that the kernel has given to process 1."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            self._database.reaped(pid, status)
+            self._replacement.reaped(pid, status)
+
+    def _leave(self, number: int) -> None:
+        self._leaving = True
+        self._database.stop(number)
+        self._changed()
+
+    def _changed(self) -> None:
+        """End when the database has ended by itself, which Kubernetes must see, or when the agent was told to end."""
+        facts = self._database.facts
+        gone = facts.pid is None and facts.state is State.EXITED
+        if gone or (self._leaving and facts.state is State.STOPPED):
+            self._exit_code = facts.exit_code or 0
+
+    async def _watch_start(self) -> None:
+        while True:
+            if self._database.facts.state is State.STARTING:
+                await self._probes.came_up()
+            await sleep(1.0 if self._database.facts.state in UP else 0.2)
+
+    async def _last_words(self) -> None:
+        await sleep(_LAST_WORDS)
+        self._silent = True
+
+    def _failed(self, error: Exception) -> None:
+        self._broken = f"{type(error).__name__}: {error}"
+        say(f"the agent is broken: {self._broken}")

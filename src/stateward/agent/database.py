@@ -1,0 +1,131 @@
+"""The database process: what it is doing, and how it is started, stopped and seen off."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from stateward.agent import session
+from stateward.agent.log import say
+from stateward.agent.loop import Loop, seconds_from_now, sleep
+
+_LOOK = 0.05  # seconds between two looks at processes that are not the agent's own children
+
+
+class State(Enum):
+    """What the database process is doing."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    EXITED = "exited"
+
+
+UP = frozenset({State.STARTING, State.RUNNING})
+
+
+class Facts(NamedTuple):
+    """All that is known about the process; it goes from one agent to the next when the agent is replaced."""
+
+    state: State = State.STOPPED
+    pid: int | None = None
+    started_at: float | None = None
+    exit_code: int | None = None
+    restarts: int = 0
+    checksum: str | None = None
+    """Of the configuration that the process was started with."""
+
+
+class Database:
+    """One database process at a time, in a session of its own."""
+
+    def __init__(self, loop: Loop, command: Sequence[str], grace: float, changed: Callable[[], None]) -> None:
+        self._loop = loop
+        self._command = command
+        self._grace = grace
+        self._changed = changed
+        self._leader_gone = True
+        self.facts = Facts()
+
+    def adopt(self, facts: Facts) -> None:
+        """Go on with a process that an earlier agent, this very process before its `exec`, has started."""
+        self.facts = facts
+        self._leader_gone = facts.pid is None
+
+    def start(self, checksum: str | None, environment: Mapping[str, str], *, ready: bool) -> None:
+        """Start the process; `ready` when nobody can be asked whether it has come up. Only from stopped."""
+        before = self.facts
+        again = before.restarts + 1 if before.started_at is not None else 0
+        self.facts = Facts(State.RUNNING if ready else State.STARTING, None, time.time(), None, again, checksum)
+        try:
+            pid = os.posix_spawnp(
+                self._command[0], [*self._command], dict(environment), setsid=True, setsigmask=(), setsigdef=_ALL
+            )
+        except OSError as error:
+            say(f"{self._command[0]} could not be started: {error}")
+            self._end(State.EXITED, 127 if isinstance(error, FileNotFoundError) else 126)
+            return
+        self._leader_gone = False
+        self.facts = self.facts._replace(pid=pid)
+        say(f"started {self._command[0]} as process {pid}")
+        self._changed()
+
+    def came_up(self) -> None:
+        """Note that the process has answered for the first time."""
+        if self.facts.state is State.STARTING:
+            self.facts = self.facts._replace(state=State.RUNNING)
+            self._changed()
+
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        """Ask the process to end and kill it after the grace period. Asking again changes nothing."""
+        leader = self.facts.pid
+        if self.facts.state not in UP or leader is None:
+            return
+        say(f"stopping process {leader}: {signal.Signals(number).name}, in {self._grace:g} s KILL")
+        self.facts = self.facts._replace(state=State.STOPPING)
+        session.signal_group(leader, number)
+        self._loop.spawn(self._see_off(leader, State.STOPPED))
+
+    def forward(self, number: int) -> None:
+        """Pass a signal on to the process group."""
+        if self.facts.pid is not None and not self._leader_gone:
+            session.signal_group(self.facts.pid, number)
+
+    def reaped(self, pid: int, status: int) -> None:
+        """Take note that a child has ended."""
+        if pid != self.facts.pid or self._leader_gone:
+            return
+        code = os.waitstatus_to_exitcode(status)
+        self._leader_gone = True
+        self.facts = self.facts._replace(exit_code=code if code >= 0 else 128 - code)
+        if self.facts.state in UP:
+            say(f"process {pid} ended by itself with code {self.facts.exit_code}")
+            self.facts = self.facts._replace(state=State.EXITED)
+            session.signal_group(pid, signal.SIGTERM)
+            self._loop.spawn(self._see_off(pid, State.EXITED))
+
+    async def _see_off(self, leader: int, outcome: State) -> None:
+        """Wait until nothing of the session is left.
+
+        The disaster this prevents: the shell around a database is gone, the database itself is still closing its
+        files, and a second one is started over the same files.
+        """
+        deadline = seconds_from_now(self._grace)
+        while not self._leader_gone or session.members(leader):
+            if seconds_from_now(0) >= deadline:
+                say(f"process {leader} is still there after {self._grace:g} s: KILL")
+                session.kill(leader)
+                deadline = seconds_from_now(1)
+            await sleep(_LOOK)
+        self._end(outcome, self.facts.exit_code)
+
+    def _end(self, outcome: State, code: int | None) -> None:
+        self.facts = self.facts._replace(state=outcome, pid=None, exit_code=code)
+        say(f"the process is {outcome.value}, exit code {code}")
+        self._changed()
+
+
+_ALL = tuple(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})

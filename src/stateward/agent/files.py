@@ -1,0 +1,84 @@
+"""Files that others replace while the agent runs: tokens, certificates, credentials."""
+
+import ssl
+from collections.abc import Sequence
+from hmac import compare_digest
+from pathlib import Path
+
+from stateward.agent.log import say
+
+_TOKEN_LIMIT = 4096
+Mark = tuple[tuple[int, int, int, int], ...]
+
+
+def mark(paths: Sequence[Path]) -> Mark:
+    """Return what changes whenever one of the files does. Raises `OSError`."""
+    found = [path.stat() for path in paths]
+    return tuple((each.st_dev, each.st_ino, each.st_mtime_ns, each.st_size) for each in found)
+
+
+def secret(path: Path) -> bytes:
+    """Return what a short file holds now, without white space around it. Raises `OSError`."""
+    with path.open("rb") as file:
+        return file.read(_TOKEN_LIMIT).strip()
+
+
+class Token:
+    """The token of the cluster, read again for each request: it is short, and a rotated one counts at once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def matches(self, authorization: bytes) -> bool:
+        """Whether the field is `Bearer` and the token. A token that is empty or cannot be read lets nobody in."""
+        try:
+            token = secret(self._path)
+        except OSError as error:
+            say(f"the token cannot be read, so every request is refused: {error}")
+            return False
+        return compare_digest(authorization, b"Bearer " + token) and bool(token)
+
+
+class Certificate:
+    """The TLS context of the server, made anew when the files have changed."""
+
+    def __init__(self, certificate: Path, key: Path, client_ca: Path | None) -> None:
+        self._certificate = certificate
+        self._key = key
+        self._client_ca = client_ca
+        self._paths = [certificate, key] + ([client_ca] if client_ca else [])
+        self._mark = mark(self._paths)
+        self._context = self._load()
+
+    def context(self) -> ssl.SSLContext:
+        """Return the context for a new connection.
+
+        The disaster this prevents: a certificate ends while the agent runs on with it for months, and the operator can
+        no longer reach any member. A pair that does not fit together, half-way through a rotation, is left for the next
+        connection; until then the last good one serves.
+        """
+        try:
+            now = mark(self._paths)
+            if now != self._mark:
+                self._context = self._load()
+                self._mark = now
+                say("the agent's certificate was loaded again")
+        except OSError as error:
+            say(f"the agent's new certificate cannot be used yet: {error}")
+        return self._context
+
+    def _load(self) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
+        context.num_tickets = 0
+        context.load_cert_chain(self._certificate, self._key, password=_no_password)
+        if self._client_ca is not None:
+            context.load_verify_locations(self._client_ca)
+            context.verify_mode = ssl.CERT_REQUIRED
+        return context
+
+
+def _no_password() -> str:
+    """Refuse keys with a password, for which OpenSSL would otherwise wait on a terminal."""
+    raise PermissionError("the agent's key has a password; it must have none")

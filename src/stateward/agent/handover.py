@@ -1,0 +1,80 @@
+"""A newer agent in place of this one, over the same process: `exec` keeps the process id, and with it every child."""
+
+import json
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from stateward.agent import signals
+from stateward.agent.database import Facts, State
+
+STATE = "STATEWARD_AGENT_HANDOVER"
+REHEARSAL = "STATEWARD_AGENT_REHEARSAL"
+VARIABLES = frozenset({STATE, REHEARSAL})
+_FORMAT = 1
+_FLAGS = ("-I", "-S", "-B", "-X", "utf8", "-m", "stateward.agent")
+
+
+class Handover(NamedTuple):
+    """What the next agent needs to go on where this one ends."""
+
+    facts: Facts
+    listeners: tuple[int, int]
+    """The descriptors of the API's and the probes' listening sockets: no connection is refused meanwhile."""
+
+
+def command(release: Path) -> list[str]:
+    """Return the command that runs a copy of the agent: no shell, and nothing of the image it runs in."""
+    return [
+        str(release / "ld.so"),
+        "--library-path",
+        str(release / "lib"),
+        str(release / "bin" / "python3"),
+        *_FLAGS,
+    ]
+
+
+def pack(handover: Handover) -> str:
+    """Return the handover as text for the environment."""
+    facts = handover.facts._asdict() | {"state": handover.facts.state.value}
+    return json.dumps({"format": _FORMAT, "facts": facts, "listeners": handover.listeners})
+
+
+def unpack(text: str) -> Handover:
+    """Return the handover of a text. Raises `ValueError`, `KeyError` or `TypeError`."""
+    document = json.loads(text)
+    if document["format"] != _FORMAT:
+        raise ValueError(f"a handover of format {document['format']}; this agent understands {_FORMAT}")
+    state = State(document["facts"].pop("state"))
+    api, probes = document["listeners"]
+    return Handover(Facts(state, **document["facts"]), (int(api), int(probes)))
+
+
+def rehearse(arguments: list[str], handover: Handover) -> int:
+    """Start the newer agent beside this one, to see whether it understands the settings and the handover.
+
+    The disaster this prevents: process 1 becomes a program that cannot start, and its end takes the database with it.
+    """
+    environment = {**os.environ, STATE: pack(handover), REHEARSAL: "true"}
+    every = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
+    return os.posix_spawn(arguments[0], arguments, environment, setsid=True, setsigmask=(), setsigdef=every)
+
+
+def become(arguments: list[str], handover: Handover) -> None:
+    """Become the newer agent. Returns only by raising `OSError`, with everything as it was."""
+    signals.hold()
+    try:
+        for descriptor in handover.listeners:
+            os.set_inheritable(descriptor, True)
+        os.execve(arguments[0], arguments, _environment(handover))  # noqa: S606 - no shell is wanted
+    except OSError:
+        for descriptor in handover.listeners:
+            os.set_inheritable(descriptor, False)
+        signals.release()
+        raise
+
+
+def _environment(handover: Handover) -> Mapping[str, str]:
+    return {**os.environ, STATE: pack(handover)}

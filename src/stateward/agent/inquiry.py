@@ -1,0 +1,85 @@
+"""Asking the database in the same pod whether it serves."""
+
+import base64
+import re
+import socket
+import ssl
+from pathlib import Path
+from typing import NamedTuple
+
+from stateward.agent import files
+from stateward.agent.loop import seconds_from_now
+from stateward.agent.stream import Stream
+
+_URL = re.compile(r"(https?)://(\[[0-9A-Fa-f:.]+\]|[0-9.]+|localhost):([0-9]{1,5})(/[!-~]*)")
+_STATUS = re.compile(rb"HTTP/1\.[01] ([0-9]{3})[ \r]")
+
+
+class Url(NamedTuple):
+    """Where to ask. Numeric addresses only: looking up a name would block everything else the agent does."""
+
+    secure: bool
+    host: str
+    port: int
+    path: str
+
+
+def parse(text: str) -> Url:
+    """Parse a URL. Raises `ValueError` that says what would be accepted."""
+    found = _URL.fullmatch(text.strip())
+    if found is None or int(found[3]) > 65535:
+        raise ValueError(f"{text!r} is not http(s)://ADDRESS:PORT/PATH with a numeric address or localhost")
+    host = "127.0.0.1" if found[2] == "localhost" else found[2].strip("[]")
+    return Url(found[1] == "https", host, int(found[3]), found[4])
+
+
+def resolve(setting: str, configuration: Path) -> Url:
+    """Return the URL of a setting; `@NAME` is the content of a file in the configuration. Raises as `parse` does.
+
+    Turning TLS on is a change of configuration within one pod whose arguments can never change, and the database is
+    asked by `http` before it and by `https` after it.
+    """
+    if setting.startswith("@"):
+        setting = files.secret(configuration / setting[1:]).decode()
+    return parse(setting)
+
+
+async def ask(url: Url, credentials: Path | None, seconds: float) -> tuple[bool, str]:
+    """Return whether the database answered with 200 to 399, as the kubelet counts it, and what it answered."""
+    deadline = seconds_from_now(seconds)
+    family = socket.AF_INET6 if ":" in url.host else socket.AF_INET
+    stream = Stream(socket.socket(family, socket.SOCK_STREAM))
+    try:
+        await stream.connect((url.host, url.port), deadline)
+        if url.secure:
+            await stream.secure(_unverified(), deadline, server=False)
+        await stream.send(_request(url, credentials), deadline)
+        data = b""
+        while b"\r\n" not in data and len(data) < 4096 and (more := await stream.receive(deadline)):
+            data += more
+    except TimeoutError:
+        return False, f"no answer within {seconds:g} s"
+    except (OSError, ValueError) as error:
+        return False, str(error)
+    finally:
+        stream.close()
+    status = _STATUS.match(data)
+    if status is None:
+        return False, "the answer is not HTTP"
+    return 200 <= int(status[1]) < 400, f"status {int(status[1])}"
+
+
+def _request(url: Url, credentials: Path | None) -> bytes:
+    host = f"[{url.host}]" if ":" in url.host else url.host
+    lines = [f"GET {url.path} HTTP/1.1", f"Host: {host}:{url.port}", "Connection: close", "User-Agent: stateward-agent"]
+    if credentials is not None:
+        lines.append("Authorization: Basic " + base64.b64encode(files.secret(credentials)).decode())
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def _unverified() -> ssl.SSLContext:
+    """Return a context that takes any certificate: nothing but the same pod can listen on this address."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context

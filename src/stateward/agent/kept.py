@@ -1,0 +1,62 @@
+"""Directories that are whole or absent: written under another name, then shown by a link that is swapped."""
+
+import contextlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from stateward.agent import configuration
+
+CURRENT = "current"
+
+
+def keep(files: Mapping[str, bytes], directory: Path) -> None:
+    """Make `current` below the directory hold exactly these files, also if the agent ends in the middle.
+
+    The disaster this prevents: a database crashes while a newer configuration waits for its turn, and comes back with
+    that one alone among members that still have the old.
+    """
+    new = directory / "new"
+    remove(new)
+    new.mkdir(mode=0o700, parents=True)
+    for name, content in files.items():
+        path = new / name
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_bytes(content)
+    before = show(new, directory / configuration.checksum(files).replace(":", "-"))
+    if before is not None:
+        remove(before)
+
+
+def kept(directory: Path) -> dict[str, bytes] | None:
+    """Return the files kept below the directory, or None when there are none yet. Raises `UnreadableError`."""
+    current = directory / CURRENT
+    return configuration.read(current.resolve()) if current.is_symlink() and current.exists() else None
+
+
+def show(new: Path, final: Path) -> Path | None:
+    """Give a finished directory its name and point `current` beside it to it. Return what it pointed to before."""
+    if final.exists():
+        remove(new)
+    else:
+        new.rename(final)
+    link = final.with_name(CURRENT)
+    before = link.resolve() if link.is_symlink() else None
+    fresh = final.with_name(CURRENT + ".new")
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(final.name)
+    fresh.replace(link)
+    return before if before != final.resolve() else None
+
+
+def remove(directory: Path) -> None:
+    """Remove a directory with all that is in it, as far as it is there. `shutil` would cost a megabyte of memory."""
+    for folder, folders, names in os.walk(directory, topdown=False):
+        for name in names:
+            Path(folder, name).unlink(missing_ok=True)
+        for name in folders:
+            path = Path(folder, name)
+            path.unlink() if path.is_symlink() else path.rmdir()
+    with contextlib.suppress(FileNotFoundError):
+        directory.rmdir()

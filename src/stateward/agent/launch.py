@@ -1,0 +1,82 @@
+"""Which configuration a process gets, and starting it with exactly that one."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from stateward.agent import configuration, kept
+from stateward.agent.configuration import UnreadableError
+from stateward.agent.database import UP, Database, State
+from stateward.agent.handover import VARIABLES
+from stateward.agent.phase import Phase
+from stateward.agent.settings import Settings
+
+
+class MismatchError(Exception):
+    """The configuration is not the one that was asked for."""
+
+    def __init__(self, reason: str, found: str | None) -> None:
+        super().__init__(reason)
+        self.found = found
+
+
+class Launcher:
+    """Starts the database: at once when the container starts, later on the operator's word."""
+
+    def __init__(self, settings: Settings, database: Database) -> None:
+        self._settings = settings
+        self._database = database
+
+    @property
+    def configuration(self) -> Path:
+        """Where the process finds its configuration: what was kept for it, or else what is mounted."""
+        keep = self._settings.kept
+        return keep / kept.CURRENT if keep else self._settings.configuration
+
+    def mounted(self) -> str:
+        """Return the checksum of what is mounted now. Raises `UnreadableError`."""
+        return configuration.checksum(configuration.read(self._settings.configuration))
+
+    def boot(self, phase: Phase) -> None:
+        """Do what the phase says after the container has started.
+
+        A process that comes back after a crash gets what it had; a newer configuration waits for the plan.
+        """
+        if phase.stays_stopped:
+            return
+        files = None
+        if self._settings.kept is not None and not phase.takes_new_configuration:
+            files = kept.kept(self._settings.kept)
+        self._start(configuration.read(self._settings.configuration) if files is None else files)
+
+    def start(self, expected: str | None) -> None:
+        """Start with what is mounted, if that is what is expected. A process that runs with it already just goes on.
+
+        The disaster this prevents: a Secret takes up to two minutes to arrive in the pod, and a member is started with
+        the old configuration in the belief that it is the new one. The bytes that were compared are the bytes that are
+        kept for the process, so nothing can change in between. Raises `MismatchError` and `UnreadableError`.
+        """
+        facts = self._database.facts
+        if facts.state in UP:
+            if expected not in {None, facts.checksum}:
+                raise MismatchError("the process runs with another configuration; stop it first", facts.checksum)
+            return
+        if facts.state is not State.STOPPED:
+            raise MismatchError(f"the process is {facts.state.value}; ask again", None)
+        files = configuration.read(self._settings.configuration)
+        found = configuration.checksum(files)
+        if expected not in {None, found}:
+            raise MismatchError("another configuration is mounted", found)
+        self._start(files)
+
+    def _start(self, files: Mapping[str, bytes]) -> None:
+        checksum = configuration.checksum(files)
+        if self._settings.kept is not None:
+            try:
+                kept.keep(files, self._settings.kept)
+            except OSError as error:
+                raise UnreadableError(f"the configuration could not be kept: {error}") from error
+        environment = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+        environment["STATEWARD_CONFIG"] = str(self.configuration)
+        environment["STATEWARD_CONFIG_CHECKSUM"] = checksum
+        self._database.start(checksum, environment, ready=self._settings.started_url is None)

@@ -1,0 +1,25 @@
+"""What the command line of `run` says."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Settings(NamedTuple):
+    """The agent's settings. They stand in the pod's template and stay the same for the life of the pod."""
+
+    command: tuple[str, ...]
+    configuration: Path
+    api: tuple[str, int]
+    probes: tuple[str, int]
+    certificate: Path
+    key: Path
+    token: Path
+    client_ca: Path | None = None
+    kept: Path | None = None
+    phase: Path | None = None
+    started_url: str | None = None
+    ready_url: str | None = None
+    credentials: Path | None = None
+    probe_seconds: float = 3.0
+    grace_seconds: float = 120.0
+    releases: Path = Path("/stateward/agent")

@@ -1,0 +1,50 @@
+"""Signals, noted when they arrive and handled by the loop one after the other."""
+
+import signal
+import socket
+
+from stateward.agent.loop import NEVER, READ, ready
+
+FORWARDED = (signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+ENDING = (signal.SIGTERM, signal.SIGINT)
+HANDLED = frozenset({*FORWARDED, *ENDING, signal.SIGCHLD})
+
+
+class Signals:
+    """Collects signals in a set, so that a storm of one kind cannot crowd out a TERM of another."""
+
+    def __init__(self) -> None:
+        self._reader, self._writer = socket.socketpair()
+        self._reader.setblocking(False)
+        self._writer.setblocking(False)
+        self._noted: set[int] = set()
+
+    def install(self) -> None:
+        """Begin to listen, also for what arrived while a replaced agent had the signals blocked."""
+        for number in HANDLED:
+            signal.signal(number, lambda received, _frame: self._noted.add(received))
+        signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
+
+    async def arrived(self) -> list[int]:
+        """Wait for signals and return each kind once."""
+        while not self._noted:
+            await ready(self._reader.fileno(), READ, NEVER)
+            self._reader.recv(4096)
+        numbers = sorted(self._noted)
+        self._noted.difference_update(numbers)
+        return numbers
+
+
+def hold() -> None:
+    """Keep signals waiting over an `exec`.
+
+    The disaster this prevents: between the old agent and the new one process 1 has no handlers, the kernel drops the
+    TERM of a pod that is being deleted, and the database is killed at the end of the grace period.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
+
+
+def release() -> None:
+    """Let signals through again when an `exec` was refused."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
