@@ -11,6 +11,7 @@ from typing import Generic
 import structlog
 
 from stateward.kube.clock import Clock, SystemClock
+from stateward.kube.errors import ApiError
 from stateward.kube.observers import QueueObserver, Unobserved
 from stateward.kube.queue import H, QueueClosed, WorkQueue
 
@@ -77,7 +78,9 @@ class Workers(Generic[H]):
                 again = await self._reconcile(key)
         except Exception as error:  # noqa: BLE001 - whatever it is, other keys must go on
             delay = self._queue.add_failed(key)
-            _log.warning("reconciliation failed", key=str(key), error=_words(error), retry_in=delay, exc_info=error)
+            # What an API server says is a state of the world; a traceback is for what nobody expected.
+            trace = None if isinstance(error, ApiError | TimeoutError) else error
+            _log.warning("reconciliation failed", key=str(key), error=_words(error), retry_in=delay, exc_info=trace)
             self._observer.finished(self._clock.monotonic() - began, failed=True)
             return
         self._queue.forget(key)

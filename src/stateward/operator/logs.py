@@ -10,6 +10,9 @@ TRACEBACKS = structlog.processors.ExceptionRenderer(
 )
 """Tracebacks without the values of variables: some are secrets, and all are long."""
 
+PLAIN = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+"""For a terminal. The pretty tracebacks take seconds to draw, and while they are drawn nobody renews the lease."""
+
 
 def configure(level: str = "info") -> None:
     """Log to standard error from a level on: debug, info, warning or error; raises ValueError for others."""
@@ -22,7 +25,7 @@ def configure(level: str = "info") -> None:
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.dev.ConsoleRenderer() if person else TRACEBACKS,
+            PLAIN if person else TRACEBACKS,
             *([] if person else [structlog.processors.JSONRenderer()]),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(numbers[level]),

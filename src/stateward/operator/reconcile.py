@@ -15,7 +15,7 @@ from stateward.api.validation import Severity, validate
 from stateward.engines.base import EngineError
 from stateward.kube.client import Api, PatchKind
 from stateward.kube.clock import Clock
-from stateward.kube.errors import ApiError, NotFound
+from stateward.kube.errors import ApiError, Conflict, Invalid, NotFound
 from stateward.kube.metadata import Key
 from stateward.operator.act import Actor, NotOurs
 from stateward.operator.announce import Announcer
@@ -33,6 +33,10 @@ from stateward.planning.plan import Plan, plan
 from stateward.planning.status import status
 
 _log = structlog.get_logger(__name__)
+
+
+EDITED_SECONDS = 0.5
+"""How soon to look again when somebody has edited the cluster while its status was being written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,11 @@ class Reconciler:
                 return None
             turn = await self._decide(holdings)
         failure = await self._act(turn)
-        await self._write_status(key, turn, failure)
+        try:
+            await self._write_status(key, turn, failure)
+        except Conflict as error:
+            _log.info("looking again", why=error.message)
+            return EDITED_SECONDS
         if failure is not None:
             raise failure
         return next_look(key, settled=turn.plan.settled, now=self._now())
@@ -144,7 +152,13 @@ class Reconciler:
             {"op": "test", "path": "/metadata/resourceVersion", "value": cluster.metadata.resource_version},
             {"op": "add", "path": "/status", "value": msgspec.to_builtins(after)},
         ]
-        written = await self._api.patch(CLUSTERS, key, patch, kind=PatchKind.JSON, subresource="status")
+        try:
+            written = await self._api.patch(CLUSTERS, key, patch, kind=PatchKind.JSON, subresource="status")
+        except Invalid as error:
+            if error.causes:
+                raise
+            # The server's words for a test that does not hold: somebody has edited the cluster meanwhile.
+            raise Conflict(f"{key} has changed since it was read") from error
         self._caches.expectations(key).wrote(self._caches.clusters, written)
 
     def _now(self) -> float:

@@ -12,8 +12,9 @@ from stateward.operator import logs
 @pytest.fixture(autouse=True)
 def defaults_again() -> Iterator[None]:
     """Logging is set for the whole process, so what a test sets is taken back."""
+    before = structlog.get_config()
     yield
-    structlog.reset_defaults()
+    structlog.configure(**before)
 
 
 def test_a_traceback_in_the_log_shows_no_values(capsys: pytest.CaptureFixture[str]) -> None:
