@@ -56,11 +56,16 @@ def _root(directory: Path) -> Path:
 
 
 def _names(root: Path) -> Iterable[str]:
-    for folder, folders, names in os.walk(root):
+    for folder, folders, names in os.walk(root, onerror=_fail):
         folders[:] = sorted(name for name in folders if not name.startswith(".."))
         for name in sorted(names):
             if not name.startswith(".."):
                 yield os.path.relpath(Path(folder, name), root)
+
+
+def _fail(error: OSError) -> None:
+    """Let no directory that is missing or unreadable pass for an empty one."""
+    raise error
 
 
 def _instant(directory: Path) -> tuple[object, ...]:

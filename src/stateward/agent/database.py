@@ -77,6 +77,7 @@ class Database:
         """Note that the process has answered for the first time."""
         if self.facts.state is State.STARTING:
             self.facts = self.facts._replace(state=State.RUNNING)
+            say("the process has come up")
             self._changed()
 
     def stop(self, number: int = signal.SIGTERM) -> None:

@@ -107,12 +107,11 @@ class Server:
 
 async def _read_head(stream: Stream, deadline: float) -> tuple[bytes, bytes]:
     data = b""
-    while b"\r\n\r\n" not in data:
-        if len(data) > wire.HEAD_LIMIT:
-            raise wire.RefusedError(431, f"the header has more than {wire.HEAD_LIMIT} bytes")
+    while (end := data.find(b"\r\n\r\n")) < 0 and len(data) <= wire.HEAD_LIMIT:
         more = await stream.receive(deadline)
         if not more:
             raise wire.RefusedError(400, "the request ended before its empty line")
         data += more
-    head, _, rest = data.partition(b"\r\n\r\n")
-    return head, rest
+    if not 0 <= end <= wire.HEAD_LIMIT:
+        raise wire.RefusedError(431, f"the header has more than {wire.HEAD_LIMIT} bytes")
+    return data[:end], data[end + 4 :]

@@ -74,6 +74,8 @@ class Pod:
 
     def run(self, script: str | list[str], *options: str) -> Self:
         """Start the agent and wait until it listens."""
+        self._lines = queue.Queue()
+        self.seen = []
         self.process = subprocess.Popen(
             [*self.prefix, *self.launcher, *self.arguments(script, *options)],
             stdout=subprocess.PIPE,
@@ -92,10 +94,11 @@ class Pod:
 
     def _read(self) -> None:
         assert self.process.stdout is not None
+        into = self._lines
         with self.process.stdout as lines:
             for line in lines:
-                self._lines.put(line.decode(errors="replace").rstrip("\n"))
-        self._lines.put("(end)")
+                into.put(line.decode(errors="replace").rstrip("\n"))
+        into.put("(end)")
 
     def expect(self, text: str) -> str:
         """Return the next line of the log that holds the text."""

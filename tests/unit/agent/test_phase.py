@@ -1,0 +1,40 @@
+"""What the annotation says, however the downward API writes it."""
+
+from pathlib import Path
+
+import pytest
+
+from stateward.agent import phase
+from stateward.agent.phase import Phase
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", Phase.NONE),
+        ("stop", Phase.STOP),
+        ("start-coordinated\n", Phase.START_COORDINATED),
+        ("stopp", Phase.NONE),
+        ('stateward.dev/restart-phase="stop-coordinated"', Phase.STOP_COORDINATED),
+        ('a="x\\n=y"\nstateward.dev/restart-phase="schedule-rolling"\nz="1"', Phase.SCHEDULE_ROLLING),
+        ('a="stop"\nb="2"', Phase.NONE),
+        ('stateward.dev/restart-phase="no', Phase.NONE),
+        ("\xff\xfe", Phase.NONE),
+    ],
+)
+def test_a_file_is_read_as_its_phase_and_what_is_not_understood_as_none(
+    tmp_path: Path, text: str, expected: Phase
+) -> None:
+    path = tmp_path / "phase"
+    path.write_bytes(text.encode("latin-1"))
+    assert phase.read(path) is expected
+
+
+def test_a_missing_file_is_no_phase(tmp_path: Path) -> None:
+    assert phase.read(tmp_path / "none") is Phase.NONE
+    assert phase.read(None) is Phase.NONE
+
+
+def test_only_the_stop_phases_keep_a_member_down() -> None:
+    assert {each for each in Phase if each.stays_stopped} == {Phase.STOP, Phase.STOP_COORDINATED}
+    assert {each for each in Phase if each.takes_new_configuration} == {Phase.START, Phase.START_COORDINATED}

@@ -1,0 +1,112 @@
+"""What the kubelet is told, with a small HTTP server in the place of the database."""
+
+import http.server
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from stateward.agent import inquiry
+from tests.unit.agent.pod import WAITS, Pod
+
+
+class Database(http.server.ThreadingHTTPServer):
+    status = 503
+    authorization = ""
+    asked: threading.Event
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/health"
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        assert isinstance(self.server, Database)
+        self.server.authorization = self.headers.get("Authorization", "")
+        self.send_response(self.server.status)
+        self.end_headers()
+        self.server.asked.set()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in the base class
+        return
+
+
+@pytest.fixture
+def database() -> Iterator[Database]:
+    server = Database(("127.0.0.1", 0), _Handler)
+    server.asked = threading.Event()
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join(20)
+    server.server_close()
+
+
+def test_the_probes_ask_the_database_and_a_start_is_over_when_it_answers(pod: Pod, database: Database) -> None:
+    credentials = pod.root / "credentials"
+    credentials.write_text("user:word\n")
+    urls = ("--started-url", database.url, "--ready-url", database.url, "--credentials", str(credentials))
+    pod.run(WAITS, *urls).expect("up")
+    assert pod.get()["state"] == "starting"
+    assert (pod.probe("/live"), pod.probe("/started"), pod.probe("/ready")) == (200, 503, 503)
+    assert database.authorization == "Basic dXNlcjp3b3Jk"
+    database.status = 200
+    assert (pod.probe("/started"), pod.probe("/ready")) == (200, 200)
+    pod.expect("the process has come up")
+    assert pod.get()["state"] == "running"
+    pod.stop()
+    database.asked.clear()
+    assert (pod.probe("/live"), pod.probe("/started"), pod.probe("/ready")) == (200, 200, 503)
+    assert not database.asked.is_set()
+
+
+def test_a_database_that_hangs_does_not_hang_the_agent(pod: Pod) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        pod.run(WAITS, "--ready-url", url, "--probe-timeout", "0.3").expect("up")
+        asking = threading.Thread(target=pod.probe, args=("/ready",))
+        asking.start()
+        assert pod.get()["state"] == "running"
+        assert pod.probe("/live") == 200
+        asking.join(20)
+        assert pod.probe("/ready") == 503
+
+
+def test_where_to_ask_may_change_with_the_configuration(pod: Pod, database: Database) -> None:
+    """TLS is turned on within one pod: the URL goes from http to https in the configuration, not in the pod."""
+    database.status = 200
+    (pod.config / "ready-url").write_text(database.url)
+    pod.run(WAITS, "--keep", str(pod.root / "kept"), "--ready-url", "@ready-url").expect("up")
+    assert pod.probe("/ready") == 200
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pod.certificate, pod.key)
+    database.socket = context.wrap_socket(database.socket, server_side=True)
+    assert pod.probe("/ready") == 503
+    (pod.config / "ready-url").write_text(database.url.replace("http:", "https:"))
+    assert pod.probe("/ready") == 503
+    pod.stop()
+    pod.post("start")
+    assert pod.probe("/ready") == 200
+
+
+def test_the_probes_know_nothing_else(pod: Pod) -> None:
+    pod.run(WAITS).expect("up")
+    assert pod.probe("/v1/process") == 404
+    assert (pod.probe("/started"), pod.probe("/ready")) == (200, 200)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "http://name:1/", "http://127.0.0.1/", "ftp://127.0.0.1:1/", "http://[::1]:70000/"]
+)
+def test_a_url_that_would_need_a_look_up_or_is_wrong_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="numeric address"):
+        inquiry.parse(text)
+
+
+def test_urls_are_parsed() -> None:
+    assert inquiry.parse("https://[::1]:9200/x?y=1\n") == inquiry.Url(secure=True, host="::1", port=9200, path="/x?y=1")
+    assert inquiry.parse("http://localhost:9200/").host == "127.0.0.1"
