@@ -1,9 +1,23 @@
 """Pure planning: from one observation of a cluster to what should happen next to each member, and why.
 
-Nothing here does I/O, reads a clock or draws a random number. Read `observation` for what is known, `plan` for how the
-parts are put together, and then one file per question: `change` (how hard does a change hit a member), `safety` (who
-may go down now), `gate` (is the database whole enough), `upgrade` (whose turn is it), `roll` (the steps of a restart),
-`scale` (who comes and who leaves), `leave` (how a member leaves), `volume` (bigger, smaller, other), `bootstrap` (form
-the cluster once), `repair` (what is broken may be fixed), `undo` (what was set in the database is lifted), `budget`
-(what others may evict) and `status` (what people read).
+Nothing here does I/O, reads a clock or draws a random number. It is read best in this order.
+
+What is known: `observation`, with its parts `member`, `database` and `desired`; what follows from it at once: `facts`.
+What may be asked for: `actions`; what is said: `intent`. How it is put together: `plan`.
+
+Then one file per question:
+
+    change      how hard does a change hit a member          upgrade     whose turn is it, and who cannot go back
+    gate        is the database whole enough                 safety      what must stay up
+    choice      who may go down together                     sole        who holds the only copy of something
+    roll        who changes next                             prepare     what comes before a pod may go
+    repair      what is broken may be fixed                  templates   what may be written at once
+    scale       who comes and who leaves                     arrive      how a member comes
+    leave       how a member leaves                          capacity    can its data go anywhere else
+    resign      how a manager loses its vote                 release     the end of a member that holds nothing
+    volume      bigger, smaller, other                       fitting     does a kept volume fit
+    bootstrap   form the cluster once                        undo        what was set is lifted
+    budget      what others may evict                        resting     where a member stands otherwise
+
+`status` and `conditions` are what people read of all that.
 """

@@ -4,11 +4,8 @@ Times are kept from the previous status as long as what they are about stays the
 All times are RFC 3339 in UTC with seconds.
 """
 
-from datetime import UTC, datetime
-
 import msgspec
 
-from stateward.api.base import Condition
 from stateward.api.cluster import (
     BootstrapStatus,
     ClusterStatus,
@@ -18,55 +15,41 @@ from stateward.api.cluster import (
     WaitStatus,
 )
 from stateward.planning.actions import RecordBootstrap
+from stateward.planning.conditions import conditions
 from stateward.planning.facts import Facts, derive
 from stateward.planning.intent import State, Wait
-from stateward.planning.observation import Database, Health, Member, Observation, Unknown
+from stateward.planning.observation import Member, Observation
 from stateward.planning.plan import Plan
+from stateward.planning.times import parse_time, rfc3339
 from stateward.planning.upgrade import newer, upgraded, upgrading
 
-
-def rfc3339(seconds: float) -> str:
-    """Return a time in seconds since the epoch as Kubernetes writes it."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def parse_time(text: str) -> float | None:
-    """Return an RFC 3339 time as seconds since the epoch; None when it is empty or no time."""
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        return None
+__all__ = ["parse_time", "rfc3339", "status"]
 
 
 def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> ClusterStatus:
     """Return the status to write after a plan was made (and, where it was, carried out) at time `now`."""
     facts = derive(obs, now)
-    present = [m for m in obs.members if m.workload is not None or m.pod is not None or m.name in plan.intents]
-    members = [member_status(facts, plan, m, before, now) for m in present]
-    waits = [wait_status(wait, before, now) for wait in plan.waits]
+    present = [m for m in obs.members if m.present or m.name in plan.intents]
     desired = sum(pool.replicas for pool in obs.desired.pools)
-    wanted = [m for m in obs.members if m.pool in facts.pools and m.name in facts.up]
-    ready = len(wanted)
-    version = deployed(facts, before)
-    database = obs.database
-    known = isinstance(database, Database)
+    ready = sum(m.pool in facts.pools and m.name in facts.up for m in obs.members)
+    database = facts.database
     draft = ClusterStatus(
         observed_generation=obs.generation,
-        version=version,
-        health=database.health.value if isinstance(database, Database) else "unknown",
-        cluster_uuid=database.identity if isinstance(database, Database) else before.cluster_uuid,
+        version=deployed(facts, before),
+        health=database.health.value if database else "unknown",
+        cluster_uuid=database.identity if database else before.cluster_uuid,
         doing=plan.doing,
         members=MemberCounts(ready=ready, desired=desired),
         ready=f"{ready}/{desired}",
-        bootstrap=bootstrap_status(plan, before, formed=known),
+        bootstrap=bootstrap_status(plan, before, formed=database is not None),
         pools=[pool_status(facts, pool.name) for pool in obs.desired.pools],
-        member_states=members,
-        waiting=waits,
+        member_states=[member_status(facts, plan, m, before, now) for m in present],
+        waiting=[wait_status(wait, before, now) for wait in plan.waits],
         last_progress=before.last_progress,
         conditions=conditions(facts, plan, before, now),
     )
-    moved = progress_of(draft) != progress_of(before)
-    return draft if not moved and before.last_progress else with_progress(draft, rfc3339(now))
+    moved_on = progress_of(draft) != progress_of(before)
+    return with_progress(draft, rfc3339(now)) if moved_on or not before.last_progress else draft
 
 
 def with_progress(draft: ClusterStatus, when: str) -> ClusterStatus:
@@ -160,63 +143,3 @@ def wait_status(wait: Wait, before: ClusterStatus, now: float) -> WaitStatus:
     earlier = next((w for w in before.waiting if (w.subject, w.reason) == (wait.subject, wait.reason)), None)
     since = earlier.since if earlier and earlier.since else rfc3339(now)
     return WaitStatus(subject=wait.subject, reason=wait.reason, message=wait.message, since=since)
-
-
-def conditions(facts: Facts, plan: Plan, before: ClusterStatus, now: float) -> list[Condition]:
-    """Return the conditions: Ready, Reconciling and Stalled as kstatus defines them, Available and Upgrading."""
-    obs = facts.obs
-    stalled = next((w for w in plan.waits if w.stalled), None) or stuck_member(facts, plan)
-    database = obs.database
-    unknown = database.why if isinstance(database, Unknown) else ""
-    serving = isinstance(database, Database) and database.health is not Health.RED
-    available = "Unknown" if unknown else ("True" if serving else "False")
-    reconciling = not plan.settled
-    verdicts = [
-        ("Ready", "True" if plan.settled else "False", "Settled" if plan.settled else "InProgress", plan.doing),
-        ("Reconciling", "True" if reconciling else "False", "InProgress" if reconciling else "Settled", plan.doing),
-        (
-            "Stalled",
-            "True" if stalled else "False",
-            stalled.reason if stalled else "Moving",
-            stalled.message if stalled else "",
-        ),
-        ("Available", available, availability(obs), unknown),
-        (
-            "Upgrading",
-            "True" if upgrading(obs) else "False",
-            "Version",
-            f"to {obs.desired.version}" if upgrading(obs) else "",
-        ),
-    ]
-    return [condition(obs, before, verdict, now) for verdict in verdicts]
-
-
-def availability(obs: Observation) -> str:
-    """Return the reason of the Available condition."""
-    if isinstance(obs.database, Unknown):
-        return "DatabaseUnknown"
-    return "Serving" if obs.database.health is not Health.RED else "ShardsWithoutCopy"
-
-
-def stuck_member(facts: Facts, plan: Plan) -> Wait | None:
-    """Return the member that keeps a change from going on because it does not start."""
-    for intent in plan.intents.values():
-        member = facts.members.get(intent.member)
-        if intent.state is State.DOWN and member is not None and facts.trouble(member):
-            return Wait(intent.member, "MemberDoesNotStart", intent.sentence, stalled=True)
-    return None
-
-
-def condition(obs: Observation, before: ClusterStatus, verdict: tuple[str, str, str, str], now: float) -> Condition:
-    """Return one condition; the transition time is kept while its status stays the same."""
-    kind, value, reason, message = verdict
-    earlier = next((c for c in before.conditions if c.type == kind), None)
-    kept = earlier.last_transition_time if earlier is not None and earlier.status == value else ""
-    return Condition(
-        type=kind,
-        status=value,
-        reason=reason,
-        message=message,
-        observed_generation=obs.generation,
-        last_transition_time=kept or rfc3339(now),
-    )

@@ -204,3 +204,12 @@ def test_a_statefulset_that_has_not_seen_the_template_is_waited_for() -> None:
     made = world.plan()
     assert not made.destructive
     assert any("has not seen the new template" in i.sentence for i in made.intents.values())
+
+
+def test_an_only_copy_is_not_moved_to_a_member_that_the_same_plan_begins_to_drain() -> None:
+    world = settled(managers(), hot(2), hot(1, "old"), indices=((1,), (1,)))
+    world.edit(pools=[managers(), hot(2, config=A), hot(1, "old")]).tick()
+    made = world.edit(pools=[managers(), hot(2, config=A)]).plan()
+    assert [x.members for x in made.actions if isinstance(x, a.Drain)] == [{"c-old-0"}]
+    assert [m.target for x in made.actions if isinstance(x, a.MoveCopies) for m in x.moves] == ["c-hot-0"]
+    world.run()

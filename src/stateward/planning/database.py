@@ -1,0 +1,106 @@
+"""What a database says about itself, in neutral words.
+
+A *unit* is a shard (or a tablet, or a team), a *copy* is one of its replicas, a *voter* is a cluster manager (or a
+coordinator). Engines translate what their database says into it, and planning knows no engine. What could not be read
+is `Unknown`, a value of its own: it is never taken for absent, empty, green or zero.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class Unknown(Struct, frozen=True):
+    """What could not be read, and why, in words a person understands."""
+
+    why: str
+
+
+class CopyState(StrEnum):
+    """Where one copy of a unit stands."""
+
+    STARTED = "started"
+    INITIALIZING = "initializing"
+    RELOCATING = "relocating"
+    UNASSIGNED = "unassigned"
+
+
+class Copy(Struct, frozen=True):
+    """One copy of a unit. A relocating copy is started on `member` and on its way to `target`."""
+
+    state: CopyState
+    primary: bool = False
+    member: str = ""
+    target: str = ""
+    in_sync: bool = True
+    why: str = ""
+    """For an unassigned copy: since which event, in the database's words."""
+    held: bool = False
+    """For an unassigned copy: the database has tried, and says that it may be placed nowhere as things are."""
+    since: float = 0.0
+    """For an unassigned copy: since when."""
+
+    @property
+    def live(self) -> bool:
+        """Whether it serves: started, or started and moving, with all acknowledged writes."""
+        return self.state in (CopyState.STARTED, CopyState.RELOCATING) and self.in_sync
+
+
+class Unit(Struct, frozen=True):
+    """A shard with all its copies."""
+
+    name: str
+    """Unique within the database."""
+    wanted: int
+    """Copies it should have, the primary included."""
+    copies: tuple[Copy, ...]
+    flexible: bool = False
+    """Whether the database adapts the number of copies to the number of nodes."""
+    size: int = 0
+
+
+class Node(Struct, frozen=True):
+    """A database node as the database lists it; its name is the member's name."""
+
+    name: str
+    version: str
+    data: bool
+    voting: bool
+    disk_total: int = 0
+    disk_free: int = 0
+
+
+class Allocation(StrEnum):
+    """Which copies the database may place: all, or primaries only."""
+
+    ALL = "all"
+    PRIMARIES = "primaries"
+    NEW_PRIMARIES = "new_primaries"
+    NONE = "none"
+
+
+class Health(StrEnum):
+    """The database's own verdict."""
+
+    GREEN = "green"
+    YELLOW = "yellow"
+    RED = "red"
+
+
+class Database(Struct, frozen=True):
+    """One consistent answer of the database about itself."""
+
+    identity: str
+    health: Health
+    nodes: Mapping[str, Node]
+    units: tuple[Unit, ...] = ()
+    leader: str = ""
+    voters: frozenset[str] = frozenset()
+    """Members of the committed voting configuration."""
+    voting_exclusions: frozenset[str] = frozenset()
+    draining: frozenset[str] = frozenset()
+    """Members that Stateward told the database to move data away from."""
+    allocation: Allocation = Allocation.ALL
+    limited: bool = False
+    """Whether it was Stateward that limited the allocation (and so must lift it)."""

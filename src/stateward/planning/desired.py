@@ -1,0 +1,75 @@
+"""What should be: the pools with every default filled in, the policy of changes, and what is refused."""
+
+from collections.abc import Mapping
+from enum import IntEnum, StrEnum
+
+from msgspec import Struct
+
+from stateward.planning.member import Inputs
+
+
+class Effect(IntEnum):
+    """How hard a change hits a member, from nothing to a new member in its place."""
+
+    NONE = 0
+    RELOAD = 1
+    RESTART = 2
+    RECREATE = 3
+    REPLACE = 4
+
+
+class SoleCopy(StrEnum):
+    """What to do before a member goes down that holds the only copy of a unit."""
+
+    MOVE = "Move"
+    WAIT = "Wait"
+    INTERRUPT = "Interrupt"
+
+
+class Pool(Struct, frozen=True):
+    """A pool as it should be."""
+
+    name: str
+    replicas: int
+    voting: bool
+    data: bool
+    ephemeral: bool
+    inputs: Inputs
+    """Inputs of its members at the desired version."""
+    held_inputs: Inputs
+    """The same at the version that was last deployed: for members whose turn has not come."""
+    effects: Mapping[str, Effect]
+    """Effect by first part of an input's name (`config`, `template`, `version` …); an unlisted part recreates."""
+    volume_size: int = 0
+    storage_class: str | None = None
+    tier: int = 0
+    """Tiers change from the lowest number to the highest: frozen, cold, warm, hot."""
+
+
+class Refusal(Struct, frozen=True):
+    """Something that was asked for and is not done: the field, the reason, and whether the rest goes on."""
+
+    subject: str
+    reason: str
+    message: str
+    everything: bool = True
+    """Whether the whole edit is held back, or (False) only what it is about, such as the version."""
+
+
+class Desired(Struct, frozen=True):
+    """What should be, with every default filled in."""
+
+    version: str
+    """The version to run; the deployed one where the version that was asked for is refused."""
+    pools: tuple[Pool, ...]
+    max_unavailable: int | None = 1
+    """Members that may be down at once for changes; None for as many as are safe."""
+    min_live_copies: int = 1
+    sole_copy: SoleCopy = SoleCopy.MOVE
+    paused: bool = False
+    order: tuple[str, ...] = ()
+    replace_on_shrink: bool = True
+    """Whether a smaller volume or another class is done member by member, or refused."""
+    delete_volumes: bool = False
+    """Whether volumes of members that left are deleted."""
+    refusals: tuple[Refusal, ...] = ()

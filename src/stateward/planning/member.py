@@ -1,0 +1,108 @@
+"""A member's Kubernetes objects, as far as planning reads them, and what the status remembers of it.
+
+Times are seconds since the epoch, sizes are bytes.
+"""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+Inputs = Mapping[str, str]
+"""What a member is made from: names such as `version`, `config/path.repo`, `template/containers`, each with a digest.
+
+Only what somebody asked for is in it, never what a template of Stateward adds by itself: a new Stateward restarts
+nothing.
+"""
+
+
+class Ref(Struct, frozen=True):
+    """One exact object: a delete names all three, so that nothing else is ever deleted."""
+
+    name: str
+    uid: str
+    resource_version: str
+
+
+class Workload(Struct, frozen=True):
+    """The StatefulSet of a member."""
+
+    ref: Ref
+    inputs: Inputs
+    version: str
+    replicas: int
+    observed: bool
+    """Whether the StatefulSet controller has seen the newest template."""
+    terminating: bool = False
+
+
+class Pod(Struct, frozen=True):
+    """The pod of a member."""
+
+    ref: Ref
+    inputs: Inputs
+    version: str
+    created: float
+    ready: bool
+    running: bool
+    """Whether the database's container is running now."""
+    terminating: bool = False
+    trouble: str = ""
+    """What keeps it from running, in Kubernetes' words, such as `CrashLoopBackOff: …` or `Unschedulable: …`."""
+    node: str = ""
+    zone: str = ""
+    node_ready: bool = True
+    ip: str = ""
+    claims: bool = False
+    """Whether it uses a volume claim, whether or not that claim was seen."""
+    bootstrap: str = ""
+    """The grant that was given to this very pod: empty or `granted`."""
+    candidate: bool = False
+    """Whether it waits for the grant to form the cluster when its volume is empty."""
+
+
+class Claim(Struct, frozen=True):
+    """A volume claim of a member; `capacity` is 0 until it is bound."""
+
+    ref: Ref
+    requested: int
+    capacity: int
+    storage_class: str
+    expandable: bool | None = None
+    """Whether its class allows expansion; None when that could not be read."""
+    terminating: bool = False
+    message: str = ""
+    """What the volume's controller says about a resize that does not go on."""
+
+
+class Member(Struct, frozen=True):
+    """One database node with a stable identity, and those of its objects that exist."""
+
+    name: str
+    pool: str
+    ordinal: int
+    workload: Workload | None = None
+    pod: Pod | None = None
+    claim: Claim | None = None
+    config: Inputs | None = None
+    """Inputs of the configuration Secret; None when there is no Secret."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it is meant to run: its StatefulSet asks for its pod."""
+        return self.workload is not None and self.workload.replicas > 0 and not self.workload.terminating
+
+    @property
+    def present(self) -> bool:
+        """Whether it has more than a volume that was kept."""
+        return self.workload is not None or self.pod is not None
+
+
+class Record(Struct, frozen=True):
+    """What the status remembers about a member that has been in the cluster."""
+
+    version: str
+    """Newest version with which it has joined."""
+    volume: str = ""
+    """UID of the claim it joined with; empty when its data is ephemeral."""
+    zone: str = ""
+    """Zone that its pod was last seen in: where it counts as down while it has no pod."""
