@@ -14,7 +14,7 @@ STATE = "STATEWARD_AGENT_HANDOVER"
 REHEARSAL = "STATEWARD_AGENT_REHEARSAL"
 VARIABLES = frozenset({STATE, REHEARSAL})
 _FORMAT = 1
-_FLAGS = ("-I", "-S", "-B", "-X", "utf8", "-m", "stateward.agent")
+_FLAGS = ("-I", "-S", "-B", "-OO", "-X", "utf8", "-m", "stateward.agent")
 
 
 class Handover(NamedTuple):

@@ -24,15 +24,33 @@ def keep(files: Mapping[str, bytes], directory: Path) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.touch(mode=0o600)
         path.write_bytes(content)
-    before = show(new, directory / configuration.checksum(files).replace(":", "-"))
+    final = directory / _name(files)
+    if _whole(final) is None:
+        remove(final)
+    before = show(new, final)
     if before is not None:
         remove(before)
 
 
 def kept(directory: Path) -> dict[str, bytes] | None:
-    """Return the files kept below the directory, or None when there are none yet. Raises `UnreadableError`."""
-    current = directory / CURRENT
-    return configuration.read(current.resolve()) if current.is_symlink() and current.exists() else None
+    """Return the files kept below the directory, or None when there are none, or not all of them any more.
+
+    A node that loses its power forgets what was not yet written to its disk, and leaves files that are empty.
+    """
+    return _whole((directory / CURRENT).resolve())
+
+
+def _name(files: Mapping[str, bytes]) -> str:
+    return configuration.checksum(files).replace(":", "-")
+
+
+def _whole(directory: Path) -> dict[str, bytes] | None:
+    """Return the files of a directory if they are the ones that its name says."""
+    try:
+        files = configuration.read(directory)
+    except configuration.UnreadableError:
+        return None
+    return files if _name(files) == directory.name else None
 
 
 def show(new: Path, final: Path) -> Path | None:

@@ -20,6 +20,7 @@ import stateward
 from stateward.agent import VERSION, handover, kept
 
 _SECONDS = 20
+_UNCHECKED = py_compile.PycInvalidationMode.UNCHECKED_HASH
 _INVENTORY = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
@@ -116,17 +117,18 @@ def _loader(parts: list[Part]) -> Path:
 
 
 def _place(part: Part, root: Path) -> None:
-    """Copy one file, readable for every user, with its time: the compiled form is good for that time only."""
+    """Copy one file, readable for every user: the database's container may run as another than the init container."""
     path = root / part.place
     path.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(part.source, path)
+    shutil.copyfile(part.source, path)
     path.chmod(0o555 if part.place.parts[0] == "bin" or ".so" in path.name else 0o444)
     (root / part.place.parts[0]).chmod(0o755)
 
 
 def _compile(root: Path) -> None:
+    """Compile everything without its docstrings, a megabyte of memory; the files are never compared again."""
     for path in root.rglob("*.py"):
-        py_compile.compile(str(path), doraise=True, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+        py_compile.compile(str(path), doraise=True, optimize=2, invalidation_mode=_UNCHECKED)
     for name in root.glob("lib/python*"):
         (name / "lib-dynload").mkdir(exist_ok=True)
 

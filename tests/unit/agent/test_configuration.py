@@ -96,6 +96,14 @@ def test_what_is_kept_is_exactly_what_was_given_last(tmp_path: Path) -> None:
     ]
 
 
+def test_files_that_were_lost_or_changed_count_as_none_kept(tmp_path: Path) -> None:
+    kept.keep({"a": b"1"}, tmp_path)
+    (tmp_path / "current" / "a").write_bytes(b"")
+    assert kept.kept(tmp_path) is None
+    kept.keep({"a": b"1"}, tmp_path)
+    assert kept.kept(tmp_path) == {"a": b"1"}
+
+
 def test_half_of_a_kept_configuration_is_never_seen(tmp_path: Path) -> None:
     kept.keep({"a": b"1"}, tmp_path)
     (tmp_path / "new").mkdir()
