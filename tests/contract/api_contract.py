@@ -304,7 +304,9 @@ class DeletingContract:
         with pytest.raises(TooManyRequests):
             await world.api.evict(world.key("pod"), options)
         assert not (await world.api.get(PODS, world.key("pod"))).metadata.terminating
-        await world.delete(BUDGETS, await world.api.get(BUDGETS, world.key("budget")))
+        budget = await world.api.get(BUDGETS, world.key("budget"))
+        # By UID only: its controller may write its status at any moment.
+        await world.api.delete(BUDGETS, world.key("budget"), DeleteOptions(Preconditions(budget.metadata.uid)))
         await world.api.evict(world.key("pod"), options)
         assert (await world.api.get(PODS, world.key("pod"))).metadata.terminating
 
