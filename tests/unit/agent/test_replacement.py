@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,28 @@ def test_an_agent_that_does_not_start_is_refused(pod: Pod, newer: Path) -> None:
 def test_a_handover_survives_the_way() -> None:
     state = handover.Handover(Facts(State.RUNNING, 12, 1.5, None, 3, "sha256:x"), (4, 5))
     assert handover.unpack(handover.pack(state)) == state
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a process namespace")
+def test_the_end_of_the_pod_in_the_middle_of_a_replacement_is_not_lost(pod: Pod, newer: Path) -> None:
+    pod.prefix = list(ISOLATED)
+    pod.run(WAITS, *_options(pod)).expect("up")
+    assert _replace(pod, newer) == 202
+    pod.signal(signal.SIGTERM)
+    assert pod.wait() == 7
+
+
+def test_a_database_that_ended_during_the_exec_is_the_crash_of_the_container(pod: Pod, newer: Path) -> None:
+    """A shell starts a process that ends, and becomes an agent that is handed this process as running."""
+    listeners = "import os, socket; fds = [socket.create_server(('127.0.0.1', 0)).detach() for _ in range(2)]"
+    become = (
+        f"{listeners}; pid = os.posix_spawn('/bin/false', ['false'], {{}})\n"
+        "os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)\n"
+        "[os.set_inheritable(fd, True) for fd in fds]\n"
+        "import sys\n"
+        "state = sys.argv[1].replace('4242', str(pid)).replace('[-1, -1]', str(fds))\n"
+        f"os.execve(sys.argv[2], sys.argv[2:], {{**os.environ, {handover.STATE!r}: state}})"
+    )
+    state = handover.pack(handover.Handover(Facts(State.RUNNING, 4242, 1.5), (-1, -1)))
+    pod.launcher = [sys.executable, "-I", "-c", become, state, *handover.command(newer)]
+    assert pod.run(WAITS).wait() == 1
