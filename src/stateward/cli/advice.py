@@ -62,15 +62,23 @@ ADVICE = {
     "OneManagerAtATime": Advice("the manager before it has joined and is ready"),
     "Paused": Advice("update.paused is taken back", "run `resume` with the cluster's name"),
     "PoolOrder": Advice("the pools before it have changed"),
+    "PoolNeeded": Advice(
+        "the pool that the broken member belongs to is in the spec again",
+        "add the pool again with a spec that starts; it may leave once the database answers",
+    ),
     "RepairNotSafe": Advice(
         "the broken member can be made anew without losing data",
         "bring back the members that hold the other copies, or set a version that the member can run",
     ),
+    "ReplacedLater": Advice("the members before it have been replaced", "nothing is needed"),
     "ShrinkRefused": Advice(
         "the remaining members can take the data",
         "set the old size again, lower the number of copies, or make room on the remaining members",
     ),
     "StepFailed": Advice("the step succeeds; it is tried again with growing delays", "read the message: it names it"),
+    "StorageClassUnknown": Advice(
+        "the storage class of the volume can be read", "look whether the class exists, and whether it may be read"
+    ),
     "UpgradeRefused": Advice(
         "spec.version is a version that this cluster can become", "set the deployed version again"
     ),

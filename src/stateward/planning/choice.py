@@ -67,12 +67,17 @@ def largest(facts: Facts, able: Sequence[Member], first: frozenset[str], room: i
 
 
 def conflicts(facts: Facts, able: Sequence[Member]) -> list[int]:
-    """Return for each candidate, as bits, those that may not go with it: another zone, or both of them managers."""
+    """Return for each candidate, as bits, those that may not go with it: in another zone, or also of a lone kind.
+
+    Managers go one at a time, and so do members that are drained first: what leaves one has to find room on the others.
+    """
     masks = [0] * len(able)
     zones, votes = [facts.zone(m.name) for m in able], [facts.votes(m) for m in able]
+    drained = [facts.ephemeral(m) and facts.holds_data(m) for m in able]
     for i in range(len(able)):
         for j in range(i):
-            if (votes[i] and votes[j]) or (zones[i] and zones[j] and zones[i] != zones[j]):
+            alone = (votes[i] and votes[j]) or (drained[i] and drained[j])
+            if alone or (zones[i] and zones[j] and zones[i] != zones[j]):
                 masks[i] |= 1 << j
                 masks[j] |= 1 << i
     return masks

@@ -34,7 +34,7 @@ def forget(facts: Facts, gone: list[Member]) -> Part:
 
 def kept(facts: Facts, member: Member) -> bool:
     """Return whether the member's volume may hold what the database is missing."""
-    return member.claim is not None and member.name in facts.obs.records and facts.holds_data(member)
+    return member.claim is not None and not facts.blank(member) and facts.holds_data(member)
 
 
 def hold_on(facts: Facts, member: Member, missing: str) -> Part:

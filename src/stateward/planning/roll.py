@@ -128,12 +128,22 @@ def pick(facts: Facts, candidates: Sequence[Member]) -> tuple[tuple[str, ...], d
     reasons: dict[str, str] = {}
     for pool in dict.fromkeys(m.pool for m in candidates):
         mine = [m for m in candidates if m.pool == pool]
-        choice = choose(facts, mine, frozenset(m.name for m in mine if staged(facts, m)))
+        choice = choose(facts, mine, begun(facts, mine))
         reasons.update(choice.held)
         if choice.chosen:
             after = f"waiting for its turn after {', '.join(choice.chosen)}"
             return choice.chosen, {m.name: after for m in candidates} | reasons
     return (), reasons
+
+
+def begun(facts: Facts, members: Sequence[Member]) -> frozenset[str]:
+    """Return those that are drained already, or else those that are staged: what was begun goes on.
+
+    Without it two members could be drained in turns for ever, each onto the other.
+    """
+    draining = facts.database.draining if facts.database else frozenset[str]()
+    drained = frozenset(m.name for m in members if m.name in draining)
+    return drained or frozenset(m.name for m in members if staged(facts, m))
 
 
 def move_away(facts: Facts, member: Member, change: Change, verdict: str, moves: tuple[Move, ...]) -> Part:

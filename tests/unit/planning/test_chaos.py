@@ -82,7 +82,7 @@ class Turmoil:
             world.stuck = {name}
         elif kind == "lag":
             world.settled_writes = False
-        elif body.workload is not None and body.claim is not None:
+        elif body.workload is not None and body.claim is not None and not body.workload.voting:
             body.workload.replicas = 0
 
     def keeps_data(self, name: str) -> bool:

@@ -154,6 +154,17 @@ def test_ephemeral_members_are_drained_before_they_restart_and_used_again_after(
     assert set(world.pods().values()) == {NEW}
 
 
+def test_ephemeral_members_are_drained_one_at_a_time_however_many_may_be_down() -> None:
+    world = settled(managers(), hot(3, ephemeral=True), indices=((2,), (1,), (1,), (1,)), max_unavailable=None)
+    world.hooks.append(lambda _: drained_alone(world))
+    world.edit(version=NEW).run()
+    assert len([x for _, x in world.log if isinstance(x, a.Drain)]) <= 6
+
+
+def drained_alone(world: World) -> None:
+    assert len(world.draining) <= 1
+
+
 def test_ephemeral_members_of_which_there_are_as_many_as_copies_can_still_change() -> None:
     world = settled(managers(), hot(2, ephemeral=True), indices=((2,), (2,)))
     world.edit(version=NEW).run()
