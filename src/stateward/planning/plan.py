@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from stateward.planning.actions import Action, Flush, LimitAllocation, MoveCopies
+from stateward.planning.actions import Action, Create, Flush, GrowVolume, LimitAllocation, MoveCopies
 from stateward.planning.arrive import create
 from stateward.planning.bootstrap import bootstrap
 from stateward.planning.budget import Budget, budgets
@@ -57,8 +57,6 @@ def plan(obs: Observation, now: float) -> Plan:
     if obs.desired.paused:
         part = merge(part, Part(waits=(Wait(obs.name, "Paused", "update.paused is set: no new step is taken"),)))
     part = merge(part, Part() if hold else work(facts))
-    # What is undone comes first, and what the database may refuse last: a failed action ends the round, and neither an
-    # invalid template nor a shard that cannot move may keep the allocation limited for ever.
     part = merge(Part(actions=undo(facts, part, hold=hold)), part)
     part = merge(part, rest(facts, part))
     settled = not part.actions and not part.waits and all(i.state is State.READY for i in part.intents.values())
@@ -66,7 +64,7 @@ def plan(obs: Observation, now: float) -> Plan:
         part = merge(part, Part(waits=(Wait(obs.name, "DatabaseUnknown", obs.database.why),)))
         settled = False
     return Plan(
-        actions=trusted(obs, tuple(sorted(part.actions, key=lambda action: isinstance(action, MoveCopies)))),
+        actions=trusted(obs, in_order(part.actions)),
         intents=part.intents,
         waits=part.waits,
         budgets=budgets(facts, part.intents),
@@ -87,6 +85,19 @@ def refused(obs: Observation) -> tuple[Refusal, ...]:
         f" {obs.desired.version}; set spec.version to {version} or later"
     )
     return (*obs.desired.refusals, Refusal("spec.version", "CannotGoBack", text, everything=False))
+
+
+LATE = (GrowVolume, Create, MoveCopies)
+"""Actions that may be refused for as long as nobody makes room: by a quota, or by the database."""
+
+
+def in_order(actions: tuple[Action, ...]) -> tuple[Action, ...]:
+    """Return the actions in the order in which they are carried out, which ends with the first that fails.
+
+    What is undone is first already. What may be refused again and again is last: a quota that is used up must not keep
+    the allocation limited, a member from leaving that would make the room, or a broken one from its repair.
+    """
+    return tuple(sorted(actions, key=lambda action: LATE.index(type(action)) if isinstance(action, LATE) else -1))
 
 
 def trusted(obs: Observation, actions: tuple[Action, ...]) -> tuple[Action, ...]:

@@ -1,0 +1,40 @@
+"""The plan as a whole: the order of its actions, and the one sentence that says what goes on."""
+
+from stateward.planning import actions as a
+from stateward.planning import observation as o
+from tests.unit.planning.world import GIB, gateway, hot, managers, settled
+
+A = {"config/a": "1"}
+
+
+def test_what_is_undone_comes_first_and_what_may_be_refused_for_long_last() -> None:
+    world = settled(managers(), hot(4), gateway(1), indices=((2,), (1,), (1,)))
+    world.edit(pools=[managers(), hot(4, size=20 * GIB), gateway(2, config=A)])
+    world.edit(allocation=o.Allocation.PRIMARIES, limited=True)
+    kinds = [type(action) for action in world.plan().actions]
+    assert kinds[0] is a.RestoreAllocation
+    assert kinds.index(a.Stage) < kinds.index(a.GrowVolume) < kinds.index(a.Create)
+
+
+def test_the_sentence_names_what_goes_on_before_what_waits() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(config=A), hot(config=A)])
+    assert world.tick().doing == "c-hot-2 is prepared for a restart to apply config/a: its next template is written"
+    assert world.tick().doing == "c-hot-2 restarts to apply config/a"
+    assert "c-hot-2" in world.tick().doing
+
+
+def test_a_refusal_is_said_where_nothing_else_goes_on() -> None:
+    refusal = o.Refusal("spec.version", "UpgradeRefused", "2.17.1 cannot become 1.3.0", everything=False)
+    assert settled(managers(), hot()).edit(refusals=(refusal,)).plan().doing == "2.17.1 cannot become 1.3.0"
+
+
+def test_a_pause_is_said() -> None:
+    made = settled(managers(), hot()).edit(policy={"paused": True}, version="2.19.5").plan()
+    assert made.doing == "update.paused is set: no new step is taken"
+    assert not made.settled
+
+
+def test_a_plan_that_destroys_says_so() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(), hot(config=A)])
+    assert not world.tick().destructive
+    assert world.tick().destructive
