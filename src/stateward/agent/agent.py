@@ -56,7 +56,7 @@ class Agent:
         self._certificate = Certificate(settings.certificate, settings.key, settings.client_ca)
         self._database = Database(self._loop, settings.command, settings.grace_seconds, self._changed)
         self._launcher = Launcher(settings, self._database)
-        self._replacement = Replacement(settings.releases, arguments, self._database)
+        self._replacement = Replacement(settings.releases, arguments, self._database, self._signals)
         self._api = Api(Token(settings.token), self._database, self._launcher, self._replacement)
         self._probes = Probes(settings, self._database, self._launcher, lambda: self._broken)
 
@@ -123,7 +123,7 @@ class Agent:
             self._replacement.reaped(pid, status)
 
     def _leave(self, number: int) -> None:
-        self._leaving = True
+        self._leaving = self._replacement.ending = True
         self._database.stop(number)
         self._changed()
 

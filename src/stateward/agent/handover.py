@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from stateward.agent import signals
 from stateward.agent.database import Facts, State
+from stateward.agent.signals import Signals
 
 STATE = "STATEWARD_AGENT_HANDOVER"
 REHEARSAL = "STATEWARD_AGENT_REHEARSAL"
@@ -62,7 +62,7 @@ def rehearse(arguments: list[str], handover: Handover) -> int:
     return os.posix_spawn(arguments[0], arguments, environment, setsid=True, setsigmask=(), setsigdef=every)
 
 
-def become(arguments: list[str], handover: Handover) -> None:
+def become(arguments: list[str], handover: Handover, signals: Signals) -> None:
     """Become the newer agent. Returns only by raising `OSError`, with everything as it was."""
     signals.hold()
     try:

@@ -10,6 +10,7 @@ from stateward.agent import handover, wire
 from stateward.agent.database import UP, Database, State
 from stateward.agent.log import say
 from stateward.agent.loop import seconds_from_now, sleep
+from stateward.agent.signals import Signals
 
 _REHEARSAL_SECONDS = 10.0
 
@@ -17,12 +18,14 @@ _REHEARSAL_SECONDS = 10.0
 class Replacement:
     """Checks a newer agent, and becomes it once the request has been answered."""
 
-    def __init__(self, releases: Path, arguments: Sequence[str], database: Database) -> None:
+    def __init__(self, releases: Path, arguments: Sequence[str], database: Database, signals: Signals) -> None:
         self._releases = releases
         self._arguments = arguments
         self._database = database
+        self._signals = signals
         self._rehearsing: dict[int, int | None] = {}
         self._own = Path(sys.executable).resolve().parent.parent
+        self.ending = False
         self.listeners: tuple[int, int] = (-1, -1)
 
     def reaped(self, pid: int, status: int) -> None:
@@ -55,6 +58,8 @@ class Replacement:
         return release
 
     def _state(self) -> handover.Handover:
+        if self.ending:
+            raise wire.RefusedError(409, "the agent is ending with its pod")
         if self._database.facts.state not in UP | {State.STOPPED}:
             raise wire.RefusedError(409, f"the process is {self._database.facts.state.value}; ask again")
         return handover.Handover(self._database.facts, self.listeners)
@@ -75,6 +80,6 @@ class Replacement:
         try:
             state = self._state()
             say(f"becoming the agent in {Path(arguments[0]).parent}")
-            handover.become(arguments, state)
+            handover.become(arguments, state, self._signals)
         except (OSError, wire.RefusedError) as error:
             say(f"this agent stays: {error}")

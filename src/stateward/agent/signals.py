@@ -1,5 +1,6 @@
 """Signals, noted when they arrive and handled by the loop one after the other."""
 
+import os
 import signal
 import socket
 
@@ -35,16 +36,18 @@ class Signals:
         self._noted.difference_update(numbers)
         return numbers
 
+    def hold(self) -> None:
+        """Keep signals waiting over an `exec`, also those that have been noted and not yet obeyed.
 
-def hold() -> None:
-    """Keep signals waiting over an `exec`.
+        The disaster this prevents: between the old agent and the new one process 1 has no handlers, the kernel drops
+        the TERM of a pod that is being deleted, and the database is killed at the end of the grace period. Held
+        signals stay pending through the `exec`; what was noted already is sent again to wait with them.
+        """
+        signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
+        for number in self._noted:
+            os.kill(os.getpid(), number)
+        self._noted.clear()
 
-    The disaster this prevents: between the old agent and the new one process 1 has no handlers, the kernel drops the
-    TERM of a pod that is being deleted, and the database is killed at the end of the grace period.
-    """
-    signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
-
-
-def release() -> None:
-    """Let signals through again when an `exec` was refused."""
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
+    def release(self) -> None:
+        """Let signals through again when an `exec` was refused."""
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
