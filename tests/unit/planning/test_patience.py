@@ -46,7 +46,7 @@ def test_a_node_that_left_the_database_for_a_moment_is_not_made_anew_to_apply_a_
 
 def test_the_user_may_give_a_pod_without_data_volume_a_claim_of_another_kind() -> None:
     """A claim for snapshots does not make the data of the pod stay: it is drained all the same."""
-    world = settled(managers(), hot(ephemeral=True), indices=((2,), (1,)))
+    world = settled(managers(), hot(ephemeral=True), indices=((2,), (2,)))
     world.edit(pools=[managers(), hot(ephemeral=True, config=A)]).tick()
     observed = world.observe()
     members = tuple(replace(m, pod=replace(m.pod, claims=True) if m.pod else None) for m in observed.members)

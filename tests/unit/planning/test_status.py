@@ -40,7 +40,8 @@ def test_a_member_that_does_not_start_stalls_the_cluster_and_starting_does_not()
 
 
 def test_a_pod_that_only_waits_for_its_volume_to_be_let_go_does_not_stall_the_cluster() -> None:
-    world = settled(managers(), hot()).kill("c-hot-1").edit(unschedulable={"c-hot-1"}).ticks(3)
+    world = settled(managers(), hot()).kill("c-hot-1").edit(unschedulable={"c-hot-1"})
+    world.until(lambda w: "does not start: Unschedulable" in w.plan().intents["c-hot-1"].sentence).tick()
     assert condition(world, "Stalled")[0] == "False"
     world.ticks(3)
     assert condition(world, "Stalled")[0] == "True"

@@ -161,6 +161,16 @@ def test_ephemeral_members_are_drained_one_at_a_time_however_many_may_be_down() 
     assert len([x for _, x in world.log if isinstance(x, a.Drain)]) <= 6
 
 
+def test_the_member_that_is_drained_already_goes_on_being_drained_though_another_one_would_come_first() -> None:
+    world = settled(managers(), hot(3, ephemeral=True), indices=((2,), (2,)))
+    world.edit(version=NEW).tick()
+    assert world.draining == {"c-hot-2"}
+    world.stage(a.Stage("by an earlier plan", "c-hot-0", "hot", NEW))
+    assert world.edit(draining=frozenset({"c-hot-0"})).plan().intents["c-hot-0"].state.value != "Waiting"
+    assert not [x for x in world.plan().actions if isinstance(x, a.Drain)]
+    world.run()
+
+
 def drained_alone(world: World) -> None:
     assert len(world.draining) <= 1
 
