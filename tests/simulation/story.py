@@ -11,7 +11,7 @@ from stateward.simulation import listening
 from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.goal import unmet
 from stateward.simulation.opensearch.cluster import Cluster
-from stateward.simulation.run import Plan, Run
+from stateward.simulation.run import QUIET, Plan, Run
 from stateward.simulation.world import NAME, Layout
 
 PODS, SETS, CLAIMS, SECRETS = "/pods", "apps/statefulsets", "/persistentvolumeclaims", "/secrets"
@@ -33,9 +33,11 @@ def pool(name: str, replicas: int, roles: list[str], size: str = "2Gi", **more: 
 class Story:
     """One world, its operator and its user; `check` at the end."""
 
-    def __init__(self, *pools: Json, layout: Layout | None = None, seed: int = 1, **spec: Any) -> None:
+    def __init__(
+        self, *pools: Json, layout: Layout | None = None, seed: int = 1, processes: int = 1, **spec: Any
+    ) -> None:
         whole: Json = {"version": "2.17.1", "pools": list(pools) or [managers(), hot()], **spec}
-        plan = Plan(only=CALM, layout=layout or Layout(), spec=whole, processes=1, calm_start=True)
+        plan = Plan(only=CALM, layout=layout or Layout(), spec=whole, processes=processes, calm_start=True)
         self.run = Run(seed, plan, asyncio.get_running_loop())
         self.world = self.run.world
         self.user = self.run.user
@@ -111,9 +113,9 @@ class Story:
             await asyncio.sleep(0.5)
         return False
 
-    async def settle(self) -> None:
+    async def settle(self, quiet: float = QUIET) -> None:
         """Wait until the desired state is reached, and see that nothing is written then."""
-        await self.run.settle()
+        await self.run.settle(quiet)
         self.check()
 
     def check(self) -> None:
@@ -124,6 +126,20 @@ class Story:
     def disrupted(self) -> list[str]:
         """Return the members whose pods the operator deleted, in order."""
         return [member for _, member in self.run.watchdog.disruptions]
+
+    def prepared(self) -> list[str]:
+        """Return the members whose next pod would be made from something else than what they run."""
+        found: list[str] = []
+        for workload in self.world.store.all(SETS):
+            pod = self.object(PODS, names.pod(workload.key.name))
+            template = workload.doc["spec"]["template"]["metadata"]["annotations"][names.ANNOTATION_INPUTS]
+            if (
+                pod is not None
+                and not pod.terminating
+                and pod.meta["annotations"].get(names.ANNOTATION_INPUTS) != template
+            ):
+                found.append(workload.key.name)
+        return found
 
     def crash_after(self, verb: str, kind: str, nth: int = 1) -> None:
         """Kill the operator right after its nth write of this verb to this kind."""
@@ -144,7 +160,7 @@ class Story:
             self.removed.append((kind, event.old.key.name))
 
     async def _watch(self) -> None:
-        """See every second how many members are away that should be there, and whether the database is red."""
+        """See every two seconds how many members are away that should be there, and whether the database is red."""
         while True:
             database = self.world.database(NAME)
             wanted = {
@@ -154,5 +170,5 @@ class Story:
             }
             there = {n.name for n in database.nodes.values() if n.reachable} if database is not None else set[str]()
             self.most_down = max(self.most_down, len(wanted - there))
-            self.red += database is not None and database.health == "red"
-            await asyncio.sleep(1.0)
+            self.red += 2.0 * (database is not None and database.health == "red")
+            await asyncio.sleep(2.0)

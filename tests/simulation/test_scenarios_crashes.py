@@ -61,7 +61,7 @@ async def test_16_scale_events_that_were_missed_end_the_same() -> None:
     with Story(managers(1), hot(3), volumes={"onScaleDown": "Delete"}).told() as story:
         await story.begin()
         pods = story.uids(PODS)
-        story.process.freeze(60.0)
+        story.process.lags["stateward.dev/opensearchclusters"] = 40.0
         for replicas in (5, 2, 4, 3, 5, 4):
             story.pools(managers(1), hot(replicas))
             await asyncio.sleep(5.0)

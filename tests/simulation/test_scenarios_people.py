@@ -153,6 +153,9 @@ async def test_36_a_change_taken_back_half_way_ends_like_the_beginning() -> None
         secrets = {s.key.name: s.doc["data"] for s in story.world.store.all(SECRETS) if s.labels}
         story.edit(config={"indices.first": 1})
         assert await story.until(lambda: len(story.disrupted()) == 2)
+        # A third member is prepared, and its template written, when the change is taken back.
+        story.world.sets.lag = (20.0, 20.0)
+        assert await story.until(lambda: len(story.prepared()) == 1)
         story.edit(config={})
         await story.settle()
         assert {s.key.name: s.doc["data"] for s in story.world.store.all(SECRETS) if s.labels} == secrets

@@ -61,11 +61,11 @@ async def test_04_secrets_of_a_living_cluster_stay_when_the_cache_has_lost_its_o
         await story.begin()
         secrets, sets = story.uids(SECRETS), story.uids(SETS)
         for _ in range(3):
-            story.process.api_rates.stale = 2000
+            story.process.stales["stateward.dev/opensearchclusters"] = 100_000
             story.process.lags["stateward.dev/opensearchclusters"] = 60.0
             story.process.kill()
             await asyncio.sleep(120.0)
-        story.process.api_rates.stale = 0
+        story.process.stales.clear()
         story.process.lags.clear()
         await story.settle()
         assert story.uids(SECRETS) == secrets
@@ -96,6 +96,7 @@ async def test_07_restarts_and_late_watches_make_and_delete_nothing_again() -> N
         for _ in range(4):
             story.process.kill()
             await asyncio.sleep(200.0)
+            assert [gone for gone in story.removed if gone[0] != "events.k8s.io/events"] == []
         story.process.lags.clear()
         await story.settle()
         ours = {SETS, SECRETS, CLAIMS, PODS, "/services", "/configmaps", "policy/poddisruptionbudgets"}

@@ -7,6 +7,7 @@ where a whole number of bytes is needed, `parse_bytes` rounds up, as Kubernetes 
 import math
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 BINARY = {suffix: Fraction(1024) ** power for power, suffix in enumerate(("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))}
 DECIMAL = {
@@ -25,6 +26,7 @@ class QuantityError(ValueError):
     """A text that is not a quantity."""
 
 
+@lru_cache(maxsize=4096)
 def parse_quantity(text: str) -> Fraction:
     """Return the exact value of a quantity; raise `QuantityError` where it is none or too large for Kubernetes."""
     match = _GRAMMAR.fullmatch(text) if len(text) <= _LONGEST else None

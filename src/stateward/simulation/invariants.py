@@ -76,8 +76,8 @@ class Watchdog:
         self._store = world.store
         self._looks: dict[str, Look] = {}
         self._rounds: dict[Key, Round] = {}
-        self._served: set[str] = set()
-        """UIDs of the StatefulSets whose member has served."""
+        self._served: dict[str, float] = {}
+        """Since when the member of a StatefulSet, by UID, has served for the first time."""
         self._store.subscribers.append(self._heard)
 
     # What the operator reads.
@@ -179,11 +179,12 @@ class Watchdog:
         if look is None or spec is None:
             return
         down = self._down(key, look, turn.read_at)
-        if member in down or member not in look.nodes:
+        before = self._store.past(PODS, pod.key, turn.read_at)
+        unseen = look.at < turn.read_at or member not in look.nodes
+        if member in down or (unseen and (before is None or not ready(before))):
             self._tell(pod, "which was broken already")
             return
-        fresh = look.at >= turn.read_at or member not in look.nodes
-        if not fresh:
+        if look.at < turn.read_at:
             self._violated("c", f"{member} is taken down by a look at the database from before the live read")
         self._tell(pod, "")
         self._judge(member, down | frozenset(turn.taken), look, spec)
@@ -269,7 +270,7 @@ class Watchdog:
             if workload.labels.get(names.LABEL_CLUSTER) != key.name or workload.key.namespace != key.namespace:
                 continue
             member = workload.key.name
-            if workload.uid not in self._served or not workload.doc["spec"].get("replicas", 1):
+            if self._served.get(workload.uid, at + 1) > at or not workload.doc["spec"].get("replicas", 1):
                 continue
             pod = self._store.past(PODS, Key(key.namespace, names.pod(member)), at)
             if pod is None or pod.terminating or not ready(pod) or member not in look.nodes:
@@ -278,7 +279,8 @@ class Watchdog:
 
     def _heard(self, kind: str, event: Event) -> None:
         if kind == PODS and event.new is not None and ready(event.new):
-            self._served.update(owner["uid"] for owner in items(event.new.doc, "metadata", "ownerReferences"))
+            for owner in items(event.new.doc, "metadata", "ownerReferences"):
+                self._served.setdefault(owner["uid"], self._world.now)
 
     def _violated(self, letter: str, message: str) -> None:
         self._world.ground.tell(f"VIOLATION [{letter}] {message}")

@@ -29,6 +29,7 @@ class Process:
         self.api_rates = ApiRates()
         self.engine_rates = EngineRates()
         self.lags: dict[str, float] = {}
+        self.stales: dict[str, int] = {}
         self.wrote: Callable[[str, str], None] = lambda _verb, _kind: None
         self.told: Callable[[str], None] = lambda _: None
         self.failed: Callable[[BaseException], None] = lambda _: None
@@ -53,7 +54,9 @@ class Process:
         self._starts += 1
         ground = self._world.ground
         identity = f"{self.name}-{self._starts}"
-        network = Network(ground.stream(f"{identity}/api"), ground.count, self._wrote, self.api_rates, self.lags)
+        network = Network(
+            ground.stream(f"{identity}/api"), ground.count, self._wrote, self.api_rates, self.lags, self.stales
+        )
         self._wire = Wire(ground.stream(f"{identity}/engine"), ground.count, self._told, self.engine_rates)
         self.api = WorldApi(self._world.server, self._world.bell, network, "stateward", self.audit)
         family = OpenSearchFamily(opensearch.driver(WorldTransport(self._world.databases, self._wire, self.looked)))

@@ -78,7 +78,9 @@ class Run:
         self.watchdog = Watchdog(self.world, self.violations)
         if plan.trace:
             self.world.ground.story = []
-        self.processes = [self._process(n) for n in range(plan.processes or chance.choice((1, 1, 1, 2)))]
+        count = plan.processes or chance.choice((1, 1, 1, 2))
+        self._several = count > 1
+        self.processes = [self._process(n) for n in range(count)]
         self.user = User(self.world, deepcopy(plan.spec) if plan.spec else spec_of(chance))
         self.swarm = Swarm(Stage(self.world, self.processes, self.user, self.world.ground.stream("faults")), plan.only)
         self.calm_start = chance.random() < 0.6 if plan.calm_start is None else plan.calm_start
@@ -116,11 +118,11 @@ class Run:
                 return
         self._violated("g", f"the cluster was not created: {'; '.join(unmet(self.world)[:4])}")
 
-    async def settle(self) -> None:
+    async def settle(self, quiet: float = QUIET) -> None:
         """Wait until the desired state is reached, and see that it stays and that nothing is written then."""
         for _ in range(int(PATIENCE / 30)):
             await asyncio.sleep(30.0)
-            if not unmet(self.world):
+            if self.violations or not unmet(self.world):
                 break
         missing = unmet(self.world)
         if missing:
@@ -129,7 +131,7 @@ class Run:
         await asyncio.sleep(180.0)
         before = self.watchdog.writes
         pods = {pod.uid for pod in self.world.store.all("/pods")}
-        await asyncio.sleep(QUIET)
+        await asyncio.sleep(quiet)
         missing = unmet(self.world)
         if missing:
             self._violated("g", f"the desired state did not stay: {'; '.join(missing[:6])}")
@@ -149,7 +151,8 @@ class Run:
         return Outcome(self.seed, tuple(self.violations), self.world.now / 3600, self.world.ground.counts, story)
 
     def _process(self, number: int) -> Process:
-        process = Process(self.world, f"op{number}", leader_elect=True)
+        # A lease is renewed every few seconds, which costs much; a process that is alone needs none.
+        process = Process(self.world, f"op{number}", leader_elect=number > 0 or self._several)
         process.audit = self.watchdog
         process.looked = self.watchdog.looked
         process.failed = lambda error: self._violated("crash", f"{type(error).__name__}: {error}")

@@ -118,18 +118,23 @@ class WorldApi:
     ) -> AsyncGenerator[WatchEvent[T], None]:
         """Follow changes."""
         await self._reach(resource)
+        held = 0.0
         kind = kind_name(resource)
         cursor = Cursor(self._store, kind, selection, lambda stored: _decode(resource, stored))
         if start.initial_state or start.resource_version in {"", "0"}:
-            version = self._stale(kind)
-            await self._sleep(max(0.0, self.network.due(kind, self._now) - self._now))
+            version, behind = self._stale(kind), max(0.0, self.network.due(kind, self._now) - self._now)
+            if version < self._store.version:
+                # A server that is behind answers at once, with what it has; the rest comes when it has caught up.
+                held = self._now + behind
+            else:
+                await self._sleep(behind)
             events = list(cursor.state(version))
             for event in events if start.initial_state else events[:-1]:
                 yield event
         else:
             version = int(start.resource_version)
         cursor.start_after(version)
-        async for event in self._follow(cursor, kind, start):
+        async for event in self._follow(cursor, kind, start, held):
             yield event
 
     async def create(self, resource: Resource[T], body: Body, *, namespace: str = "") -> T:
@@ -224,7 +229,10 @@ class WorldApi:
             raise asyncio.CancelledError
 
     def _stale(self, kind: str) -> int:
-        return max(self._store.log(kind).compacted, self._store.version - self.network.rates.stale)
+        return max(
+            self._store.log(kind).compacted,
+            self._store.version - self.network.stales.get(kind, self.network.rates.stale),
+        )
 
     def _place(self, kind: str, options: ListOptions) -> tuple[int, int]:
         if options.continue_token:
@@ -234,7 +242,7 @@ class WorldApi:
             return int(version), int(offset)
         return (self._stale(kind) if options.resource_version == "0" else self._store.version), 0
 
-    async def _follow(self, cursor: Cursor, kind: str, start: WatchStart) -> AsyncGenerator[Any, None]:
+    async def _follow(self, cursor: Cursor, kind: str, start: WatchStart, held: float) -> AsyncGenerator[Any, None]:
         end = self._now + start.timeout_seconds
         broken = self._now + self.network.life()
         quiet = self._now
@@ -249,7 +257,7 @@ class WorldApi:
                     raise TransportError("the stream broke")
                 return
             event = cursor.pending()
-            due = self.network.due(kind, event.at) if event is not None else float("inf")
+            due = max(held, self.network.due(kind, event.at)) if event is not None else float("inf")
             if event is not None and due <= now:
                 seen = cursor.take(event)
                 if seen is not None:

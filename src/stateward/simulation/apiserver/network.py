@@ -39,6 +39,8 @@ class Network:
     rates: Rates = field(default_factory=Rates)
     lags: dict[str, float] = field(default_factory=dict)
     """Extra lag of the watches of one kind, in seconds."""
+    stales: dict[str, int] = field(default_factory=dict[str, int])
+    """The same as `Rates.stale`, for one kind."""
     frozen_until: float = 0.0
     """Until when nothing arrives on any watch."""
     dead: bool = False

@@ -194,7 +194,11 @@ class Allocator:
 
     def _relocated(self, shard: Shard, copy: Copy, token: int) -> None:
         target = self._cluster.nodes.get(copy.target)
-        if copy.token != token or copy not in shard.copies or not self._served(copy, target):
+        if copy.token != token or copy not in shard.copies:
+            return
+        if not self._served(copy, target):
+            # It goes on when everybody is back, unless somebody's loss is noticed first and ends it.
+            self._ground.later(3.0, self._relocated, shard, copy, token)
             return
         self._cluster.advance()
         origin = self._cluster.nodes.get(copy.node)
@@ -216,9 +220,9 @@ class Allocator:
 
     def _recovered(self, shard: Shard, copy: Copy, token: int) -> None:
         node = self._cluster.nodes.get(copy.node)
-        if copy.token != token or copy not in shard.copies or node is None or not node.reachable:
+        if copy.token != token or copy not in shard.copies or node is None:
             return
-        if not self._cluster.leader:
+        if not self._cluster.leader or not node.reachable:
             self._ground.later(3.0, self._recovered, shard, copy, token)
             return
         source = self._cluster.nodes.get(shard.primary.node)

@@ -1,0 +1,1 @@
+"""Guards that are removed on purpose, each with the scenario that must notice it."""

@@ -1,0 +1,74 @@
+"""The smallest cluster, one change, and a crash at every step of it: after each write and after each engine call.
+
+Each crash is tried with a successor that sees everything, and every fourth with one whose
+watches begin in the past.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from stateward.simulation.loop import run_virtual
+from stateward.simulation.world import Layout
+from tests.simulation.story import Story, pool
+
+pytestmark = pytest.mark.simulation
+
+ALL = pool("all", 3, ["cluster_manager", "data"])
+SMALL = Layout(zones=1, nodes_per_zone=3)
+CHANGES: dict[str, dict[str, Any]] = {
+    "setting": {"config": {"indices.first": 1}},
+    "version": {"version": "2.18.0"},
+    "shrink": {"pools": [{**ALL, "replicas": 2}]},
+    "storage class": {"pools": [{**ALL, "storage": {"size": "2Gi", "storageClass": "fast"}}]},
+}
+
+
+class Steps:
+    """Counts the operator's steps, and kills it after one of them."""
+
+    def __init__(self, story: Story, fatal: int = 0) -> None:
+        self.taken = 0
+        self._story = story
+        self._fatal = fatal
+        story.process.wrote = self._wrote
+        story.process.told = self._step
+
+    def _wrote(self, _verb: str, kind: str) -> None:
+        if not kind.startswith(("events", "coordination")):
+            self._step("")
+
+    def _step(self, _what: str) -> None:
+        self.taken += 1
+        if self.taken == self._fatal:
+            self._story.process.kill()
+
+
+async def live(change: dict[str, Any], fatal: int = 0, stale: int = 0) -> int:
+    """Make a change, with a crash after one step; return how many steps were taken."""
+    with Story(ALL, layout=SMALL).told() as story:
+        await story.begin(2)
+        steps = Steps(story, fatal)
+        story.process.api_rates.stale = stale
+        story.edit(**change)
+        await story.settle(quiet=300.0)
+        assert len(story.world.formed()) == 1
+        assert story.most_down <= 1, f"{story.most_down} members were down at once"
+        return steps.taken
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+@pytest.mark.parametrize(("stale", "stride"), [(0, 1), (300, 4)], ids=["seeing", "stale"])
+def test_a_crash_at_any_step_changes_nothing_in_the_end(change: dict[str, Any], stale: int, stride: int) -> None:
+    steps = run_virtual(live(change))
+    assert steps > 5
+    for fatal in range(1, steps + 1, stride):
+        attempt(lambda fatal=fatal: run_virtual(live(change, fatal, stale)), fatal)
+
+
+def attempt(run: Callable[[], object], fatal: int) -> None:
+    try:
+        run()
+    except AssertionError as error:
+        raise AssertionError(f"with a crash after step {fatal}: {error}") from error

@@ -1,0 +1,36 @@
+"""A run is a function of its seed: the same story again, also in a process with other hash seeds."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from stateward.simulation.run import Plan, simulate_one
+
+pytestmark = pytest.mark.simulation
+
+SEED = 19
+PROGRAM = """
+import hashlib
+from stateward.simulation.run import Plan, simulate_one
+outcome = simulate_one({seed}, Plan(chaos=600.0, trace=True))
+print(len(outcome.story), hashlib.sha256(repr(outcome.story).encode()).hexdigest())
+"""
+
+
+def told(hash_seed: str) -> str:
+    command = [sys.executable, "-c", PROGRAM.format(seed=SEED)]
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": "src"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_seed_tells_the_same_story_twice_and_in_any_process() -> None:
+    first = told("1")
+    assert first == told("1")
+    assert first == told("2")
+
+
+def test_another_seed_tells_another_story() -> None:
+    plan = Plan(chaos=120.0, trace=True, calm_start=False)
+    assert simulate_one(1, plan).story != simulate_one(2, plan).story
