@@ -13,7 +13,7 @@ from stateward.planning.change import Change, member_version, staged
 from stateward.planning.facts import Facts
 from stateward.planning.intent import Intent, Part, State
 from stateward.planning.observation import Allocation, Member
-from stateward.planning.safety import needs_vote_moved
+from stateward.planning.safety import needs_vote_moved, other_managers
 from stateward.planning.sole import droppable
 
 
@@ -92,5 +92,6 @@ def limited(facts: Facts) -> bool:
 
 
 def excluded(facts: Facts, member: Member) -> bool:
-    """Return whether the member has no vote now; it stays so until it is back."""
-    return facts.database is not None and member.name in facts.database.voting_exclusions
+    """Return whether another manager has the member's vote now; it stays so until it is back."""
+    taken = facts.database is not None and member.name in facts.database.voting_exclusions
+    return taken and bool(other_managers(facts, member))

@@ -78,6 +78,13 @@ def test_a_manager_that_restarts_without_its_vote_gets_it_back_when_it_is_back()
     assert not world.exclusions
 
 
+def test_a_vote_that_was_taken_from_the_only_manager_is_given_back_before_it_restarts() -> None:
+    world = settled(managers(1), hot(2)).edit(exclusions=frozenset({"c-managers-0"}))
+    world.edit(pools=[managers(1, config=A), hot(2)])
+    assert [x.members for x in world.plan().actions if isinstance(x, a.ExcludeVoters)] == [frozenset()]
+    world.run()
+
+
 SCENARIOS = {
     "upgrade": {"version": "2.19.5"},
     "shrink": {"pools": [managers(), hot(2), gateway()]},
