@@ -57,7 +57,7 @@ def _served(api: KubeApi) -> bool:
 
 
 def _established(api: KubeApi) -> bool:
-    conditions = api.get(DEFINITION).get("status", {}).get("conditions", [])
+    conditions = api.get(DEFINITION).get("status", {}).get("conditions") or []  # null at first
     return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
 
