@@ -43,7 +43,7 @@ def hold_on(facts: Facts, member: Member, missing: str) -> Part:
     It leaves again once nothing is missing, so it does not come back for ever.
     """
     why, pool = f"its volume may hold the last copy of shard {missing}", facts.pools.get(member.pool)
-    if pool is None:
+    if pool is None or member.name not in facts.obs.records:
         return stay([member], "MayHoldLastCopy", why)
     version = member_version(facts, member, pool)
     action = Create(why=why, member=member.name, pool=pool.name, ordinal=member.ordinal, version=version)
