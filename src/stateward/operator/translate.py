@@ -53,6 +53,7 @@ def observation(
         deployed_version=status.version,
         records=records(status),
         since=since(status),
+        states={m.name: m.state for m in status.member_states},
         bootstrap=bootstrap(status),
         bootstrap_again=meta.annotations.get(names.ANNOTATION_BOOTSTRAP_AGAIN) == "accept-data-loss",
         settled_writes=holdings.caught_up,
@@ -62,7 +63,7 @@ def observation(
 
 def records(status: ClusterStatus) -> dict[str, o.Record]:
     """Return what is remembered of members that have been in the cluster."""
-    return {m.name: o.Record(version=m.version, volume=m.volume) for m in status.member_states if m.version}
+    return {m.name: o.Record(m.version, m.volume, zone=m.zone) for m in status.member_states if m.version}
 
 
 def since(status: ClusterStatus) -> dict[str, float]:
