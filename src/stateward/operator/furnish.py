@@ -5,8 +5,12 @@ removed; everything else goes with the cluster resource, which owns it.
 """
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
+import msgspec
+
+from stateward.api.cluster import ClusterStatus
 from stateward.kube import resources as kinds
 from stateward.kube.apply import Applier
 from stateward.kube.client import Api, DeleteOptions, Preconditions
@@ -48,6 +52,12 @@ class Furnisher:
             await self._applier.apply(kind, body, store=store, expectations=expectations)
             wanted.add(f"{kind.kind}/{body['metadata']['name']}")
         await self._prune(holdings, wanted, expectations)
+
+    def changes(self, holdings: Holdings, status: ClusterStatus, budgets: tuple[Budget, ...]) -> bool:
+        """Return whether the objects will be others under a status: it tells them who the database is."""
+        later = replace(holdings, cluster=msgspec.structs.replace(holdings.cluster, status=status))
+        objects = self._family.cluster_objects
+        return status != holdings.cluster.status and objects(later, budgets) != objects(holdings, budgets)
 
     async def _prune(self, holdings: Holdings, wanted: set[str], expectations: Expectations) -> None:
         meta = holdings.cluster.metadata

@@ -38,6 +38,9 @@ _log = structlog.get_logger(__name__)
 EDITED_SECONDS = 0.5
 """How soon to look again when somebody has edited the cluster while its status was being written."""
 
+RECORDED = "what the status has just recorded is told to the members"
+"""Why a cluster is not Ready although all else is done: Ready means that nothing is left to write."""
+
 
 @dataclass(frozen=True, slots=True)
 class Round:
@@ -94,13 +97,13 @@ class Reconciler:
             turn = await self._decide(holdings)
         failure = await self._act(turn)
         try:
-            await self._write_status(key, turn, failure)
+            settled = await self._write_status(key, turn, failure)
         except Conflict as error:
             _log.info("looking again", why=error.message)
             return EDITED_SECONDS
         if failure is not None:
             raise failure
-        return next_look(key, settled=turn.plan.settled, now=self._now())
+        return next_look(key, settled=settled, now=self._now())
 
     async def _decide(self, holdings: Holdings) -> Round:
         desired = self._desired(holdings.cluster)
@@ -132,7 +135,8 @@ class Reconciler:
             return error
         return None
 
-    async def _write_status(self, key: Key, turn: Round, failure: Exception | None) -> None:
+    async def _write_status(self, key: Key, turn: Round, failure: Exception | None) -> bool:
+        """Write the status if it has changed; returns whether the cluster is settled, with nothing left to write."""
         before = turn.holdings.cluster.status
         shown = turn.plan
         if failure is not None:
@@ -140,10 +144,14 @@ class Reconciler:
             shown = msgspec.structs.replace(shown, waits=(*shown.waits, wait), settled=False)
         now = self._now()
         after = status(turn.observed, shown, before, now)
+        if shown.settled and self._furnisher.changes(turn.holdings, after, shown.budgets):
+            shown = msgspec.structs.replace(shown, settled=False, doing=RECORDED)
+            after = status(turn.observed, shown, before, now)
         self._announcer.changed(turn.holdings.cluster, after)
         self._metrics.cluster(key, shown, after, now)
         if after != before:
             await self._patch_status(key, turn.holdings.cluster, after)
+        return shown.settled
 
     async def _patch_status(self, key: Key, cluster: OpenSearchCluster, after: ClusterStatus) -> None:
         """Replace the status, if the cluster is still the one that was read: two leaders must not overwrite another."""
