@@ -1,0 +1,10 @@
+"""Certificate authorities of clusters, and the certificates that they sign.
+
+Kept apart from Kubernetes and from the clock: every function takes the time, in seconds since the epoch, and texts in
+PEM. `certificate` makes and reads single certificates, `authority` is an authority through its life.
+"""
+
+from stateward.pki.authority import Authority, changed, new_authority
+from stateward.pki.certificate import Pair, due, ends, fits, issue
+
+__all__ = ["Authority", "Pair", "changed", "due", "ends", "fits", "issue", "new_authority"]

@@ -1,0 +1,73 @@
+"""An authority through its life: made, followed by the next one while both are trusted, and forgotten when it ends.
+
+    signs ──a third of its life is left──▶ signs, the next is trusted ──a day later──▶ the next signs, it is trusted
+          ──it ends──▶ forgotten
+
+The disaster this prevents: a certificate of a new authority is shown to somebody who has not yet heard of that one.
+"""
+
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509 import BasicConstraints, load_pem_x509_certificate
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stateward.pki.certificate import SLACK, Pair, begun, due, ends, key_pem, pem, usage
+
+YEARS = 5.0
+SETTLING = 86400.0
+"""Seconds for which the next authority is trusted before it signs: Secrets arrive in pods within two minutes."""
+
+
+class Authority(Struct, frozen=True):
+    """Who signs, who will, and who has; all of them are trusted."""
+
+    signs: Pair
+    coming: Pair | None = None
+    retired: tuple[str, ...] = ()
+
+    @property
+    def bundle(self) -> str:
+        """The certificates to trust, the one that signs first."""
+        coming = () if self.coming is None else (self.coming.certificate,)
+        return "".join((self.signs.certificate, *coming, *self.retired))
+
+
+def new_authority(name: str, now: float, years: float = YEARS) -> Authority:
+    """Return an authority of a name that signs from now on."""
+    return Authority(_pair(name, now, years))
+
+
+def changed(authority: Authority, now: float, years: float = YEARS) -> Authority:
+    """Return the authority as it should be at a time: the same one unless the next step of its life is due.
+
+    One that has ended already is replaced at once: nobody trusts what it signs, so there is nothing to wait for.
+    """
+    kept = tuple(each for each in authority.retired if ends(each) > now)
+    authority = authority if kept == authority.retired else replace(authority, retired=kept)
+    signs, coming = authority.signs, authority.coming
+    if coming is None and due(signs.certificate, now):
+        coming = _pair(_name(signs.certificate), now, years)
+        authority = replace(authority, coming=coming)
+    if coming is None or (_since(coming.certificate) + SETTLING > now and ends(signs.certificate) > now):
+        return authority
+    retired = (signs.certificate, *kept) if ends(signs.certificate) > now else kept
+    return Authority(coming, None, retired)
+
+
+def _pair(name: str, now: float, years: float) -> Pair:
+    key = ec.generate_private_key(ec.SECP256R1())
+    builder = (
+        begun(name, None, key.public_key(), now, now + years * 365 * 86400)
+        .add_extension(BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(usage(authority=True), critical=True)
+    )
+    return Pair(pem(builder.sign(key, hashes.SHA256())), key_pem(key))
+
+
+def _name(certificate: str) -> str:
+    return str(next(iter(load_pem_x509_certificate(certificate.encode()).subject)).value)
+
+
+def _since(certificate: str) -> float:
+    return load_pem_x509_certificate(certificate.encode()).not_valid_before_utc.timestamp() + SLACK

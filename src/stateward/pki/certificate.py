@@ -1,0 +1,138 @@
+"""Single certificates: made, and read again. Keys are P-256, which every engine and every TLS library knows."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from msgspec import Struct
+
+DAYS = 90.0
+"""Life of a certificate, as long as ACME's; renewed when a third of it is left."""
+SLACK = 3600.0
+"""Seconds by which a certificate is valid before it was made: clocks of nodes differ."""
+LEFT = 1 / 3
+"""Part of a life that is left when it is time for the next one: weeks in which an operator may be down."""
+
+
+class Pair(Struct, frozen=True):
+    """A certificate and its key, in PEM; the key in PKCS #8, which Java reads as well."""
+
+    certificate: str
+    key: str
+
+
+def issue(authority: Pair, name: str, alternatives: Sequence[str], now: float, days: float = DAYS) -> Pair:
+    """Return a certificate for a server that is a client as well; `alternatives` are its DNS names and addresses.
+
+    It never outlives its authority: then it would be valid for nobody and nobody would renew it.
+    """
+    key = ec.generate_private_key(ec.SECP256R1())
+    issuer = x509.load_pem_x509_certificate(authority.certificate.encode())
+    end = min(now + days * 86400, issuer.not_valid_after_utc.timestamp())
+    usages = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+    builder = (
+        begun(name, issuer.subject, key.public_key(), now, end)
+        .add_extension(x509.SubjectAlternativeName([_alternative(each) for each in alternatives]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(usage(authority=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage(usages), critical=False)
+        .add_extension(_identifier(issuer), critical=False)
+    )
+    return Pair(pem(builder.sign(signer(authority), hashes.SHA256())), key_pem(key))
+
+
+def begun(
+    name: str, issuer: x509.Name | None, key: ec.EllipticCurvePublicKey, now: float, end: float
+) -> x509.CertificateBuilder:
+    """Return a certificate with a name, a key and a life; without an issuer it signs itself."""
+    # A common name has 64 characters at most; who verifies looks at the alternatives.
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])])
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer or subject)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(_moment(now - SLACK))
+        .not_valid_after(_moment(end))
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+    )
+
+
+def usage(*, authority: bool) -> x509.KeyUsage:
+    """Return what a key is for."""
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=authority,
+        crl_sign=authority,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def ends(certificate: str) -> float:
+    """Return when a certificate ends, in seconds since the epoch; raises ValueError for what is none."""
+    return x509.load_pem_x509_certificate(certificate.encode()).not_valid_after_utc.timestamp()
+
+
+def due(certificate: str, now: float) -> bool:
+    """Return whether it is time for the next one: less than a third of its life is left; raises ValueError."""
+    loaded = x509.load_pem_x509_certificate(certificate.encode())
+    start, end = loaded.not_valid_before_utc.timestamp(), loaded.not_valid_after_utc.timestamp()
+    return end - now < (end - start) * LEFT
+
+
+def fits(pair: Pair, authority: Pair, alternatives: Sequence[str]) -> bool:
+    """Return whether a pair belongs together, is signed by this authority and is for exactly these names."""
+    try:
+        loaded = x509.load_pem_x509_certificate(pair.certificate.encode())
+        loaded.verify_directly_issued_by(x509.load_pem_x509_certificate(authority.certificate.encode()))
+        own = signer(pair).public_key() == loaded.public_key()
+        found = loaded.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (ValueError, TypeError, InvalidSignature, x509.ExtensionNotFound):
+        return False
+    return own and set(found) == {_alternative(each) for each in alternatives}
+
+
+def signer(pair: Pair) -> ec.EllipticCurvePrivateKey:
+    """Return the key of a pair; raises ValueError for another kind of key."""
+    key = serialization.load_pem_private_key(pair.key.encode(), None)
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise ValueError("the key is not one for elliptic curves")  # noqa: TRY004 - what the text holds, not its type
+    return key
+
+
+def pem(certificate: x509.Certificate) -> str:
+    """Return a certificate as text."""
+    return certificate.public_bytes(serialization.Encoding.PEM).decode()
+
+
+def key_pem(key: ec.EllipticCurvePrivateKey) -> str:
+    """Return a key as text."""
+    form = serialization.PrivateFormat.PKCS8
+    return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()).decode()
+
+
+def _identifier(issuer: x509.Certificate) -> x509.AuthorityKeyIdentifier:
+    known = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(known)
+
+
+def _alternative(text: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(text))
+    except ValueError:
+        return x509.DNSName(text)
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(0, UTC) + timedelta(seconds=int(seconds))
