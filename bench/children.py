@@ -27,14 +27,23 @@ class Child(subprocess.Popen[str]):
             last = self.log.read_text(errors="replace").strip().splitlines()[-3:]
             raise RuntimeError(f"{self.log.stem} ended with {self.returncode}: {' '.join(last) or 'it said nothing'}")
 
-    def wait_for(self, text: str, seconds: float) -> None:
-        """Wait until the process has said something; raise TimeoutError after `seconds`."""
+    def wait_for(self, text: str, seconds: float) -> str:
+        """Wait until the process has said a whole line that begins with `text`, and return what follows.
+
+        Raise TimeoutError after `seconds`.
+        """
         deadline = time.monotonic() + seconds
-        while text not in self.log.read_text(errors="replace"):
+        while (said := self._said(text)) is None:
             self.require()
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{self.log.stem} did not say {text!r} within {seconds:.0f} s; see {self.log}")
             time.sleep(0.1)
+        return said
+
+    def _said(self, text: str) -> str | None:
+        lines = self.log.read_text(errors="replace").splitlines(keepends=True)
+        found = (line for line in lines if line.startswith(text) and line.endswith("\n"))
+        return next((line.removeprefix(text).strip() for line in found), None)
 
 
 @contextmanager

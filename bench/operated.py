@@ -1,7 +1,7 @@
-"""`python -m bench.operated KUBECONFIG PORT`: the operator as it is, in a process of its own, with a counter of writes.
+"""`python -m bench.operated KUBECONFIG`: the operator as it is, in a process of its own, with a counter of writes.
 
 Two things differ from `stateward operator`: each cluster's database is asked at the address of its stand-in, and what
-goes to the API server is counted on its way. `/report` beside the metrics tells the counts.
+goes to the API server is counted on its way. `/report` beside the metrics tells the counts; the port is said first.
 """
 
 import asyncio
@@ -140,7 +140,7 @@ def is_settled(cluster: OpenSearchCluster) -> bool:
     return ready and cluster.status.observed_generation == cluster.metadata.generation
 
 
-async def operate(kubeconfig: str, port: int) -> None:
+async def operate(kubeconfig: str) -> None:
     """Run the operator until a signal asks it to stop."""
     options = OperatorOptions(lease_namespace=fleet.NAMESPACE, identity="bench")
     async with AsyncExitStack() as stack:
@@ -158,10 +158,11 @@ async def operate(kubeconfig: str, port: int) -> None:
             return web.Response(body=body, content_type="application/json")
 
         routes = [*health_routes(operator.ready), *metrics_routes(operator.metrics.registry), web.get("/report", told)]
-        await stack.enter_async_context(serve("127.0.0.1", port, routes))
+        port = await stack.enter_async_context(serve("127.0.0.1", 0, routes))
+        print("answers on port", port, flush=True)
         await until_signalled(operator)
 
 
 if __name__ == "__main__":
     logs.configure("info")
-    asyncio.run(operate(sys.argv[1], int(sys.argv[2])))
+    asyncio.run(operate(sys.argv[1]))

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from bench.process import Usage, usage
 from bench.recording import Recording, record, save
 from bench.table import Row
 from sandbox import Sandbox
-from sandbox.ports import free_port
 from stateward.kube.client import ApplyOptions
 from stateward.kube.config import connect
 from stateward.kube.errors import ApiError
@@ -90,12 +89,12 @@ def measure_replayed(extent: Extent) -> list[Row]:
 
 def replayed(extent: Extent, file: Path) -> list[Row]:
     """Return the figures of the operator with the clusters of a recording."""
-    kubeconfig, port = LOGS / "replay.kubeconfig", free_port()
-    kubeconfig.write_text(yaml.safe_dump(_kubeconfig(f"http://127.0.0.1:{port}")))
+    kubeconfig = LOGS / "replay.kubeconfig"
     rows: list[Row] = []
     for size in extent.sizes:
-        with child("replay", str(file), str(port), str(size)) as server:
-            server.wait_for("ready", 120)
+        with child("replay", str(file), str(size)) as server:
+            port = server.wait_for("ready on port", 120)
+            kubeconfig.write_text(yaml.safe_dump(_kubeconfig(f"http://127.0.0.1:{port}")))
             with child("world", str(kubeconfig), str(size)) as world, _operator(str(kubeconfig)) as scene:
                 world.wait_for("ready", 60)
                 rows += asyncio.run(Stage(scene, world, extent, size).replayed())
@@ -147,14 +146,15 @@ class Scene:
     process: Child
     report_url: str
     kubeconfig: str
-    began: float = field(default_factory=time.monotonic)
+    began: float
 
 
 @contextmanager
 def _operator(kubeconfig: str) -> Generator[Scene]:
-    port = free_port()
-    with child("operated", kubeconfig, str(port)) as process:
-        yield Scene(process, f"http://127.0.0.1:{port}/report", kubeconfig)
+    began = time.monotonic()
+    with child("operated", kubeconfig) as process:
+        port = process.wait_for("answers on port", 120)
+        yield Scene(process, f"http://127.0.0.1:{port}/report", kubeconfig, began)
 
 
 async def _prepare(kubeconfig: str) -> None:

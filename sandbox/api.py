@@ -21,7 +21,7 @@ from sandbox.locks import locked
 from sandbox.machines import Machine
 from sandbox.nodes import operations
 from sandbox.nodes.node import Node
-from sandbox.ports import free_port, require_free
+from sandbox.ports import listen, port_of
 from sandbox.prerequisites import require_root
 from sandbox.progress import Progress
 from sandbox.records import Records
@@ -183,11 +183,10 @@ class Sandbox:
     def open_relay(self, host: str, port: int, *, local_port: int = 0) -> str:
         """Open a door that stays until `close_relay` or `down`; return its key, `relay.PORT`."""
         self.require()
-        if local_port:
-            require_free(local_port)
-        chosen = local_port or free_port()
-        key = f"relay.{chosen}"
-        relays.outward(self.layout, key, chosen, relays.resolve(self.layout, host), port)
+        address = relays.resolve(self.layout, host)
+        with listen(local_port, option="--local-port") as listener:
+            key = f"relay.{port_of(listener)}"
+            relays.outward(self.layout, key, listener, address, port)
         return key
 
     def close_relay(self, key: str) -> None:
@@ -201,12 +200,11 @@ class Sandbox:
         This is how a webhook that a test serves outside is called from inside.
         """
         self.require()
-        key = f"expose.{port}"
-        relays.inward(self.layout, key, port, port)
+        inside = relays.inward(self.layout, port)
         try:
-            yield f"{CONTROL_PLANE_ADDRESS}:{port}"
+            yield f"{CONTROL_PLANE_ADDRESS}:{inside}"
         finally:
-            relays.close_relay(self.layout, key)
+            relays.close_relay(self.layout, relays.inward_key(inside))
 
     def _node(self, name: str) -> Node:
         nodes = self.nodes

@@ -14,8 +14,12 @@ def run(
     environment: Mapping[str, str] | None = None,
     directory: Path | None = None,
     timeout: float = 600,
+    inherited: Sequence[int] = (),
 ) -> str:
-    """Run a program and return what it printed; raise CommandError if it fails or takes `timeout` seconds."""
+    """Run a program and return what it printed; raise CommandError if it fails or takes `timeout` seconds.
+
+    `inherited` are the descriptors that it is given beside the usual three.
+    """
     shown = " ".join(str(word) for word in argv)[:200]
     try:
         done = subprocess.run(
@@ -27,6 +31,7 @@ def run(
             env=None if environment is None else dict(environment),
             cwd=directory,
             timeout=timeout,
+            pass_fds=tuple(inherited),
         )
     except FileNotFoundError as missing:
         raise CommandError(f"the program {argv[0]} is missing; install it", str(missing)) from missing

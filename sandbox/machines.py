@@ -21,7 +21,7 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 @dataclass(frozen=True)
 class Program:
-    """What to start, where; `key` is the name of its record and its log."""
+    """What to start, where; `key` is the name of its record and its log, `inherited` the descriptors it is given."""
 
     key: str
     argv: Sequence[str]
@@ -30,6 +30,7 @@ class Program:
     setup: tuple[tuple[str, ...], ...] = ()
     environment: dict[str, str] = field(default_factory=dict[str, str])
     directory: str = "/"
+    inherited: tuple[int, ...] = ()
 
 
 def launch(layout: Layout, program: Program) -> ProcessRecord:
@@ -47,7 +48,9 @@ def launch(layout: Layout, program: Program) -> ProcessRecord:
         "environment": {"PATH": PATH, "HOME": "/root", **program.environment},
         "directory": program.directory,
     }
-    run([sys.executable, "-I", "-S", sources() / "launch.py", json.dumps(spec)], timeout=60)
+    run(
+        [sys.executable, "-I", "-S", sources() / "launch.py", json.dumps(spec)], timeout=60, inherited=program.inherited
+    )
     record = records.get(program.key)
     if record is None:
         raise SandboxError(f"{program.key} did not start; see {spec['log']}")

@@ -1,9 +1,8 @@
-"""Carries TCP connections from a port in one network namespace to an address in another.
+"""Carries TCP connections from a listening socket in one network namespace to an address in another.
 
-Run as a program of its own. It opens the listening socket in the namespace it listens in, then moves to the
-other one and connects from there: no interface, address or rule is needed on either side.
-
-`python -m sandbox.relay FROM_NS HOST PORT TO_NS HOST PORT`; a namespace is a path, `-` is the present one.
+Run as a program of its own: `relay.py LISTENER READY NAMESPACE HOST PORT`. It is given the socket, open already, as the
+descriptor LISTENER, moves to NAMESPACE (a path; `-` is the present one), says so on the pipe READY, and connects from
+there: no interface, address or rule is needed on either side. It imports the standard library alone, to start fast.
 """
 
 import asyncio
@@ -14,7 +13,6 @@ import socket
 import sys
 
 _CLONE_NEWNET = 0x40000000
-_LOOPBACK_BACKLOG = 512
 
 
 def _enter(namespace: str) -> None:
@@ -47,24 +45,22 @@ async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, hos
         far_writer.close()
 
 
-async def _serve(listener: socket.socket, host: str, port: int) -> None:
+async def _serve(listener: socket.socket, ready: int, host: str, port: int) -> None:
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await _carry(reader, writer, host, port)
 
-    server = await asyncio.start_server(connected, sock=listener, backlog=_LOOPBACK_BACKLOG)
-    async with server:
+    async with await asyncio.start_server(connected, sock=listener, backlog=512) as server:
+        os.write(ready, b"ready")
+        os.close(ready)
         await server.serve_forever()
 
 
 def main(argv: list[str]) -> None:
-    """Listen, move, and carry until ended."""
-    from_namespace, listen_host, listen_port, to_namespace, host, port = argv
-    outside = os.open("/proc/self/ns/net", os.O_RDONLY)
-    if from_namespace != "-":
-        _enter(from_namespace)
-    listener = socket.create_server((listen_host, int(listen_port)), backlog=_LOOPBACK_BACKLOG)
-    _enter(f"/proc/self/fd/{outside}" if to_namespace == "-" else to_namespace)
-    asyncio.run(_serve(listener, host, int(port)))
+    """Move, and carry until ended."""
+    listener, ready, namespace, host, port = argv
+    if namespace != "-":
+        _enter(namespace)
+    asyncio.run(_serve(socket.socket(fileno=int(listener)), int(ready), host, int(port)))
 
 
 if __name__ == "__main__":

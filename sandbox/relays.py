@@ -1,40 +1,47 @@
 """Starting and ending relays: doors between this machine's loopback and the sandbox's network."""
 
 import contextlib
+import os
+import select
+import socket
 import sys
 from ipaddress import ip_address
 
 from sandbox.addressing import API_PORT, CONTROL_PLANE_ADDRESS
 from sandbox.errors import CommandError, SandboxError
-from sandbox.kubeapi import wait_for
 from sandbox.layout import CONTROL_PLANE, Layout, sources
 from sandbox.machines import Machine, Program, launch, tail
-from sandbox.ports import free_port, is_free, require_free
+from sandbox.ports import listen, listen_inside, listen_preferably, port_of
 from sandbox.records import Records
 
 API_RELAY = "relay.api"
+
+_START_SECONDS = 60
 
 
 def open_api_relay(layout: Layout, wanted: int, recorded: int) -> int:
     """Make sure that the API server can be reached from outside; return the port on 127.0.0.1.
 
-    `wanted` is the port that was asked for (0: any), `recorded` the one of last time (0: none).
+    `wanted` is the port that was asked for (0: any), `recorded` the one of last time (0: none): it is kept unless it
+    was lost to somebody else meanwhile. Raise SandboxError if the port that was asked for is taken.
     """
-    if Records(layout.records).running(API_RELAY) is not None and wanted in {0, recorded}:
+    records = Records(layout.records)
+    if records.running(API_RELAY) is not None and wanted in {0, recorded}:
         return recorded
-    Records(layout.records).end(API_RELAY, grace=0)
-    if wanted:
-        require_free(wanted)
-    port = wanted or (recorded if recorded and is_free(recorded) else free_port())
-    outward(layout, API_RELAY, port, CONTROL_PLANE_ADDRESS, API_PORT)
-    return port
+    if wanted and wanted != recorded:
+        listener = listen(wanted)  # before the old door is closed: a refused wish changes nothing
+        records.end(API_RELAY, grace=0)
+    else:
+        records.end(API_RELAY, grace=0)
+        listener = listen(wanted) if wanted else listen_preferably(recorded)
+    with listener:
+        outward(layout, API_RELAY, listener, CONTROL_PLANE_ADDRESS, API_PORT)
+        return port_of(listener)
 
 
-def outward(layout: Layout, key: str, port: int, host: str, target: int) -> None:
-    """Let connections to 127.0.0.1:`port` of this machine reach `host:target` inside."""
-    inside = Machine(layout, CONTROL_PLANE).namespace("net")
-    _start(layout, key, ["-", "127.0.0.1", str(port), inside, host, str(target)])
-    wait_for(f"the relay on port {port}", lambda: _is_up(layout, key, port), seconds=20, pause=0.02)
+def outward(layout: Layout, key: str, listener: socket.socket, host: str, target: int) -> None:
+    """Let connections to a listening socket of this machine reach `host:target` inside."""
+    _start(layout, key, listener, [Machine(layout, CONTROL_PLANE).namespace("net"), host, str(target)])
 
 
 def resolve(layout: Layout, host: str) -> str:
@@ -48,23 +55,35 @@ def resolve(layout: Layout, host: str) -> str:
     return found.split()[0]
 
 
-def inward(layout: Layout, key: str, port: int, target: int) -> None:
-    """Let connections to the control plane's address and `port` reach 127.0.0.1:`target` of this machine.
+def inward(layout: Layout, target: int) -> int:
+    """Let connections to a port of the control plane's address reach 127.0.0.1:`target` of this machine.
 
-    This is how an API server in the sandbox calls a webhook that a test serves outside.
+    Return the port. This is how an API server in the sandbox calls a webhook that a test serves outside.
     """
-    inside = Machine(layout, CONTROL_PLANE).namespace("net")
-    _start(layout, key, [inside, CONTROL_PLANE_ADDRESS, str(port), "-", "127.0.0.1", str(target)])
+    with listen_inside(Machine(layout, CONTROL_PLANE).namespace("net"), CONTROL_PLANE_ADDRESS) as listener:
+        port = port_of(listener)
+        _start(layout, inward_key(port), listener, ["-", "127.0.0.1", str(target)])
+        return port
 
 
-def _start(layout: Layout, key: str, words: list[str]) -> None:
-    launch(layout, Program(key, [sys.executable, "-I", "-S", str(sources() / "relay.py"), *words]))
+def inward_key(port: int) -> str:
+    """Return the key of the relay at a port of the control plane's address."""
+    return f"expose.{port}"
 
 
-def _is_up(layout: Layout, key: str, port: int) -> bool:
-    if Records(layout.records).running(key) is None:
-        raise tail(layout, key)
-    return not is_free(port)
+def _start(layout: Layout, key: str, listener: socket.socket, words: list[str]) -> None:
+    """Start a relay with a socket that listens already, and wait until it carries."""
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb", buffering=0) as said:
+        try:
+            inherited = (listener.fileno(), writing)
+            argv = [sys.executable, "-I", "-S", str(sources() / "relay.py"), *map(str, inherited), *words]
+            launch(layout, Program(key, argv, inherited=inherited))
+        finally:
+            os.close(writing)  # now the relay alone holds it: its end is seen here
+        answered, _, _ = select.select([said], [], [], _START_SECONDS)
+        if not answered or not said.read(1):
+            raise tail(layout, key)
 
 
 def close_all(layout: Layout) -> None:

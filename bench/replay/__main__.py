@@ -1,4 +1,4 @@
-"""`python -m bench.replay FILE PORT CLUSTERS`: serves a recorded cluster under many names; says `ready` then."""
+"""`python -m bench.replay FILE CLUSTERS`: serves a recorded cluster under many names; says `ready on port N` then."""
 
 import asyncio
 import gc
@@ -13,7 +13,7 @@ from bench.recording import load, multiplied
 from bench.replay.server import Replay
 
 
-async def serve(file: Path, port: int, count: int) -> None:
+async def serve(file: Path, count: int) -> None:
     """Serve until a signal asks to stop."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -22,11 +22,11 @@ async def serve(file: Path, port: int, count: int) -> None:
     gc.freeze()
     runner = web.ServerRunner(web.Server(replay.answer, access_log=None), shutdown_timeout=1)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", port).start()
-    print("ready", flush=True)
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    print("ready on port", runner.addresses[0][1], flush=True)
     await stop.wait()
     await runner.cleanup()
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))
+    asyncio.run(serve(Path(sys.argv[1]), int(sys.argv[2])))

@@ -5,8 +5,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox import Sandbox
+from sandbox import Sandbox, cgroups
 from sandbox.kubeapi import wait_for
+from sandbox.layout import Layout
 
 MANIFESTS = Path(__file__).parent / "manifests"
 
@@ -34,7 +35,7 @@ class Traces:
             routes=_output("ip", "route", "show", "table", "all"),
             rules=_output("nft", "list", "ruleset"),
             namespaces=frozenset(_namespaces(name)),
-            cgroups=frozenset(str(path) for path in Path("/sys/fs/cgroup").glob(f"**/stateward-sandbox/{name}")),
+            cgroups=frozenset(str(path) for path in cgroups.left(Layout.of(name).cgroup)),
             listeners=frozenset(_listeners(name)),
         )
 
@@ -47,8 +48,8 @@ def _command_lines() -> dict[int, str]:
     lines: dict[int, str] = {}
     for path in Path("/proc").glob("[0-9]*"):
         try:
-            lines[int(path.name)] = (path / "cmdline").read_text().replace("\0", " ")
-        except (FileNotFoundError, ProcessLookupError):
+            lines[int(path.name)] = (path / "cmdline").read_text(errors="replace").replace("\0", " ")
+        except OSError:  # ended since it was listed
             continue
     return lines
 
@@ -65,7 +66,7 @@ def _namespaces(name: str) -> list[str]:
     for pid in _command_lines():
         try:
             there = Path(f"/proc/{pid}/ns/net").readlink()
-            mounts = Path(f"/proc/{pid}/mountinfo").read_text()
+            mounts = Path(f"/proc/{pid}/mountinfo").read_text(errors="replace")
         except OSError:
             continue
         if there != own and f"/{name}/" in mounts:

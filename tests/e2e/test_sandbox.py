@@ -1,7 +1,9 @@
 """The sandbox is a real Kubernetes: three nodes, names, Services, volumes; nodes stop, start, are cut and join."""
 
+import http.server
 import json
 import subprocess
+import threading
 import uuid
 from collections.abc import Iterator
 
@@ -68,6 +70,19 @@ def _claim_grows(sandbox: Sandbox, namespace: str, claim: str) -> None:
         return capacities == ("3Gi", "3Gi")
 
     wait_for(f"claim {claim} to grow", grown, seconds=30)
+
+
+def test_what_a_test_serves_outside_is_reached_from_inside(sandbox: Sandbox) -> None:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as server:
+        serving = threading.Thread(target=server.serve_forever)
+        serving.start()
+        try:
+            with sandbox.expose(server.server_port) as address:
+                curl = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--max-time", "10", f"http://{address}"]
+                assert sandbox.exec(curl).stdout == "501"  # it answers, though not much
+        finally:
+            server.shutdown()
+            serving.join()
 
 
 def test_a_stopped_kubelet_makes_its_node_not_ready_and_comes_back(sandbox: Sandbox) -> None:

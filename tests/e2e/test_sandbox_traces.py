@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from sandbox import Sandbox
+from sandbox.errors import SandboxError
+from sandbox.ports import listen
 from sandbox.records import Records, wait_until_gone
 from tests.e2e.sandbox_world import Traces, reaches
+from tests.support.ports import lasting_port
 
 pytestmark = pytest.mark.e2e
 
@@ -73,6 +76,22 @@ def test_up_repairs_what_has_crashed_and_leaves_the_rest_alone() -> None:
         same = {key for key in before if before[key] == after[key]}
         assert {"control-plane.etcd", "control-plane.machine", "switch.machine"} <= same
         assert not {"control-plane.kube-apiserver", "n1.kubelet", "relay.api"} & same
+
+
+def test_when_somebody_took_the_port_meanwhile_another_is_chosen_and_the_kubeconfig_follows() -> None:
+    with Sandbox(_NAME) as sandbox:
+        wanted = lasting_port()
+        sandbox.up(nodes=0, port=wanted)
+        _kill(sandbox, "relay.api")
+        with listen(wanted):
+            sandbox.up(nodes=0)
+            assert sandbox.settings.port != wanted
+            assert f"https://127.0.0.1:{sandbox.settings.port}" in sandbox.kubeconfig_path.read_text()
+            assert sandbox.api.text("/readyz") == "ok"
+            # A wish that cannot be granted is an error, and changes nothing.
+            with pytest.raises(SandboxError, match=f"port {wanted} of 127.0.0.1 is taken"):
+                sandbox.up(nodes=0, port=wanted)
+            assert sandbox.api.text("/readyz") == "ok"
 
 
 def test_a_recycled_process_id_is_not_ended() -> None:
