@@ -11,6 +11,7 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from stateward.api.base import API_VERSION, Condition, Json, Metadata, Record
+from stateward.api.replacement import MembersByHand, RemovalStatus, ReplacementPolicy
 from stateward.api.settings import OWNED
 from stateward.api.shapes import POD_TEMPLATE, QUANTITY, RESOURCES
 
@@ -206,6 +207,10 @@ class OpenSearchSpec(Record):
     volumes: Annotated[
         VolumePolicy | None, Meta(description="What happens to volumes; they are kept unless it is said otherwise.")
     ] = None
+    replacement: Annotated[
+        ReplacementPolicy | None, Meta(description="When members that failed are replaced by themselves.")
+    ] = None
+    members: Annotated[MembersByHand | None, Meta(description="What is wanted of single members, by name.")] = None
     service: Annotated[ServiceTemplate | None, Meta(description="Overrides of the Service that clients use.")] = None
 
 
@@ -241,6 +246,10 @@ class MemberStatus(Record):
     pending: Annotated[str, Meta(description="The effect that still waits for this member.")] = ""
     reason: Annotated[str, Meta(description="Why the member is in its state, in one sentence.")] = ""
     since: Annotated[str, Meta(description="Since when the member is in its state.")] = ""
+    missing_since: Annotated[
+        str, Meta(description="Since when the member is missing; empty while it is there or was told to leave.")
+    ] = ""
+    missing: Annotated[str, Meta(description="Why the member is missing, in one word for programs.")] = ""
 
 
 class WaitStatus(Record):
@@ -288,6 +297,13 @@ class ClusterStatus(Record):
     waiting: Annotated[list[WaitStatus], Meta(description="What waits, for what, and since when.")] = field(
         default_factory=list
     )
+    pending_removals: Annotated[
+        list[RemovalStatus],
+        Meta(
+            description="Members that are replaced or leave. They do not count towards the size of their pools.",
+            extra={"map_keys": ["name"]},
+        ),
+    ] = field(default_factory=list)
     conditions: Annotated[
         list[Condition],
         Meta(

@@ -40,6 +40,7 @@ ADVICE = {
     "Draining": Advice("the member holds nothing any more", "nothing is needed; the old size set again undoes it"),
     "ImageWithoutVersion": Advice("spec.image shows the version in its tag", "name such an image"),
     "InvalidSpec": Advice("the spec is valid", "correct the field; `validate -f` checks a file before it is applied"),
+    "KeepConflict": Advice("spec.members names it once", "remove it from members.keep, or from the lists to replace"),
     "LeaderLast": Advice("the other managers have changed; the elected one is last, so that one election is enough"),
     "LosingVote": Advice("the other managers have taken over the vote"),
     "ManagersLost": Advice(
@@ -50,10 +51,15 @@ ADVICE = {
         "the database has a copy of everything, or the member is back",
         "bring the member back: its volume may hold the only copy of a shard",
     ),
+    "Missing": Advice(
+        "the member is back, or its time is up and a new one takes its place",
+        "bring it back, or do not wait: `replace MEMBER` begins at once, and `keep MEMBER` forbids it",
+    ),
     "MemberDoesNotStart": Advice(
         "the pod starts; a corrected or a reverted spec is applied to it at once, whatever else waits",
         "read the pod's log, then correct the spec, or set back what was changed",
     ),
+    "NoSuchMember": Advice("spec.members names members that are there", "correct the name; everything else goes on"),
     "NotSafeYet": Advice(
         "going down costs nobody the last copy, the quorum, or more members than may be down at once",
         "for a single copy: add a replica to the index, or choose update.singleCopy",

@@ -59,11 +59,13 @@ class Actor:
             a.DeleteVolume: self._delete_volume,
             a.GrowVolume: self._grow,
             a.RecordBootstrap: self._nothing,
+            a.RecordRemoval: self._nothing,
+            a.TakeBack: self._nothing,
             a.GrantBootstrap: self._grant,
         }
         return steps[type(action)](action, holdings)
 
-    async def _nothing(self, action: a.RecordBootstrap, holdings: Holdings) -> None:
+    async def _nothing(self, action: a.Action, holdings: Holdings) -> None:
         """Do nothing: the status that is written at the end of the round is the record."""
 
     async def _delete_pod(self, action: a.DeletePod, holdings: Holdings) -> None:

@@ -18,6 +18,7 @@ from stateward.kube.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.workloads import StatefulSet
 from stateward.operator.holdings import Holdings
 from stateward.planning import observation as o
+from stateward.planning.pending import removals
 from stateward.planning.status import parse_time
 
 TROUBLES = frozenset(
@@ -54,6 +55,9 @@ def observation(
         records=records(status),
         since=since(status),
         states={m.name: m.state for m in status.member_states},
+        missing=missing(status),
+        causes={m.name: m.missing for m in status.member_states if m.missing},
+        removals=removals(status),
         bootstrap=bootstrap(status),
         bootstrap_again=meta.annotations.get(names.ANNOTATION_BOOTSTRAP_AGAIN) == "accept-data-loss",
         settled_writes=holdings.caught_up,
@@ -69,6 +73,12 @@ def records(status: ClusterStatus) -> dict[str, o.Record]:
 def since(status: ClusterStatus) -> dict[str, float]:
     """Return since when each member has been in its state, in seconds since the epoch."""
     times = ((m, parse_time(m.since)) for m in status.member_states)
+    return {m.name: when for m, when in times if when is not None}
+
+
+def missing(status: ClusterStatus) -> dict[str, float]:
+    """Return since when each missing member is missing, in seconds since the epoch."""
+    times = ((m, parse_time(m.missing_since)) for m in status.member_states)
     return {m.name: when for m, when in times if when is not None}
 
 
@@ -166,6 +176,7 @@ def pod(source: Pod, nodes: Mapping[str, Node], container: str) -> o.Pod:
         trouble=trouble(source),
         node=source.spec.node_name,
         zone=node.zone if node else "",
+        taints=tuple(taint.key for taint in node.spec.taints if taint.effect != "PreferNoSchedule") if node else (),
         # A node that is gone from the API is no node to wait for; one that was never heard of is not judged.
         node_ready=node.ready if node else not source.spec.node_name or not nodes,
         ip=source.status.pod_ip,

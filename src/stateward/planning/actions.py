@@ -78,6 +78,18 @@ class GrowVolume(Action, frozen=True):
     size: int
 
 
+class RecordRemoval(Action, frozen=True):
+    """Write down that a member is replaced; the status that is written at the end of the round is the record."""
+
+    member: str
+
+
+class TakeBack(Action, frozen=True):
+    """Take a member off the list of those that are replaced: as `RecordRemoval`."""
+
+    member: str
+
+
 class RecordBootstrap(Action, frozen=True):
     """Write down which member, with which volume, may form the cluster: before it is allowed to."""
 

@@ -69,6 +69,8 @@ class Node(Struct, frozen=True):
     voting: bool
     disk_total: int = 0
     disk_free: int = 0
+    fault: str = ""
+    """What the database says is wrong with the node's disk, as a clause; empty when it says nothing."""
 
 
 class Allocation(StrEnum):
@@ -102,5 +104,9 @@ class Database(Struct, frozen=True):
     draining: frozenset[str] = frozenset()
     """Members that Stateward told the database to move data away from."""
     allocation: Allocation = Allocation.ALL
+    maintenance: str = ""
+    """The zone that is in maintenance: its members are away on purpose."""
+    tolerance: int | None = None
+    """How many more failures cost no data and no availability; None where the database does not say."""
     limited: bool = False
     """Whether it was Stateward that limited the allocation (and so must lift it)."""

@@ -56,6 +56,26 @@ class Refusal(Struct, frozen=True):
     """Whether the whole edit is held back, or (False) only what it is about, such as the version."""
 
 
+class Replacement(Struct, frozen=True):
+    """Which members are replaced: by themselves when they are missing, and as a person says. Times in seconds."""
+
+    enabled: bool = False
+    after: float = 1800.0
+    """How long a member has to be missing."""
+    max_concurrent: int = 1
+    per_zone: bool = False
+    """Whether all missing members of one zone are replaced together, and meanwhile none of another zone."""
+    taints: Mapping[str, float] = {}
+    """How long a member has to be on a node with a taint, by the taint's key."""
+    replace: frozenset[str] = frozenset()
+    undrained: frozenset[str] = frozenset()
+    """To be replaced without moving their data away first."""
+    accepted: frozenset[str] = frozenset()
+    """Those for which a person has accepted that the last copy of something may be lost."""
+    keep: frozenset[str] = frozenset()
+    """Never replaced, and taken back when they are being replaced."""
+
+
 class Desired(Struct, frozen=True):
     """What should be, with every default filled in."""
 
@@ -72,4 +92,5 @@ class Desired(Struct, frozen=True):
     """Whether a smaller volume or another class is done member by member, or refused."""
     delete_volumes: bool = False
     """Whether volumes of members that left are deleted."""
+    replacement: Replacement = Replacement()
     refusals: tuple[Refusal, ...] = ()

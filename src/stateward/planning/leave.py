@@ -37,7 +37,9 @@ def leave(facts: Facts, leaving: Mapping[str, str], arrival: Arrival) -> Part:
     blocked, held = hold_back(facts, staying, arrival)
     part = merge(part, held)
     going = [m for m in staying if m not in blocked]
-    part = merge(part, forget(facts, gone), Part(drain=frozenset(m.name for m in going if facts.holds_data(m))))
+    undrained = facts.obs.desired.replacement.undrained
+    drained = frozenset(m.name for m in going if facts.holds_data(m) and m.name not in undrained)
+    part = merge(part, forget(facts, gone), Part(drain=drained))
     resignation = next_to_resign(facts, going, frozenset(leaving))
     return merge(part, *(step(facts, m, leaving[m.name], resignation) for m in going))
 
@@ -60,15 +62,18 @@ def hold_back(facts: Facts, staying: list[Member], arrival: Arrival) -> tuple[li
     later = [] if arrival.cramped is None else new[0 if begun else 1 :]
     part = stay(later, "OneAtATime", arrival.cramped or "")
     now = [m for m in new if m not in later]
-    problem = refuse(facts, now, begun + now)
+    moving = [m for m in now if m.name not in facts.obs.desired.replacement.undrained]
+    problem = refuse(facts, moving, begun + now)
     if problem is None:
         return later, part
-    blocked = [m for m in now if facts.holds_data(m)]
+    blocked = [m for m in moving if facts.holds_data(m)]
     return later + blocked, merge(part, stay(blocked, "ShrinkRefused", problem, stalled=True))
 
 
 def step(facts: Facts, member: Member, why: str, resignation: Resignation) -> Part:
     """Return the next step of one member that leaves."""
+    if member.name in facts.obs.desired.replacement.undrained:
+        return give_up(facts, member, why, resignation)
     if facts.units_of(member.name):
         return drain(facts, member, why)
     problem = hidden_data(facts, member)
@@ -81,6 +86,26 @@ def step(facts: Facts, member: Member, why: str, resignation: Resignation) -> Pa
         text = f"{{}} leaves ({why}): no new data may come to it first"
         return merge(part, Part(intents=told(State.DRAINING, [member], Effect.REPLACE, text)))
     return merge(part, release(facts, member, why))
+
+
+def give_up(facts: Facts, member: Member, why: str, resignation: Resignation) -> Part:
+    """Return the next step of a member whose data is not moved: a person said so, and twice where it is the last."""
+    problem = would_lose(facts, member)
+    if problem is not None and member.name not in facts.obs.desired.replacement.accepted:
+        text = f"{problem}; members.acceptDataLoss has to name {member.name}, or members.replace moves it away first"
+        return stay([member], "WouldLoseLastCopy", text, stalled=True)
+    part = resign(facts, member, resignation)
+    return part if part.waits else merge(part, release(facts, member, why))
+
+
+def would_lose(facts: Facts, member: Member) -> str | None:
+    """Return what would be lost for ever with the data of the member, or may be; None when all of it is elsewhere."""
+    if facts.database is None:
+        return "the database does not answer"
+    only = next((u for u in facts.units_of(member.name) if facts.holders[u.name] == frozenset({member.name})), None)
+    if only is not None:
+        return f"shard {only.name} has its only started copy on {member.name}"
+    return hidden_data(facts, member)
 
 
 def drain(facts: Facts, member: Member, why: str) -> Part:

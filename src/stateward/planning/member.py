@@ -54,6 +54,8 @@ class Pod(Struct, frozen=True):
     ip: str = ""
     claims: bool = False
     """Whether it uses a volume claim, whether or not that claim was seen."""
+    taints: tuple[str, ...] = ()
+    """Keys of the taints of its node that keep new pods away or evict those that are there."""
     bootstrap: str = ""
     """The grant that was given to this very pod: empty or `granted`."""
     candidate: bool = False
@@ -106,3 +108,16 @@ class Record(Struct, frozen=True):
     """UID of the claim it joined with; empty when its data is ephemeral."""
     zone: str = ""
     """Zone that its pod was last seen in: where it counts as down while it has no pod."""
+
+
+class Removal(Struct, frozen=True):
+    """A member that is replaced: decided once, and kept in the status until nothing is left of it."""
+
+    reason: str
+    since: float
+    automatic: bool = False
+    """Whether the operator decided it, or (False) a person."""
+    volume: str = ""
+    """UID of its claim when it was decided; empty when it had none."""
+    address: str = ""
+    """Last known address of its process, for databases that exclude by address."""

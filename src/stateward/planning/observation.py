@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from stateward.planning.database import Allocation, Copy, CopyState, Database, Health, Node, Unit, Unknown
-from stateward.planning.desired import Desired, Effect, Pool, Refusal, SoleCopy
-from stateward.planning.member import Claim, Inputs, Member, Pod, Record, Ref, Workload
+from stateward.planning.desired import Desired, Effect, Pool, Refusal, Replacement, SoleCopy
+from stateward.planning.member import Claim, Inputs, Member, Pod, Record, Ref, Removal, Workload
 
 __all__ = [
     "Allocation",
@@ -30,6 +30,8 @@ __all__ = [
     "Record",
     "Ref",
     "Refusal",
+    "Removal",
+    "Replacement",
     "SoleCopy",
     "Unit",
     "Unknown",
@@ -62,6 +64,14 @@ class Observation(Struct, frozen=True):
     """Since when each member has been in the state that the status names."""
     states: Mapping[str, str] = {}
     """The state that the status names for each member: what `since` speaks of."""
+    missing: Mapping[str, float] = {}
+    """Since when each missing member is missing."""
+    causes: Mapping[str, str] = {}
+    """The cause that the status names for each missing member: what `missing` speaks of."""
+    removals: Mapping[str, Removal] = {}
+    """Members that are replaced, as the status lists them."""
+    slots: int | None = None
+    """How many automatic replacements the operator's limit leaves to this cluster; None without a limit."""
     bootstrap: Bootstrap | None = None
     bootstrap_again: bool = False
     """Whether a person accepted that a lost cluster is formed anew and empty."""

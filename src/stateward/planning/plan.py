@@ -3,7 +3,7 @@
 The order below is the order of precedence. A member that an earlier question has claimed is not seen by a later one,
 so no two kinds of work can pick two victims, and none can pick the same one twice.
 
-    bootstrap ▶ create ▶ leave ▶ repair ▶ roll ▶ volumes ▶ templates ▶ undo
+    replacement ▶ bootstrap ▶ create ▶ leave ▶ repair ▶ roll ▶ volumes ▶ templates ▶ undo
 """
 
 from collections.abc import Mapping
@@ -18,11 +18,13 @@ from stateward.planning.budget import Budget, budgets
 from stateward.planning.facts import Facts, derive
 from stateward.planning.intent import Intent, Part, State, Wait, merge
 from stateward.planning.leave import leave
-from stateward.planning.observation import Observation, Refusal, Unknown
+from stateward.planning.observation import Observation, Refusal, Removal, Unknown
+from stateward.planning.removal import Removals, drained
 from stateward.planning.repair import repair
+from stateward.planning.replacement import replacement
 from stateward.planning.resting import resting
 from stateward.planning.roll import Elsewhere, roll
-from stateward.planning.scale import arrival, scale
+from stateward.planning.scale import Scale, arrival, scale
 from stateward.planning.templates import templates
 from stateward.planning.undo import undo
 from stateward.planning.upgrade import ahead, parse, reached
@@ -40,6 +42,10 @@ class Plan(Struct, frozen=True):
     doing: str
     settled: bool
     """Whether everything is as it should be: nothing to do, nothing that waits."""
+    removals: Mapping[str, Removal] = {}
+    """The members that are replaced, as the status is to remember them."""
+    leaving: Mapping[str, str] = {}
+    """Every member that leaves, for whatever reason, with the reason."""
 
     @property
     def destructive(self) -> bool:
@@ -56,10 +62,12 @@ def plan(obs: Observation, now: float) -> Plan:
     part = Part(waits=tuple(Wait(r.subject, r.reason, r.message, stalled=True) for r in refusals))
     if obs.desired.paused:
         part = merge(part, Part(waits=(Wait(obs.name, "Paused", "update.paused is set: no new step is taken"),)))
-    part = merge(part, Part() if hold else work(facts))
+    removals, said = (Removals(obs.removals, obs.removals), Part()) if hold else replacement(facts)
+    scaling = scale(facts, {} if hold else removals.obeyed)
+    part = merge(part, said, Part() if hold else work(facts, scaling))
     part = merge(Part(actions=undo(facts, part, hold=hold)), part)
     part = merge(part, rest(facts, part))
-    settled = not part.actions and not part.waits and all(i.state is State.READY for i in part.intents.values())
+    settled = not part.actions and not part.waits and all(at_rest(facts, removals, i) for i in part.intents.values())
     if isinstance(obs.database, Unknown):
         part = merge(part, Part(waits=(Wait(obs.name, "DatabaseUnknown", obs.database.why),)))
         settled = False
@@ -70,7 +78,20 @@ def plan(obs: Observation, now: float) -> Plan:
         budgets=budgets(facts, part.intents),
         doing=sentence(obs, part, settled=settled),
         settled=settled,
+        removals=removals.recorded,
+        leaving=scaling.leaving,
     )
+
+
+def at_rest(facts: Facts, removals: Removals, intent: Intent) -> bool:
+    """Return whether nothing is to be done about a member.
+
+    That also holds for one that was replaced, and whose pod cannot end because nobody hears of its node: there is
+    nothing that can be done, and nothing else has to wait for it.
+    """
+    if intent.state is State.READY:
+        return True
+    return intent.member in removals.obeyed and drained(facts.members[intent.member])
 
 
 def refused(obs: Observation) -> tuple[Refusal, ...]:
@@ -111,9 +132,8 @@ def trusted(obs: Observation, actions: tuple[Action, ...]) -> tuple[Action, ...]
     return tuple(action for action in actions if not action.destructive and not isinstance(action, with_deletion))
 
 
-def work(facts: Facts) -> Part:
+def work(facts: Facts, scaling: Scale) -> Part:
     """Return everything that goes on, by precedence."""
-    scaling = scale(facts)
     part = merge(bootstrap(facts), create(facts, scaling))
     leaving = {n: why for n, why in scaling.leaving.items() if n not in part.intents}
     part = merge(part, leave(facts, leaving, arrival(facts, scaling)))

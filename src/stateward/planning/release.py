@@ -28,8 +28,9 @@ def forget(facts: Facts, gone: list[Member]) -> Part:
     The disaster this prevents: a StatefulSet that somebody scaled to zero looks like one that was drained, and its
     volume holds the last copy of something. Such a member is brought back, to leave as it should.
     """
-    missing = lost(facts.database) if facts.database else []
-    return merge(*(hold_on(facts, m, missing[0]) if missing and kept(facts, m) else removed(facts, m) for m in gone))
+    missing, accepted = lost(facts.database) if facts.database else [], facts.obs.desired.replacement.accepted
+    held = {m.name for m in gone if missing and kept(facts, m) and m.name not in accepted}
+    return merge(*(hold_on(facts, m, missing[0]) if m.name in held else removed(facts, m) for m in gone))
 
 
 def kept(facts: Facts, member: Member) -> bool:

@@ -4,13 +4,16 @@ Members keep their ordinals; a pool shrinks from its highest. A member whose sto
 member counts as leaving, so that another one is made beside it; one such replacement goes on at a time.
 """
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 from stateward.api import names
 from stateward.planning.change import change_of
 from stateward.planning.facts import Facts, unschedulable
 from stateward.planning.fitting import unfit
-from stateward.planning.observation import Effect, Member, Pool
+from stateward.planning.observation import Effect, Member, Pool, Removal
+from stateward.planning.removal import in_flight, reserved
 from stateward.planning.volume import to_replace
 
 
@@ -30,18 +33,24 @@ class Arrival(Struct, frozen=True):
     """Which new member finds no room: what leaves, one at a time, may be what makes the room."""
 
 
-def scale(facts: Facts) -> Scale:
-    """Return who leaves and who is missing, so that every pool ends with the members it asks for."""
+def scale(facts: Facts, removals: Mapping[str, Removal]) -> Scale:
+    """Return who leaves and who is missing, so that every pool ends with the members it asks for.
+
+    Those in `removals` do not count towards it: a new member is made beside each of them.
+    """
     leaving = {
         m.name: f"pool {m.pool} is no longer wanted"
         for m in facts.obs.members
         if m.pool not in facts.pools and m.present
     }
-    leaving |= replacements(facts)
+    replaced = {n: r.reason for n, r in removals.items() if facts.members[n].present and n not in leaving}
+    leaving |= {n: f"a new member takes its place: {why}" for n, why in replaced.items()}
+    leaving |= replacements(facts, removals)
     missing: list[tuple[Pool, int]] = []
     for pool in facts.obs.desired.pools:
         staying = [m for m in members_of(facts, pool) if m.alive and m.name not in leaving]
-        leaving |= {m.name: f"pool {pool.name} shrinks to {pool.replicas}" for m in staying[pool.replicas :]}
+        shrink = f"pool {pool.name} shrinks to {pool.replicas}"
+        leaving |= {m.name: shrink for m in kept_first(facts, staying)[pool.replicas :]}
         missing += [(pool, ordinal) for ordinal in free_ordinals(facts, pool, pool.replicas - len(staying))]
     wanted = {(pool.name, ordinal) for pool, ordinal in missing}
     for member in facts.obs.members:
@@ -55,15 +64,24 @@ def members_of(facts: Facts, pool: Pool) -> list[Member]:
     return [m for m in facts.obs.members if m.pool == pool.name and m.present]
 
 
-def replacements(facts: Facts) -> dict[str, str]:
-    """Return the member that is replaced now, and all those that never had anything to lose.
+def kept_first(facts: Facts, staying: list[Member]) -> list[Member]:
+    """Return members by ordinal, but first those that a person keeps: a pool shrinks from the others."""
+    keep = facts.obs.desired.replacement.keep
+    return sorted(staying, key=lambda member: (member.name not in keep, member.ordinal))
 
-    One that was begun is ended first: the next begins when nothing is left of it.
+
+def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str]:
+    """Return the member that is replaced now because of the spec, and all those that never had anything to lose.
+
+    One that was begun is ended first: the next begins when nothing is left of it, nor of one that failed.
     """
-    wanting = {m.name: why for m in facts.obs.members if m.present and (why := replaced_because(facts, m))}
+    keep = facts.obs.desired.replacement.keep | removals.keys()
+    rest = (m for m in facts.obs.members if m.present and m.name not in keep)
+    wanting = {m.name: why for m in rest if (why := replaced_because(facts, m))}
     order = sorted(wanting, key=lambda n: (not begun(facts, n), facts.votes(facts.members[n]), n))
     now = [n for n in order if facts.blank(facts.members[n]) and facts.members[n].claim is not None]
-    now += [n for n in order if n not in now][:1]
+    busy = bool(in_flight(facts.obs, removals))
+    now += [n for n in order if n not in now and (begun(facts, n) or not busy)][:1]
     return {n: f"a new member takes its place: {wanting[n]}" for n in now}
 
 
@@ -83,12 +101,13 @@ def begun(facts: Facts, name: str) -> bool:
 
 
 def free_ordinals(facts: Facts, pool: Pool, count: int) -> list[int]:
-    """Return the lowest ordinals that are free, without those whose kept volume does not fit the pool."""
+    """Return the lowest free ordinals, without those whose kept volume does not fit the pool or was given up."""
     taken = {m.ordinal for m in facts.obs.members if m.pool == pool.name and (m.alive or unfit(pool, m))}
+    never = reserved(facts.obs)
     found: list[int] = []
     ordinal = 0
     while len(found) < count:
-        if ordinal not in taken:
+        if ordinal not in taken and names.member(facts.obs.name, pool.name, ordinal) not in never:
             found.append(ordinal)
         ordinal += 1
     return found

@@ -18,7 +18,9 @@ from stateward.planning.actions import RecordBootstrap
 from stateward.planning.conditions import conditions
 from stateward.planning.facts import Facts, derive
 from stateward.planning.intent import State, Wait
+from stateward.planning.missing import comparable, missing, still_missing
 from stateward.planning.observation import Member, Observation
+from stateward.planning.pending import pending_removals
 from stateward.planning.plan import Plan
 from stateward.planning.times import parse_time, rfc3339
 from stateward.planning.upgrade import newer, upgraded, upgrading
@@ -46,6 +48,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         member_states=[member_status(facts, plan, m, before, now) for m in present],
         waiting=[wait_status(wait, before, now) for wait in plan.waits],
         last_progress=before.last_progress,
+        pending_removals=pending_removals(facts, plan, before),
         conditions=conditions(facts, plan, before, now),
     )
     moved_on = progress_of(draft) != progress_of(before)
@@ -124,6 +127,7 @@ def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatu
     if node is not None and member.claim is not None:
         joined = node.version if volume != member.claim.ref.uid else joined  # An empty volume may hold any version.
         volume = member.claim.ref.uid
+    missing_since, cause = missing_status(facts, member, earlier)
     return MemberStatus(
         name=member.name,
         pool=member.pool,
@@ -135,7 +139,21 @@ def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatu
         pending=pending,
         reason=intent.sentence if intent else "",
         since=earlier.since if same and earlier else rfc3339(now),
+        missing_since=missing_since,
+        missing=cause,
     )
+
+
+def missing_status(facts: Facts, member: Member, earlier: MemberStatus | None) -> tuple[str, str]:
+    """Return since when a member is missing, and why; nothing that was known is forgotten because nobody can tell."""
+    found = missing(facts, member)
+    if found is None:
+        if earlier is not None and still_missing(facts, member, earlier.missing):
+            return earlier.missing_since, earlier.missing
+        return "", ""
+    if earlier is not None and earlier.missing_since and comparable(earlier.missing, found.cause):
+        return earlier.missing_since, found.cause.value
+    return rfc3339(facts.now), found.cause.value
 
 
 def wait_status(wait: Wait, before: ClusterStatus, now: float) -> WaitStatus:

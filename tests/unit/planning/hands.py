@@ -21,6 +21,8 @@ class Hands(FakeKubernetes):
             a.DeleteVolume: self.delete_volume,
             a.GrowVolume: self.grow,
             a.RecordBootstrap: self.nothing,
+            a.RecordRemoval: self.nothing,
+            a.TakeBack: self.nothing,
             a.GrantBootstrap: self.grant,
             a.LimitAllocation: self.limit,
             a.RestoreAllocation: self.restore,
@@ -68,7 +70,8 @@ class Hands(FakeKubernetes):
         body = self.bodies[action.member]
         assert body.workload is not None
         held = [i.name for i in self.indices if any(c.member == body.name for c in i.copies)]
-        assert not held, f"{body.name} is let go while it holds {held}"
+        given_up = getattr(self.policy.get("replacement"), "undrained", ())
+        assert not held or body.name in given_up, f"{body.name} is let go while it holds {held}"
         body.workload.replicas = 0
 
     def forget(self, action: a.Forget) -> None:

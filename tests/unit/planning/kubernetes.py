@@ -5,6 +5,11 @@ from tests.unit.planning.database import FakeDatabase
 from tests.unit.planning.things import Body, Pod, Workload
 
 
+def node_of(body: Body) -> str:
+    """Return the node that a member's pods run on: each has one of its own, and its volume is there."""
+    return f"node-{body.pool}-{body.ordinal}"
+
+
 class FakeKubernetes(FakeDatabase):
     """The machinery that brings pods up and down."""
 
@@ -33,15 +38,18 @@ class FakeKubernetes(FakeDatabase):
             self.go_on(body, pod)
 
     def stop(self, body: Body, pod: Pod) -> None:
-        if pod.terminating and body.name not in self.stuck:
+        if pod.terminating and body.name not in self.stuck and pod.node not in self.dead_nodes:
             body.pod = None
             if body.claim is None:
                 self.wipe(body)
         pod.terminating, pod.ready = True, False
 
     def go_on(self, body: Body, pod: Pod) -> None:
+        if pod.node in self.dead_nodes:
+            pod.ready, pod.running, pod.steps = False, False, 0
+            return
         pod.trouble = self.trouble(body, pod)
-        pod.node = "" if pod.trouble.startswith("Unschedulable") else f"node-{body.ordinal}"
+        pod.node = "" if pod.trouble.startswith("Unschedulable") else node_of(body)
         pod.zone = f"zone-{body.ordinal % self.zones}" if self.zones and pod.node else ""
         pod.running = not pod.trouble
         if pod.trouble:
@@ -64,7 +72,8 @@ class FakeKubernetes(FakeDatabase):
         return elects or not nodes or any(not newer(n.version, pod.version) for n in nodes)
 
     def trouble(self, body: Body, pod: Pod) -> str:
-        if body.name in self.unschedulable or (body.claim is not None and not body.claim.capacity):
+        bound = body.claim is not None and node_of(body) in self.dead_nodes
+        if body.name in self.unschedulable or bound or (body.claim is not None and not body.claim.capacity):
             return "Unschedulable: no node fits"
         if self.crash & set(pod.inputs.items()):
             return "CrashLoopBackOff: it ended with code 1"

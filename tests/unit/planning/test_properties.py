@@ -14,6 +14,7 @@ from tests.unit.planning.chaos import NOW, observations
 moderate = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 DESTROYING = (a.DeletePod, a.Release, a.Forget, a.DeleteVolume, a.GrantBootstrap, a.RecordBootstrap)
+RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.TakeBack)
 UNDOING = (a.RestoreAllocation, a.Drain, a.ExcludeVoters)
 
 
@@ -43,7 +44,7 @@ def test_each_member_has_one_intent_and_every_action_on_a_member_is_told_there(o
         assert intent.member == name
     for action in made.actions:
         name = getattr(action, "member", None)
-        assert name is None or name in made.intents or isinstance(action, a.RecordBootstrap)
+        assert name is None or name in made.intents or isinstance(action, RECORDS)
     kinds = [(type(x), x.member) for x in made.actions if isinstance(x, a.DeletePod | a.Release | a.Create | a.Stage)]
     assert len(kinds) == len(set(kinds))
     going = [x.member for x in made.actions if isinstance(x, a.DeletePod | a.Release | a.Create)]

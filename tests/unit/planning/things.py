@@ -115,6 +115,11 @@ class Things:
         self.unschedulable: set[str] = set()
         self.stuck: set[str] = set()
         """Members whose pods never finish stopping."""
+        self.dead_nodes: set[str] = set()
+        """Nodes that nobody hears of: their pods do not serve, and never finish stopping."""
+        self.taints: dict[str, list[str]] = {}
+        """Keys of taints by node."""
+        self.slots: int | None = None
         self.unprovided: set[str] = set()
         """Storage classes that provide no volumes."""
         self.expandable: bool | None = True

@@ -10,6 +10,7 @@ from copy import deepcopy
 
 from stateward.planning import actions as a
 from stateward.planning import observation as o
+from stateward.planning.pending import removals
 from stateward.planning.plan import Plan, plan
 from stateward.planning.status import parse_time, status
 from tests.unit.planning.hands import Hands
@@ -17,6 +18,9 @@ from tests.unit.planning.pools import GIB, PoolSpec, gateway, hot, managers, mix
 from tests.unit.planning.things import Body, Index, Shard
 
 __all__ = ["GIB", "Index", "PoolSpec", "Shard", "World", "gateway", "hot", "managers", "mixed", "settled"]
+
+RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.TakeBack)
+"""What is only written down."""
 
 TICK = 10.0
 """Seconds that pass in one step."""
@@ -48,6 +52,10 @@ class World(Hands):
             },
             since={m.name: parse_time(m.since) or 0.0 for m in self.status.member_states},
             states={m.name: m.state for m in self.status.member_states},
+            missing={m.name: when for m in self.status.member_states if (when := parse_time(m.missing_since))},
+            causes={m.name: m.missing for m in self.status.member_states if m.missing},
+            removals=removals(self.status),
+            slots=self.slots,
             bootstrap=(o.Bootstrap(b.member, b.volume, b.formed) if (b := self.status.bootstrap) is not None else None),
             bootstrap_again=self.bootstrap_again,
             settled_writes=self.settled_writes,
@@ -85,6 +93,8 @@ class World(Hands):
                 bootstrap="granted" if pod.granted else "",
                 candidate=pod.candidate,
                 claims=body.claim is not None,
+                node_ready=pod.node not in self.dead_nodes,
+                taints=tuple(self.taints.get(pod.node, ())),
             ),
             claim=None
             if claim is None
@@ -181,7 +191,7 @@ class World(Hands):
         members = {m.name: m for m in observed.members}
         for action in made.actions:
             name = getattr(action, "member", None)
-            assert name is None or name in made.intents or isinstance(action, a.RecordBootstrap), f"{action}"
+            assert name is None or name in made.intents or isinstance(action, RECORDS), f"{action}"
         for member in members.values():
             if member.workload is not None or member.pod is not None:
                 intent = made.intents[member.name]

@@ -1,0 +1,19 @@
+"""Spans of time as Kubernetes writes them: `90s`, `30m`, `1h30m`."""
+
+import re
+
+DURATION = r"^([0-9]{1,6}h([0-9]{1,6}m)?([0-9]{1,8}s)?|[0-9]{1,6}m([0-9]{1,8}s)?|[0-9]{1,8}s)$"
+_PARTS = re.compile(r"(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?", re.ASCII)
+
+
+class DurationError(ValueError):
+    """A text that is not a span of time."""
+
+
+def parse_duration(text: str) -> float:
+    """Return a span of time in seconds; raise `DurationError` where it is none."""
+    match = _PARTS.fullmatch(text)
+    if match is None or not text:
+        raise DurationError(f"{text[:40]!r} is not a span of time such as 90s, 30m or 1h30m")
+    hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return float(hours * 3600 + minutes * 60 + seconds)

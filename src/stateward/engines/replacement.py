@@ -1,0 +1,21 @@
+"""What the spec says about replacing members, as planning understands it: the same for every engine."""
+
+from stateward.api.duration import parse_duration
+from stateward.api.replacement import MembersByHand, ReplacementPolicy
+from stateward.planning.observation import Replacement
+
+
+def replacement(policy: ReplacementPolicy | None, members: MembersByHand | None) -> Replacement:
+    """Return the policy with every default filled in; raises DurationError for a span that the schema refuses."""
+    policy, by_hand = policy or ReplacementPolicy(), members or MembersByHand()
+    return Replacement(
+        enabled=policy.enabled,
+        after=parse_duration(policy.after),
+        max_concurrent=policy.max_concurrent,
+        per_zone=policy.per_zone,
+        taints={taint.key: parse_duration(taint.after) for taint in policy.on_taints or []},
+        replace=frozenset(by_hand.replace or ()),
+        undrained=frozenset(by_hand.replace_without_draining or ()),
+        accepted=frozenset(by_hand.accept_data_loss or ()),
+        keep=frozenset(by_hand.keep or ()),
+    )

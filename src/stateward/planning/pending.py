@@ -1,0 +1,75 @@
+"""The list of members that are replaced or leave, as the status shows it and as the next plan reads it back."""
+
+from stateward.api.cluster import ClusterStatus
+from stateward.api.replacement import RemovalStatus
+from stateward.planning.facts import Facts, unschedulable
+from stateward.planning.intent import State
+from stateward.planning.observation import Removal
+from stateward.planning.plan import Plan
+from stateward.planning.times import parse_time, rfc3339
+
+AUTOMATIC, PERSON, SPEC = "Automatic", "Person", "Spec"
+
+
+def pending_removals(facts: Facts, plan: Plan, before: ClusterStatus) -> list[RemovalStatus]:
+    """Return the list in order of name: what was decided and is kept, and what follows from the spec each time anew."""
+    by_spec = sorted(plan.leaving.keys() - plan.removals.keys())
+    entries = [decided(facts, plan, name) for name in sorted(plan.removals)]
+    return entries + [derived(facts, plan, name, before) for name in by_spec]
+
+
+def decided(facts: Facts, plan: Plan, name: str) -> RemovalStatus:
+    """Return an entry that only its end or a person's word takes off the list."""
+    removal = plan.removals[name]
+    return RemovalStatus(
+        name=name,
+        reason=removal.reason,
+        by=AUTOMATIC if removal.automatic else PERSON,
+        since=rfc3339(removal.since),
+        volume=removal.volume,
+        address=removal.address,
+        phase=phase(facts, plan, name),
+    )
+
+
+def derived(facts: Facts, plan: Plan, name: str, before: ClusterStatus) -> RemovalStatus:
+    """Return an entry that is there as long as the spec asks for it."""
+    earlier = next((r for r in before.pending_removals if r.name == name and r.by == SPEC), None)
+    since = earlier.since if earlier is not None else rfc3339(facts.now)
+    return RemovalStatus(name=name, reason=plan.leaving[name], by=SPEC, since=since, phase=phase(facts, plan, name))
+
+
+def phase(facts: Facts, plan: Plan, name: str) -> str:
+    """Return how far the member is on its way out."""
+    member, intent, database = facts.members.get(name), plan.intents.get(name), facts.database
+    if member is None or not member.present:
+        return "VolumeKept"
+    if not member.alive:
+        return "Terminating"
+    if no_room(facts):
+        return "NoRoom"
+    told = database is not None and name in database.draining | database.voting_exclusions
+    if intent is not None and intent.state is State.DRAINING:
+        return "Draining"
+    return "Leaving" if told else "Waiting"
+
+
+def no_room(facts: Facts) -> bool:
+    """Return whether a new member finds no node: what leaves may have to make the room."""
+    new = (m for m in facts.obs.members if m.alive and m.name not in facts.obs.records)
+    return any(unschedulable(facts.trouble(m)) for m in new)
+
+
+def removals(status: ClusterStatus) -> dict[str, Removal]:
+    """Return what the status remembers of the members whose replacement was decided."""
+    return {
+        entry.name: Removal(
+            reason=entry.reason,
+            since=parse_time(entry.since) or 0.0,
+            automatic=entry.by == AUTOMATIC,
+            volume=entry.volume,
+            address=entry.address,
+        )
+        for entry in status.pending_removals
+        if entry.by != SPEC
+    }
