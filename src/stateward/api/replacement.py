@@ -108,6 +108,9 @@ class RemovalStatus(Record):
     volume: Annotated[str, Meta(description="UID of its volume claim when it was decided.")] = ""
     address: Annotated[str, Meta(description="Last known address of its process.")] = ""
     phase: Annotated[
-        str, Meta(description="Waiting, NoRoom (the new member finds no node), Draining, Leaving, Terminating, or VolumeKept when only"
-            " its volume is left.")
+        str,
+        Meta(
+            description="Waiting, NoRoom (the new member finds no node), Draining, Leaving, Terminating, or VolumeKept"
+            " when only its volume is left."
+        ),
     ] = ""

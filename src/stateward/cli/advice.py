@@ -77,6 +77,10 @@ ADVICE = {
         "bring back the members that hold the other copies, or set a version that the member can run",
     ),
     "ReplacedLater": Advice("the members before it have been replaced", "nothing is needed"),
+    "ReplacementHeld": Advice(
+        "what holds it is over; a wrong replacement moves all of a member's data, so none is begun in doubt",
+        "`replace MEMBER` begins it by your word, `keep MEMBER` forbids it",
+    ),
     "ShrinkRefused": Advice(
         "the remaining members can take the data",
         "set the old size again, lower the number of copies, or make room on the remaining members",
@@ -96,6 +100,10 @@ ADVICE = {
         "the size and class are those that the members have", "set them back, or set volumes.onShrink to Replace"
     ),
     "VoteMoving": Advice("another manager has taken over the vote"),
+    "WouldLoseLastCopy": Advice(
+        "a copy of everything is elsewhere, or a person accepts the loss",
+        "replace it with draining, or name it in members.acceptDataLoss as well: what it holds is then gone for ever",
+    ),
 }
 
 MEANING = {

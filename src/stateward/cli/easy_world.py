@@ -19,6 +19,7 @@ from stateward.planning.observation import (
     Pool,
     Record,
     Ref,
+    Removal,
     Unknown,
     Workload,
 )
@@ -55,9 +56,8 @@ class EasyWorld:
                 self._members.pop(action.member, None)
             case a.GrowVolume():
                 self._grow(action.member, action.size)
-            case a.RecordBootstrap():
-                grant = Bootstrap(member=action.member, volume=action.volume, formed=False)
-                self._obs = replace(self._obs, bootstrap=grant)
+            case a.RecordBootstrap() | a.RecordRemoval() | a.TakeBack():
+                self._record(action)
             case a.GrantBootstrap():
                 self._form(action.member)
             case _:
@@ -72,6 +72,18 @@ class EasyWorld:
             database = replace(database, units=tuple(placed(database, unit) for unit in database.units))
             self._obs = replace(self._obs, database=database)
             self._remember(database)
+
+    def _record(self, action: a.RecordBootstrap | a.RecordRemoval | a.TakeBack) -> None:
+        """Write down what only the status remembers."""
+        if isinstance(action, a.RecordBootstrap):
+            grant = Bootstrap(member=action.member, volume=action.volume, formed=False)
+            self._obs = replace(self._obs, bootstrap=grant)
+            return
+        listed = {name: found for name, found in self._obs.removals.items() if name != action.member}
+        if isinstance(action, a.RecordRemoval):
+            claim = self._members[action.member].claim
+            listed[action.member] = Removal(action.why, since=0.0, volume=claim.ref.uid if claim else "")
+        self._obs = replace(self._obs, removals=listed)
 
     def _create(self, action: a.Create) -> None:
         pool = self._pools[action.pool]

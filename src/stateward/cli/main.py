@@ -18,6 +18,8 @@ COMMANDS = {
     "pause": "stateward.cli.pause:pause",
     "resume": "stateward.cli.pause:resume",
     "restart": "stateward.cli.restart:restart",
+    "replace": "stateward.cli.replace:replace",
+    "keep": "stateward.cli.replace:keep",
     "validate": "stateward.cli.validate:validate",
     "manifests": "stateward.cli.manifests:manifests",
     "operator": "stateward.cli.operator:operator",

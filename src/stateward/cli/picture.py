@@ -21,6 +21,8 @@ def picture(cluster: OpenSearchCluster, now: float, *, trouble: str = "") -> Ren
         parts += [Text(), pools(status)]
     if status.member_states:
         parts += [Text(), members(status, now)]
+    if status.pending_removals:
+        parts += [Text(), removals(status, now)]
     if status.waiting:
         parts += [Text(), waiting(status, now)]
     if status.conditions:
@@ -74,6 +76,14 @@ def members(status: ClusterStatus, now: float) -> Table:
         state = Text(member.state, style=state_style(member))
         place = (member.node, member.zone)
         table.add_row(member.name, state, age(member.since, now), member.version, *place, member.pending, member.reason)
+    return table
+
+
+def removals(status: ClusterStatus, now: float) -> Table:
+    """Return one line per member that is replaced or leaves."""
+    table = columns("REPLACED OR LEAVES", "FOR", "BY", "PHASE", "WHY")
+    for entry in status.pending_removals:
+        table.add_row(entry.name, age(entry.since, now), entry.by, entry.phase, entry.reason)
     return table
 
 

@@ -121,7 +121,7 @@ def _without_leaving(patch: pytest.MonkeyPatch) -> None:
     original = roll.pending
 
     def pending(found: Any, taken: frozenset[str]) -> Any:
-        surplus = frozenset(scale.scale(found).leaving)
+        surplus = frozenset(scale.scale(found, {}).leaving)
         return original(found, taken | surplus)
 
     patch.setattr(roll, "pending", pending)

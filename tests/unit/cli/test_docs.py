@@ -11,6 +11,7 @@ from stateward.api.validation import validate
 from stateward.cli.advice import ADVICE
 from stateward.cli.main import COMMANDS, cli
 from stateward.planning.intent import State
+from stateward.planning.missing import Cause
 
 ROOT = Path(__file__).parents[3]
 PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{p.name}" for p in sorted((ROOT / "docs").glob("*.md")))]
@@ -63,7 +64,8 @@ def test_the_states_in_the_drawing_are_those_of_the_plan() -> None:
 
 def test_the_reasons_in_the_playbook_are_those_that_exist() -> None:
     named = set(re.findall(r"`((?:[A-Z][a-z]+){2,})`", text("docs/operations.md")))
-    assert named - ADVICE.keys() - {"OnDelete", "OpenSearchCluster"} == set()
+    causes = {cause.value for cause in Cause}
+    assert named - ADVICE.keys() - causes - {"OnDelete", "OpenSearchCluster"} == set()
 
 
 def test_the_metrics_in_the_table_are_those_that_exist() -> None:

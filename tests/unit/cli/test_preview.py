@@ -155,3 +155,9 @@ def test_a_member_that_does_not_start_is_named_as_what_is_waited_for() -> None:
     shown = preview(changed(lambda spec: spec["pools"][2].update(replicas=1), replace(start, members=broken)), NOW)
     assert not shown.goes_through
     assert "logs-hot-1 does not start: CrashLoopBackOff: again" in shown.waits[0].message
+
+
+def test_a_member_replaced_by_name_is_new_in_data_over_old_out() -> None:
+    shown = preview(changed(lambda spec: spec.update(members={"replace": ["logs-hot-0"]})), NOW)
+    assert order(shown) == ["create logs-hot-3", "move the data away from logs-hot-0", "let go logs-hot-0"]
+    assert effects(shown)["logs-hot-0"] in (Kind.REMOVE, Kind.REPLACE)

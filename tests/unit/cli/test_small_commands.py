@@ -160,3 +160,36 @@ def test_the_wheel_carries_every_manifest() -> None:
 def test_manifests_can_be_the_crds_alone(run: Run) -> None:
     found = list(yaml.safe_load_all(run("manifests", "--crds-only").output))
     assert {document["kind"] for document in found} == {"CustomResourceDefinition"}
+
+
+def members(api: FakeApi) -> object:
+    return api.patches[-1][1][-1]["value"]
+
+
+def test_replace_and_keep_name_the_member_in_one_list(run: Run, api: FakeApi) -> None:
+    result = run("replace", "logs-hot-1")
+    assert result.output == (
+        "logs-hot-1 is replaced; `status logs --watch` follows it, `keep logs-hot-1` takes it back\n"
+    )
+    assert members(api) == {"replace": ["logs-hot-1"]}
+    run("replace", "logs-hot-1", "--without-draining", "--accept-data-loss")
+    assert members(api) == {"replaceWithoutDraining": ["logs-hot-1"], "acceptDataLoss": ["logs-hot-1"]}
+
+
+def test_keep_takes_the_member_off_the_other_lists_and_leaves_other_members_there(run: Run, api: FakeApi) -> None:
+    document = cluster()
+    document["spec"]["members"] = {"replace": ["logs-hot-1", "logs-hot-0"]}
+    api.add("opensearchclusters", document)
+    assert run("keep", "logs-hot-1").exit_code == 0
+    assert members(api) == {"replace": ["logs-hot-0"], "keep": ["logs-hot-1"]}
+
+
+def test_a_member_that_no_cluster_has_is_not_replaced(run: Run, api: FakeApi) -> None:
+    result = run("replace", "logs-cold-1")
+    assert result.exit_code == 1
+    assert "has a member 'logs-cold-1'" in result.output
+    assert not api.patches
+
+
+def test_a_loss_is_accepted_only_where_one_is_possible(run: Run) -> None:
+    assert run("replace", "logs-hot-1", "--accept-data-loss").exit_code == 2

@@ -1,4 +1,4 @@
-"""Failed members are replaced: after a time, one at a time, and never in a way that loses what a copy may still hold."""
+"""Failed members are replaced: after a time, one at a time, and never so that the last copy of something is lost."""
 
 from stateward.planning import actions as a
 from stateward.planning import observation as o
