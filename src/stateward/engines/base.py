@@ -10,6 +10,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from stateward.api.base import Json
+from stateward.engines.access import Access
 from stateward.planning.actions import Move
 from stateward.planning.observation import Allocation, Database, Unknown
 
@@ -51,6 +52,8 @@ class Target(Struct, frozen=True):
     """The name that the cluster's nodes carry."""
     identity: str = ""
     """The identity that the database gave itself when it was formed; empty while that is not known."""
+    access: Access | None = None
+    """How to get in where an endpoint begins with `https`; None where nothing is secured."""
 
 
 class Answer(Struct, frozen=True):
@@ -77,6 +80,10 @@ class Transport(Protocol):
 
         `patience` is how long to wait for it, in seconds, where that is not the usual.
         """
+        ...
+
+    def within(self, access: Access) -> "Transport":
+        """Return the way into one secured cluster: whoever answers by `https` is verified, and shown who asks."""
         ...
 
 

@@ -1,11 +1,14 @@
 """HTTP to databases over aiohttp: bounded in time and in size, and never half an answer."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import aiohttp
 import msgspec
 
 from stateward.api.base import Json
+from stateward.engines.access import Access, BadAccessError, Contexts
 from stateward.engines.base import Answer, UnreachableError
 
 LARGEST = 256 << 20
@@ -14,16 +17,34 @@ LARGEST = 256 << 20
 _CHUNK = 1 << 16
 
 
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """How long to wait, in seconds, and how much to read, in bytes."""
+
+    connect: float = 2
+    total: float = 15
+    largest: int = LARGEST
+
+
 class HttpTransport:
-    """Requests over one shared session. Times are in seconds, sizes in bytes."""
+    """Requests over one shared session; `access` is that of the secured cluster that it leads into."""
 
     def __init__(
-        self, session: aiohttp.ClientSession, *, connect: float = 2, total: float = 15, largest: int = LARGEST
+        self,
+        session: aiohttp.ClientSession,
+        bounds: Bounds | None = None,
+        *,
+        access: Access | None = None,
+        contexts: Contexts | None = None,
     ) -> None:
         self._session = session
-        self._connect = connect
-        self._total = total
-        self._largest = largest
+        self._bounds = bounds or Bounds()
+        self._access = access
+        self._contexts = contexts or Contexts()
+
+    def within(self, access: Access) -> "HttpTransport":
+        """Return the way into one secured cluster: whoever answers by `https` is verified, and shown who asks."""
+        return HttpTransport(self._session, self._bounds, access=access, contexts=self._contexts)
 
     async def request(
         self,
@@ -37,8 +58,8 @@ class HttpTransport:
     ) -> Answer:
         """Return the whole answer, whatever its status; raise `UnreachableError` where there is none."""
         data = None if body is None else msgspec.json.encode(body)
-        total = self._total if patience is None else patience
-        timeout = aiohttp.ClientTimeout(total=total, connect=self._connect, sock_connect=self._connect)
+        total = self._bounds.total if patience is None else patience
+        timeout = aiohttp.ClientTimeout(total=total, connect=self._bounds.connect, sock_connect=self._bounds.connect)
         headers = {"Accept": "application/json", **({} if data is None else {"Content-Type": "application/json"})}
         try:
             async with self._session.request(
@@ -49,17 +70,35 @@ class HttpTransport:
                 headers=headers,
                 timeout=timeout,
                 allow_redirects=False,
+                **self._secured(endpoint),
             ) as response:
                 return Answer(response.status, await self._read(response, endpoint))
         except TimeoutError as error:
             raise UnreachableError(f"{endpoint} did not answer in time") from error
+        except aiohttp.ClientSSLError as error:
+            raise UnreachableError(f"{endpoint} is not trusted: {untrusted(error)}") from error
+        except BadAccessError as error:
+            raise UnreachableError(str(error)) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise UnreachableError(f"{endpoint} cannot be asked: {error or type(error).__name__}") from error
+
+    def _secured(self, endpoint: str) -> dict[str, Any]:
+        """Return what makes a request a secured one; what is asked by `https` is always verified."""
+        access = self._access
+        if access is None or not endpoint.startswith("https:"):
+            return {}
+        return {"ssl": self._contexts.of(access), "server_hostname": access.name}
 
     async def _read(self, response: aiohttp.ClientResponse, endpoint: str) -> bytes:
         body = bytearray()
         async for chunk in response.content.iter_chunked(_CHUNK):
             body += chunk
-            if len(body) > self._largest:
-                raise UnreachableError(f"{endpoint} answers with more than {self._largest >> 20} MiB")
+            if len(body) > self._bounds.largest:
+                raise UnreachableError(f"{endpoint} answers with more than {self._bounds.largest >> 20} MiB")
         return bytes(body)
+
+
+def untrusted(error: aiohttp.ClientSSLError) -> str:
+    """Return why the two sides do not trust each other, in the library's words and without its line numbers."""
+    cause = getattr(error, "certificate_error", None) or error.os_error
+    return str(getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or type(error).__name__)

@@ -12,6 +12,7 @@ from bench.world.volumes import volume
 from stateward.api import names
 from stateward.api.base import Json
 from stateward.engines import opensearch
+from stateward.engines.access import Access
 from stateward.engines.base import Answer, Target
 from stateward.kube.pods import Pod
 from stateward.kube.storage import PersistentVolumeClaim
@@ -24,6 +25,9 @@ class InProcess:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    def within(self, access: Access) -> "InProcess":
+        return self
 
     async def request(
         self,

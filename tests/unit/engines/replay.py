@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from stateward.api.base import Json
+from stateward.engines.access import Access
 from stateward.engines.base import Answer, Target, UnreachableError
 
 DATA = Path(__file__).parent / "data"
@@ -37,6 +38,7 @@ class Replay:
             request: Answer(200, json.dumps(body).encode()) for request, body in bodies.items()
         }
         self.endpoints = endpoints
+        self.accesses: list[Access] = []
         self.asked: list[tuple[str, Mapping[str, str], Json | None]] = []
 
     def edit(self, request: str, change: Callable[[Any], None]) -> "Replay":
@@ -50,6 +52,10 @@ class Replay:
     def put(self, request: str, answer: Answer | Exception) -> "Replay":
         """Replace an answer."""
         self.answers[request] = answer
+        return self
+
+    def within(self, access: Access) -> "Replay":
+        self.accesses.append(access)
         return self
 
     async def request(

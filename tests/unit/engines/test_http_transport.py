@@ -11,7 +11,7 @@ from aiohttp.test_utils import TestServer
 
 from stateward.engines import opensearch
 from stateward.engines.base import UnreachableError
-from stateward.engines.http import HttpTransport
+from stateward.engines.http import Bounds, HttpTransport
 from stateward.planning.observation import Database, Unknown
 from tests.unit.engines.replay import STATE, TARGET, recorded
 
@@ -94,10 +94,10 @@ async def test_no_answer_in_time_is_an_error(server: Server, session: aiohttp.Cl
     server.handle = hang
     try:
         with pytest.raises(UnreachableError, match="did not answer in time"):
-            await HttpTransport(session, total=0.05).request(server.url, "GET", "/")
+            await HttpTransport(session, Bounds(total=0.05)).request(server.url, "GET", "/")
         with pytest.raises(UnreachableError, match="did not answer in time"):
             await HttpTransport(session).request(server.url, "GET", "/", patience=0.05)
-        assert isinstance(await observed(server, HttpTransport(session, total=0.05)), Unknown)
+        assert isinstance(await observed(server, HttpTransport(session, Bounds(total=0.05))), Unknown)
     finally:
         never.set()
 
@@ -127,7 +127,7 @@ async def test_more_than_can_be_read_is_an_error(server: Server, session: aiohtt
 
     server.handle = endless
     with pytest.raises(UnreachableError, match="more than 4 MiB"):
-        await HttpTransport(session, largest=4 << 20).request(server.url, "GET", "/")
+        await HttpTransport(session, Bounds(largest=4 << 20)).request(server.url, "GET", "/")
 
 
 @pytest.mark.parametrize("endpoint", ["http://127.0.0.1:1", "http://[::1]:1", "http://", "nonsense", "http://h:99999"])

@@ -74,6 +74,7 @@ class Session:
 async def at_any(transport: Transport, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
     """Do `work` at the first node of the cluster that can; raise the most telling error where none can."""
     failures: list[EngineError] = []
+    transport = transport if target.access is None else transport.within(target.access)
     for endpoint in target.endpoints:
         try:
             session = Session(transport, endpoint)

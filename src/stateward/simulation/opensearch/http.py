@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from stateward.api.base import Json
+from stateward.engines.access import Access
 from stateward.engines.base import Answer, UnreachableError
 from stateward.simulation.opensearch import answers
 from stateward.simulation.opensearch.cluster import Cluster
@@ -86,6 +87,10 @@ class WorldTransport:
         self.wire = wire
         self._looked = looked
         self._databases = databases
+
+    def within(self, access: Access) -> "WorldTransport":  # noqa: ARG002 - the model trusts everybody
+        """Return the same way."""
+        return self
 
     async def request(
         self,
