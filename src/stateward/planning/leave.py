@@ -34,7 +34,7 @@ def leave(facts: Facts, leaving: Mapping[str, str], arrival: Arrival) -> Part:
         return merge(part, stay(members, "DatabaseUnknown", "the database does not answer"), waits)
     gone = [m for m in members if m.pod is None and not m.alive]
     staying = [m for m in members if m not in gone]
-    blocked, held = hold_back(facts, staying, arrival)
+    blocked, held = hold_back(facts, staying, arrival, frozenset(leaving))
     part = merge(part, held)
     going = [m for m in staying if m not in blocked]
     undrained = facts.obs.desired.replacement.undrained
@@ -53,11 +53,14 @@ def untold(facts: Facts, member: Member) -> Part:
     return Part(waits=(Wait(member.name, "PoolNeeded", text, stalled=True),))
 
 
-def hold_back(facts: Facts, staying: list[Member], arrival: Arrival) -> tuple[list[Member], Part]:
-    """Return the members that may not begin to leave, and what is said of them."""
+def hold_back(
+    facts: Facts, staying: list[Member], arrival: Arrival, leaving: frozenset[str]
+) -> tuple[list[Member], Part]:
+    """Return the members that may not leave now, and what is said of them."""
     new = [m for m in staying if not told_to_leave(facts, m) and m.alive]
     if arrival.first is not None:
-        return new, stay(new, "ArrivingFirst", arrival.first)
+        needed = [m for m in staying if m.alive and (m in new or short(facts, m, leaving))]
+        return needed, stay(needed, "ArrivingFirst", arrival.first)
     begun = [m for m in staying if m not in new]
     later = [] if arrival.cramped is None else new[0 if begun else 1 :]
     part = stay(later, "OneAtATime", arrival.cramped or "")
@@ -68,6 +71,17 @@ def hold_back(facts: Facts, staying: list[Member], arrival: Arrival) -> tuple[li
         return later, part
     blocked = [m for m in moving if facts.holds_data(m)]
     return later + blocked, merge(part, stay(blocked, "ShrinkRefused", problem, stalled=True))
+
+
+def short(facts: Facts, member: Member, leaving: frozenset[str]) -> bool:
+    """Return whether the member's pool has too few others that have been in the cluster and stay.
+
+    A vote or data may have been taken from a member so that it could restart, and then it is not one that has begun to
+    leave: it stays until its replacement has joined.
+    """
+    pool = facts.pools.get(member.pool)
+    others = (m for m in facts.obs.members if m.pool == member.pool and m.alive and m.name not in leaving)
+    return pool is not None and sum(m.name in facts.obs.records for m in others) < pool.replicas
 
 
 def step(facts: Facts, member: Member, why: str, resignation: Resignation) -> Part:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from stateward.planning.actions import Move, MoveCopies
 from stateward.planning.change import Change, change_of, member_target, staged, stranded
 from stateward.planning.choice import choose, room_left
-from stateward.planning.facts import Facts
+from stateward.planning.facts import Facts, unschedulable
 from stateward.planning.gate import unready
 from stateward.planning.intent import Intent, Part, State, Wait, merge, told
 from stateward.planning.observation import Effect, Member, SoleCopy
@@ -52,17 +52,26 @@ def roll(facts: Facts, taken: frozenset[str], elsewhere: Elsewhere) -> Part:
 def unproven(facts: Facts, changes: Mapping[str, Change]) -> str | None:
     """Return a member that is down and already has what others wait for.
 
-    A change that does not start stops at the first member (or the first safe set), however many may be down.
+    A change that does not start stops at the first member (or the first safe set), however many may be down. Also a new
+    member that breaks has shown what the change does, though nobody counts on it yet.
     """
     wanted: set[tuple[str, str]] = set()
     for name, change in changes.items():
         target = member_target(facts, facts.members[name], facts.pools[facts.members[name].pool])
         wanted |= {(key, target[key]) for key in change.because if key in target}
-    for name in sorted(facts.down):
+    pools = {facts.members[name].pool for name in changes}
+    broken = {m.name for m in facts.obs.members if m.pool in pools and m.name not in facts.up and fails(facts, m)}
+    for name in sorted(facts.down | broken):
         made = facts.members[name].pod or facts.members[name].workload
         if made is not None and wanted & made.inputs.items():
             return name
     return None
+
+
+def fails(facts: Facts, member: Member) -> bool:
+    """Return whether the member's pod has a place to run, and does not start there."""
+    trouble = facts.trouble(member)
+    return bool(trouble) and not unschedulable(trouble)
 
 
 def next_step(facts: Facts, waiting: list[Member], changes: Mapping[str, Change], drained: frozenset[str]) -> Part:

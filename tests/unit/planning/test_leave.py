@@ -301,3 +301,34 @@ def test_an_upgrade_and_other_roles_in_one_edit_come_to_the_same_end() -> None:
     world.edit(version="2.19.5", pools=[managers(), hot(3)]).run(900)
     assert set(world.pods().values()) == {"2.19.5"}
     assert len(world.pods()) == 6
+
+
+def test_a_member_whose_vote_was_taken_for_a_restart_stays_until_its_replacement_has_joined() -> None:
+    """A bad change has broken the manager meanwhile; with it gone, the other one would be all that is left."""
+    bad = {"config/a": "bad"}
+    world = settled(mixed(2), indices=((2,),)).edit(crash={("config/a", "bad")})
+    world.edit(pools=[mixed(2, config={"config/a": "good"})]).until(lambda w: bool(w.exclusions))
+    excluded = next(iter(world.exclusions))
+    world.edit(pools=[mixed(2, config=bad)]).until(lambda w: excluded not in w.joined())
+    world.ticks(5)
+    world.edit(pools=[mixed(2, config=bad, storage_class="fast")]).ticks(40)
+    assert not world.did(a.Release)
+    assert world.available
+    world.edit(pools=[mixed(2, storage_class="fast")]).run()
+
+
+def test_a_member_without_data_or_vote_is_replaced_by_one_that_has_joined_before() -> None:
+    world = settled(managers(1), hot(2), gateway(1))
+    world.edit(pools=[managers(1), hot(2), gateway(1, storage_class="fast")]).until(lambda w: bool(w.did(a.Release)))
+    assert world.bodies["c-gateway-1"].pod is not None
+    assert world.bodies["c-gateway-1"].pod.ready
+    world.run()
+
+
+def test_what_breaks_a_new_member_is_not_given_to_those_that_serve() -> None:
+    bad = {"config/a": "bad"}
+    world = settled(managers(1), hot(2), indices=((1,), (1,)), sole_copy=o.SoleCopy.WAIT)
+    world.edit(crash={("config/a", "bad")}, pools=[managers(1), hot(3, config=bad)]).ticks(20)
+    world.edit(policy={"sole_copy": o.SoleCopy.INTERRUPT}).ticks(20)
+    assert not world.did(a.DeletePod)
+    world.edit(pools=[managers(1), hot(3)]).run()
