@@ -90,14 +90,19 @@ class Stage:
         key = Key(self.namespace, name)
         changed = asyncio.Event()
         self.operator.caches.clusters.subscribe(lambda _: changed.set())
-        async with asyncio.timeout(PATIENCE):
-            while True:
-                found = self.operator.caches.clusters.get(key)
-                # The cache may not have heard of the newest edit yet, and the state before it may well fit.
-                if found is not None and found.metadata.generation >= self.generation and holds(found):
-                    return found
-                changed.clear()
-                await changed.wait()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while True:
+                    found = self.operator.caches.clusters.get(key)
+                    # The cache may not have heard of the newest edit yet, and the state before it may well fit.
+                    if found is not None and found.metadata.generation >= self.generation and holds(found):
+                        return found
+                    changed.clear()
+                    await changed.wait()
+        except TimeoutError:
+            caches = self.operator.caches
+            unmet = ", ".join(map(str, caches.expectations(key).unmet()))
+            pytest.fail(f"after {PATIENCE} s: {unmet} {caches.clusters.get(key)}")
 
 
 def settled(cluster: OpenSearchCluster) -> bool:

@@ -53,7 +53,7 @@ class Pod(Struct, frozen=True):
     node_ready: bool = True
     ip: str = ""
     claims: bool = False
-    """Whether it uses a volume claim, whether or not that claim was seen."""
+    """Whether its data is on the member's own claim, whether or not that claim was seen."""
     taints: tuple[str, ...] = ()
     """Keys of the taints of its node that keep new pods away or evict those that are there."""
     bootstrap: str = ""

@@ -71,6 +71,18 @@ def test_a_pod_that_ends_because_it_was_deleted_is_no_trouble() -> None:
     assert seen(pod(failed, deletionTimestamp="2026-01-01T00:00:00Z")).trouble == ""
 
 
+def test_a_pods_data_is_on_its_own_claim_and_not_on_one_that_the_user_has_given_it() -> None:
+    """A claim for snapshots does not keep the data of a pod without a volume: it has to be drained all the same."""
+
+    def using(*claims: str) -> Pod:
+        volumes = [{"name": c, "persistentVolumeClaim": {"claimName": c}} for c in claims]
+        return msgspec.convert({"metadata": {"labels": LABELS}, "spec": {"volumes": volumes}}, Pod)
+
+    assert not seen(using()).claims
+    assert not seen(using("snapshots")).claims
+    assert seen(using("snapshots", names.claim("logs-hot-2"))).claims
+
+
 def test_inputs_that_cannot_be_read_count_as_made_from_nothing() -> None:
     assert translate.inputs({names.ANNOTATION_INPUTS: "{not json"}) == {}
 
