@@ -20,6 +20,7 @@ LARGEST = 2**63 - 1
 
 _GRAMMAR = re.compile(r"([+-]?)([0-9]+\.?[0-9]*|\.[0-9]+)(?:([KMGTPE]i|[numkMGTPE])|[eE]([-+]?[0-9]{1,3}))?", re.ASCII)
 _LONGEST = 64
+_SHORT = 4
 
 
 class QuantityError(ValueError):
@@ -58,6 +59,16 @@ def format_quantity(value: Fraction | int, *, binary: bool = True) -> str:
     if exact.denominator == 1:
         return str(exact)
     return _fractional(exact)
+
+
+def readable(size: int) -> str:
+    """Write a number of bytes for people: exactly where that is short (20Gi, 500M), else with one decimal (1.4Gi)."""
+    exact = [format_quantity(size, binary=binary) for binary in (True, False)]
+    short = next((text for text in exact if len(text.rstrip("".join(SUFFIXES))) <= _SHORT), None)
+    if short is not None:
+        return short
+    suffix, scale = max((item for item in BINARY.items() if item[1] <= abs(size)), key=_by_scale)
+    return f"{float(size / scale):.1f}{suffix}"
 
 
 def _fractional(exact: Fraction) -> str:

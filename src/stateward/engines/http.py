@@ -10,6 +10,7 @@ import msgspec
 from stateward.api.base import Json
 from stateward.engines.access import Access, BadAccessError, Contexts
 from stateward.engines.base import Answer, UnreachableError
+from stateward.engines.unanswered import in_words
 
 LARGEST = 256 << 20
 """Bytes of an answer: ten times what 100,000 shards take. More is not an answer of a database in order."""
@@ -80,7 +81,7 @@ class HttpTransport:
         except BadAccessError as error:
             raise UnreachableError(str(error)) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise UnreachableError(f"{endpoint} cannot be asked: {error or type(error).__name__}") from error
+            raise UnreachableError(f"{endpoint} cannot be asked: {in_words(error)}") from error
 
     def _secured(self, endpoint: str) -> dict[str, Any]:
         """Return what makes a request a secured one; what is asked by `https` is always verified."""

@@ -4,6 +4,7 @@ The disaster this prevents: a shrink that cannot end is begun, fills the disks o
 where the database takes no more writes, and is then neither done nor undone.
 """
 
+from stateward.api.quantity import readable
 from stateward.planning.facts import Facts
 from stateward.planning.observation import Database, Member, Unit
 
@@ -47,4 +48,6 @@ def no_room(database: Database, names: frozenset[str], units: dict[str, Unit]) -
         u.size * min(sum(c.member in names for c in u.copies), 1 if u.flexible else len(u.copies))
         for u in units.values()
     )
-    return f"{need} bytes have to move and only {room} are free on the remaining members" if need > room else None
+    if need <= room:
+        return None
+    return f"{readable(need)} have to move and only {readable(room)} are free on the remaining members"

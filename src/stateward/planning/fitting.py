@@ -1,5 +1,6 @@
 """Does a volume that is there fit what its pool asks for."""
 
+from stateward.api.quantity import readable
 from stateward.planning.observation import Claim, Member, Pool
 
 
@@ -12,7 +13,7 @@ def claim_mismatch(pool: Pool, claim: Claim) -> str | None:
     if pool.storage_class is not None and claim.storage_class and claim.storage_class != pool.storage_class:
         return f"storage class {claim.storage_class} becomes {pool.storage_class}"
     if claim.requested > pool.volume_size and (claim.capacity > pool.volume_size or not claim.capacity):
-        return f"the volume shrinks from {claim.requested} to {pool.volume_size} bytes"
+        return f"the volume shrinks from {readable(claim.requested)} to {readable(pool.volume_size)}"
     return None
 
 

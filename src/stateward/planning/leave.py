@@ -8,13 +8,14 @@ A member that cannot leave yet is held back, not claimed: meanwhile it is repair
 a shrink that waits leaves no old version behind.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from stateward.api.quantity import readable
 from stateward.planning.capacity import refuse
 from stateward.planning.facts import Facts
 from stateward.planning.gate import lost, unready
 from stateward.planning.intent import Part, State, Wait, merge, told
-from stateward.planning.observation import CopyState, Effect, Member
+from stateward.planning.observation import CopyState, Effect, Member, Unit
 from stateward.planning.release import forget, release, stay
 from stateward.planning.resign import Resignation, next_to_resign, resign, told_to_leave
 from stateward.planning.scale import Arrival
@@ -126,7 +127,7 @@ def drain(facts: Facts, member: Member, why: str) -> Part:
     """Return how far the member's data has moved; a drain that is stuck says so and does not claim its member."""
     units = facts.units_of(member.name)
     own = [c for unit in units for c in unit.copies if c.member == member.name]
-    text = f"{member.name} leaves ({why}): {len(units)} shards, {sum(u.size for u in units)} bytes still to move"
+    text = f"{member.name} leaves ({why}): {amount(units)} still to move"
     intents = told(State.DRAINING, [member], Effect.REPLACE, text)
     if any(c.state is CopyState.RELOCATING for c in own):
         wait = Wait(member.name, "Draining", f"{len(units)} shards are moving away from {member.name}")
@@ -136,6 +137,13 @@ def drain(facts: Facts, member: Member, why: str) -> Part:
     if told_to_leave(facts, member) and facts.age(member.name) > STUCK:
         return Part(otherwise=intents, waits=(wait,))
     return Part(intents=intents, waits=(wait,))
+
+
+def amount(units: Sequence[Unit]) -> str:
+    """Return how much is on a member, in words; sizes that the database does not tell are left out."""
+    shards = "1 shard" if len(units) == 1 else f"{len(units)} shards"
+    size = sum(unit.size for unit in units)
+    return f"{shards}, {readable(size)}" if size else shards
 
 
 def hidden_data(facts: Facts, member: Member) -> str | None:

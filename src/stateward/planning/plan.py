@@ -95,9 +95,12 @@ def at_rest(facts: Facts, removals: Removals, intent: Intent) -> bool:
 
 
 def refused(obs: Observation) -> tuple[Refusal, ...]:
-    """Return what is refused: by the driver and the validation, and a version that members have already passed."""
+    """Return what is refused: by the driver and the validation, and a version that members have already passed.
+
+    A spec that makes no sense asks for no version either.
+    """
     passed = ahead(obs)
-    if not passed:
+    if not passed or not obs.desired.pools:
         return obs.desired.refusals
     names = ", ".join(m.name for m in passed)
     version = max((reached(obs, m) for m in passed), key=parse)

@@ -11,7 +11,6 @@ from stateward.api.cluster import (
     ClusterStatus,
     MemberCounts,
     MemberStatus,
-    PoolStatus,
     WaitStatus,
 )
 from stateward.planning.actions import RecordBootstrap
@@ -22,8 +21,9 @@ from stateward.planning.missing import comparable, missing, still_missing
 from stateward.planning.observation import Member, Observation
 from stateward.planning.pending import pending_removals
 from stateward.planning.plan import Plan
+from stateward.planning.standing import standings
 from stateward.planning.times import parse_time, rfc3339
-from stateward.planning.upgrade import newer, upgraded, upgrading
+from stateward.planning.upgrade import newer
 
 __all__ = ["parse_time", "rfc3339", "status"]
 
@@ -32,8 +32,8 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
     """Return the status to write after a plan was made (and, where it was, carried out) at time `now`."""
     facts = derive(obs, now)
     present = [m for m in obs.members if m.present or m.name in plan.intents]
-    desired = sum(pool.replicas for pool in obs.desired.pools)
-    ready = sum(m.pool in facts.pools and m.name in facts.up for m in obs.members)
+    pools = standings(facts, before)
+    ready, desired = sum(pool.ready for pool in pools), sum(pool.desired for pool in pools)
     database = facts.database
     draft = ClusterStatus(
         observed_generation=obs.generation,
@@ -44,7 +44,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         members=MemberCounts(ready=ready, desired=desired),
         ready=f"{ready}/{desired}",
         bootstrap=bootstrap_status(plan, before, formed=database is not None),
-        pools=[pool_status(facts, pool.name) for pool in obs.desired.pools],
+        pools=pools,
         member_states=[member_status(facts, plan, m, before, now) for m in present],
         waiting=[wait_status(wait, before, now) for wait in plan.waits],
         last_progress=before.last_progress,
@@ -93,24 +93,6 @@ def bootstrap_status(plan: Plan, before: ClusterStatus, *, formed: bool) -> Boot
     if grant is None:
         return BootstrapStatus(member="", volume="", formed=True) if formed else None
     return BootstrapStatus(member=grant.member, volume=grant.volume, formed=grant.formed or formed)
-
-
-def pool_status(facts: Facts, name: str) -> PoolStatus:
-    """Return where a pool stands."""
-    pool = facts.pools[name]
-    mine = [m for m in facts.obs.members if m.pool == name and m.workload is not None]
-    versions = sorted({m.pod.version for m in mine if m.pod is not None and m.pod.version})
-    upgrade = ""
-    if upgrading(facts.obs):
-        done = "Upgraded" if upgraded(facts.obs, facts.up, pool) else "Pending"
-        upgrade = "Upgrading" if facts.turn is not None and facts.turn.name == name else done
-    return PoolStatus(
-        name=name,
-        ready=sum(m.name in facts.up for m in mine),
-        desired=pool.replicas,
-        version=", ".join(versions),
-        upgrade=upgrade,
-    )
 
 
 def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatus, now: float) -> MemberStatus:

@@ -5,6 +5,7 @@ and data in the pod cannot be had on the same member: a new member takes its pla
 user said so.
 """
 
+from stateward.api.quantity import readable
 from stateward.planning.actions import GrowVolume
 from stateward.planning.facts import Facts
 from stateward.planning.fitting import claim_mismatch
@@ -42,7 +43,7 @@ def volumes(facts: Facts) -> Part:
 
 def resize(member: Member, claim: Claim, size: int) -> Part:
     """Return what brings a volume to its size, or what is waited for until it has it."""
-    text = f"{{}}'s volume grows to {size} bytes"
+    text = f"{{}}'s volume grows to {readable(size)}"
     if claim.requested == size or not claim.capacity:
         if not 0 < claim.capacity < claim.requested:
             return Part()
@@ -50,9 +51,9 @@ def resize(member: Member, claim: Claim, size: int) -> Part:
         return Part(otherwise=told(State.GROWING, [member], Effect.NONE, text), waits=waits)
     if claim.requested < size and not claim.expandable:
         known = claim.expandable is False
-        text = f"storage class {claim.storage_class} does not allow volumes to grow to {size} bytes"
+        text = f"storage class {claim.storage_class} does not allow volumes to grow to {readable(size)}"
         unknown = f"whether storage class {claim.storage_class} allows volumes to grow is not known"
         reason = "VolumeNotExpandable" if known else "StorageClassUnknown"
         return Part(waits=(Wait(member.name, reason, text if known else unknown, stalled=known),))
-    action = GrowVolume(why=f"its pool asks for {size} bytes", member=member.name, claim=claim.ref, size=size)
+    action = GrowVolume(why=f"its pool asks for {readable(size)}", member=member.name, claim=claim.ref, size=size)
     return Part(actions=(action,), otherwise=told(State.GROWING, [member], Effect.NONE, text))

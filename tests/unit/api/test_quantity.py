@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.api.quantity import LARGEST, SUFFIXES, QuantityError, format_quantity, parse_bytes, parse_quantity
+from stateward.api.quantity import (
+    LARGEST,
+    SUFFIXES,
+    QuantityError,
+    format_quantity,
+    parse_bytes,
+    parse_quantity,
+    readable,
+)
 
 
 @pytest.mark.parametrize(
@@ -77,6 +85,23 @@ def test_bytes_are_rounded_away_from_zero() -> None:
 )
 def test_a_value_is_written_with_its_largest_whole_suffix(value: Fraction, text: str, *, binary: bool) -> None:
     assert format_quantity(value, binary=binary) == text
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (20 * 1024**3, "20Gi"),
+        (20 * 10**9, "20G"),
+        (1536 * 1024**2, "1536Mi"),
+        (12_345_678_901, "11.5Gi"),
+        (-12_345_678_901, "-11.5Gi"),
+        (12_345, "12.1Ki"),
+    ],
+)
+def test_a_size_is_written_for_people(size: int, text: str) -> None:
+    assert readable(size) == text
 
 
 @given(st.integers(min_value=-LARGEST, max_value=LARGEST), st.booleans())

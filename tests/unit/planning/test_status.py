@@ -1,6 +1,10 @@
 """What people read: states, reasons, times and conditions."""
 
+from msgspec.structs import replace
+
 from stateward.api.cluster import ClusterStatus
+from stateward.planning.observation import Desired, Refusal
+from stateward.planning.plan import plan
 from stateward.planning.status import parse_time, rfc3339, status
 from tests.unit.planning.world import World, hot, managers, settled
 
@@ -75,6 +79,46 @@ def test_the_zone_of_a_member_is_remembered_while_it_has_no_pod() -> None:
     world = settled(managers(), hot(), zones=3).kill("c-hot-1").edit(unschedulable={"c-hot-1"}).ticks(3)
     member = next(m for m in world.status.member_states if m.name == "c-hot-1")
     assert member.zone == "zone-1"
+
+
+def test_a_member_that_leaves_is_none_of_those_that_are_asked_for() -> None:
+    world = settled(managers(), hot(4), indices=((2,), (2,))).edit(pools=[managers(), hot(2)])
+    world.until(lambda w: "c-hot-3" in w.draining).tick()
+    assert world.status.ready == "5/5"
+    assert [(p.ready, p.desired) for p in world.status.pools] == [(3, 3), (2, 2)]
+    world.kill("c-hot-0").tick()
+    assert world.status.ready == "4/5"
+
+
+def test_a_member_that_is_replaced_counts_until_the_one_in_its_place_serves() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(), hot(storage_class="slow")])
+    seen = {world.ticks(1).status.ready for _ in range(200)}
+    assert seen == {"6/6"}
+    assert {body.claim.storage_class for body in world.bodies.values() if body.claim and body.pool == "hot"} >= {"slow"}
+
+
+def test_a_spec_that_makes_no_sense_leaves_what_runs_in_the_status() -> None:
+    world = settled(managers(), hot(), indices=((2,),))
+    refusal = Refusal("spec.pools[0].roles", "InvalidSpec", "no such role")
+    observed = world.observe()
+    desired = Desired(version=observed.deployed_version, pools=(), refusals=(refusal,))
+    observed = replace(observed, desired=desired)
+    found = status(observed, plan(observed, world.now), world.status, world.now)
+    assert found.ready == "6/6"
+    assert [(p.name, p.ready, p.desired, p.version) for p in found.pools] == [
+        ("managers", 3, 3, "2.17.1"),
+        ("hot", 3, 3, "2.17.1"),
+    ]
+    assert next(c.status for c in found.conditions if c.type == "Stalled") == "True"
+
+
+def test_a_spec_that_makes_no_sense_is_not_taken_for_a_way_back_to_the_old_version() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(version="2.19.5")
+    world.until(lambda w: any(m.version == "2.19.5" for m in w.status.member_states))
+    refusal = Refusal("spec.pools[0].roles", "InvalidSpec", "no such role")
+    observed = world.observe()
+    observed = replace(observed, desired=Desired(observed.deployed_version, (), refusals=(refusal,)))
+    assert [w.reason for w in plan(observed, world.now).waits] == ["InvalidSpec"]
 
 
 def test_a_member_that_left_is_forgotten() -> None:

@@ -1,0 +1,46 @@
+"""Why a request got no answer, in words for people: this text is what the status of a cluster shows.
+
+The errors of sockets and of the HTTP library speak of calls and objects; what a person needs to know is whether nothing
+listens, nobody is reached, the other side hung up, or something else than the database answers.
+"""
+
+import errno
+import ssl
+
+import aiohttp
+
+REFUSED = "it refuses the connection: the database has not started yet, or no longer runs"
+UNROUTED = "no way leads to its address: the pod or its node is gone, or the network keeps the operator from it"
+HUNG_UP = "it hung up before the answer was complete"
+NOT_HTTP = "what answers there does not speak HTTP as a database does"
+NO_TLS = "no encrypted connection comes about: one side speaks TLS and the other does not, or not the same"
+UNNAMED = "its name has no address"
+
+_BY_NUMBER = {
+    errno.ECONNREFUSED: REFUSED,
+    errno.EHOSTUNREACH: UNROUTED,
+    errno.ENETUNREACH: UNROUTED,
+    errno.EHOSTDOWN: UNROUTED,
+    errno.ECONNRESET: HUNG_UP,
+    errno.EPIPE: HUNG_UP,
+    errno.ECONNABORTED: HUNG_UP,
+}
+_BY_KIND: dict[type[BaseException], str] = {
+    aiohttp.ClientConnectorDNSError: UNNAMED,
+    aiohttp.ClientSSLError: NO_TLS,
+    ssl.SSLError: NO_TLS,
+    aiohttp.ServerDisconnectedError: HUNG_UP,
+    aiohttp.ClientPayloadError: HUNG_UP,
+    aiohttp.ClientResponseError: NOT_HTTP,
+}
+
+
+def in_words(error: BaseException) -> str:
+    """Return why there was no answer."""
+    certificate = getattr(error, "certificate_error", error)
+    if isinstance(certificate, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {certificate.verify_message}"
+    words = next((text for kind, text in _BY_KIND.items() if isinstance(error, kind)), "")
+    if not words and isinstance(error, OSError):
+        words = _BY_NUMBER.get(error.errno or 0) or error.strerror or ""
+    return words or str(error) or type(error).__name__

@@ -1,0 +1,81 @@
+"""A person reads why a database gave no answer, and not what a socket said."""
+
+import asyncio
+import errno
+import socket
+import ssl
+from collections.abc import Callable
+
+import aiohttp
+import pytest
+
+from stateward.engines import unanswered
+from stateward.engines.base import UnreachableError
+from stateward.engines.http import HttpTransport
+from stateward.engines.unanswered import in_words
+
+Peer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
+
+
+def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.close()
+
+
+def talk_nonsense(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"\x00\x01nonsense\r\n\r\n")
+    writer.close()
+
+
+async def asked(scheme: str, peer: Peer) -> str:
+    """Return what is said of a peer that answers like this."""
+    server = await asyncio.start_server(peer, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server, aiohttp.ClientSession() as session:
+        return await why(session, f"{scheme}://127.0.0.1:{port}")
+
+
+async def why(session: aiohttp.ClientSession, endpoint: str) -> str:
+    with pytest.raises(UnreachableError) as caught:
+        await HttpTransport(session).request(endpoint, "GET", "/")
+    return str(caught.value)
+
+
+async def test_a_database_that_does_not_run() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        endpoint = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        async with aiohttp.ClientSession() as session:
+            assert await why(session, endpoint) == f"{endpoint} cannot be asked: {unanswered.REFUSED}"
+
+
+async def test_one_that_hangs_up() -> None:
+    assert unanswered.HUNG_UP in await asked("http", hang_up)
+
+
+async def test_something_else_than_a_database() -> None:
+    assert unanswered.NOT_HTTP in await asked("http", talk_nonsense)
+
+
+async def test_encryption_on_one_side_only() -> None:
+    assert "one side speaks TLS and the other does not" in await asked("https", talk_nonsense)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (OSError(errno.EHOSTUNREACH, "No route to host"), unanswered.UNROUTED),
+        (OSError(errno.ENETUNREACH, "Network is unreachable"), unanswered.UNROUTED),
+        (ConnectionResetError(errno.ECONNRESET, "reset"), unanswered.HUNG_UP),
+        (OSError(errno.EMFILE, "Too many open files"), "Too many open files"),
+        (ConnectionError(), "ConnectionError"),
+        (ValueError("no such port"), "no such port"),
+    ],
+)
+def test_what_the_system_says(error: Exception, text: str) -> None:
+    assert in_words(error) == text
+
+
+def test_a_certificate_that_is_not_trusted_is_said_with_its_reason() -> None:
+    error = ssl.SSLCertVerificationError(1, "verify failed")
+    error.verify_message = "certificate has expired"
+    assert in_words(error) == "its certificate is not trusted: certificate has expired"
