@@ -1,18 +1,20 @@
 """Where each pool stands: how many of the members that it asks for serve, and with which version."""
 
+from collections.abc import Mapping
+
 from stateward.api.cluster import ClusterStatus, PoolStatus
 from stateward.planning.facts import Facts
-from stateward.planning.observation import Pool
+from stateward.planning.observation import Pool, Removal
 from stateward.planning.scale import replacements, scale
 from stateward.planning.upgrade import upgraded, upgrading
 
 
-def standings(facts: Facts, before: ClusterStatus) -> list[PoolStatus]:
+def standings(facts: Facts, removals: Mapping[str, Removal], before: ClusterStatus) -> list[PoolStatus]:
     """Return where the pools stand; under a spec that makes no sense, those of the one before, which go on running."""
     pools = facts.obs.desired.pools
     if not pools:
         return [standing(facts, pool.name, pool.desired, _up(facts, pool.name), "") for pool in before.pools]
-    return [standing(facts, p.name, p.replicas, serving(facts, p), _upgrade(facts, p)) for p in pools]
+    return [standing(facts, p.name, p.replicas, serving(facts, p, removals), _upgrade(facts, p)) for p in pools]
 
 
 def standing(facts: Facts, name: str, desired: int, ready: int, upgrade: str) -> PoolStatus:
@@ -22,7 +24,7 @@ def standing(facts: Facts, name: str, desired: int, ready: int, upgrade: str) ->
     return PoolStatus(name=name, ready=ready, desired=desired, version=", ".join(versions), upgrade=upgrade)
 
 
-def serving(facts: Facts, pool: Pool) -> int:
+def serving(facts: Facts, pool: Pool, removals: Mapping[str, Removal]) -> int:
     """Return how many of the members that the pool asks for serve.
 
     Those that leave are not among them. One that is replaced is, until the one in its place serves.
@@ -30,7 +32,8 @@ def serving(facts: Facts, pool: Pool) -> int:
     mine = {m.name for m in facts.obs.members if m.pool == pool.name and m.workload is not None}
     if len(mine) <= pool.replicas:
         return len(mine & facts.up)
-    surplus = scale(facts).leaving.keys() - replacements(facts).keys()
+    replaced = replacements(facts, removals).keys() | removals.keys()
+    surplus = scale(facts, removals).leaving.keys() - replaced
     return min(pool.replicas, len((mine & facts.up) - surplus))
 
 

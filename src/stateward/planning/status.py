@@ -32,7 +32,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
     """Return the status to write after a plan was made (and, where it was, carried out) at time `now`."""
     facts = derive(obs, now)
     present = [m for m in obs.members if m.present or m.name in plan.intents]
-    pools = standings(facts, before)
+    pools = standings(facts, plan.removals, before)
     ready, desired = sum(pool.ready for pool in pools), sum(pool.desired for pool in pools)
     database = facts.database
     draft = ClusterStatus(
