@@ -139,7 +139,7 @@ class Allocator:
     def _place_primary(self, shard: Shard) -> None:
         copy = shard.primary
         if not shard.in_sync:
-            nodes = self._nodes(lambda n: not self.against(shard, copy, n))
+            nodes = self._nodes(lambda n: shard.first in {"", n.name} and not self.against(shard, copy, n))
             if nodes:
                 self._recover(shard, copy, nodes[0], self._new_allocation(), 0.5)
             return
@@ -264,6 +264,7 @@ class Allocator:
         return copy.active and copy.allocation in shard.in_sync and node is not None and node.reachable
 
     def _unassign(self, copy: Copy, why: str) -> None:
+        copy.left = copy.node if why == "NODE_LEFT" else ""
         copy.state, copy.node, copy.target, copy.why = State.UNASSIGNED, "", "", why
         copy.since, copy.token = self._ground.now, copy.token + 1
 

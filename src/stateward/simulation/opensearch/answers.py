@@ -69,6 +69,8 @@ def _copy(copy: Copy) -> Json:
         return {**document, "allocation_id": {"id": copy.allocation}}
     at = (EPOCH + timedelta(seconds=copy.since)).isoformat().replace("+00:00", "Z")
     info = {"reason": copy.why, "at": at, "allocation_status": "no_attempt", "delayed": copy.delayed_until > 0}
+    if copy.left:
+        info["details"] = f"node_left [{copy.left}]"
     if copy.primary and copy.why == "NODE_LEFT":
         info["allocation_status"] = "no_valid_shard_copy"
     return {**document, "unassigned_info": info}

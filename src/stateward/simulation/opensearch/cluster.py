@@ -116,10 +116,12 @@ class Cluster:
             # A leader that may not vote hands over.
             self.leader = next((voter for voter in self.voters if voter in live), "")
 
-    def create_index(self, name: str, replicas: int, size: int, rate: float, *, spread: str = "false") -> None:
-        """Create an index of one shard."""
+    def create_index(
+        self, name: str, replicas: int, size: int, rate: float, *, spread: str = "false", first: str = ""
+    ) -> None:
+        """Create an index of one shard; with `first`, its primary goes to the node of that name."""
         copies = [Copy(primary=number == 0, since=self._ground.now) for number in range(replicas + 1)]
-        self.shards.append(Shard(name, 0, size, rate, copies, spread))
+        self.shards.append(Shard(name, 0, size, rate, copies, spread, first=first))
         self.version += 1
         self.allocator.reroute()
 

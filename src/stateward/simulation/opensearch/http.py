@@ -158,16 +158,29 @@ class WorldTransport:
             cluster.allocator.expand()
             cluster.allocator.reroute()
             return self._said({"acknowledged": True, "persistent": {}, "transient": {}})
-        if path == "/_flush":
-            return self._said({"_shards": {"total": len(cluster.shards), "failed": 0}})
         if path == "/_cluster/voting_config_exclusions":
             return await self._exclusions(cluster, method, params)
-        if path == "/_cluster/reroute":
-            return self._said(answers.reroute(cluster, body))
+        if path in {"/_cluster/reroute", "/_flush"}:
+            flushed = {"_shards": {"total": len(cluster.shards), "failed": 0}}
+            return self._said(flushed if path == "/_flush" else answers.reroute(cluster, body))
         if path == "/_cluster/allocation/explain":
             found = answers.explain(cluster, body)
             return self._said(found) if found else _refused(400, "illegal_argument_exception", "no such shard")
+        if method == "PUT" and not path.startswith("/_"):
+            return self._indexed(cluster, path, body.get("settings", {}))
         return _refused(400, "illegal_argument_exception", f"the model does not know {path}")
+
+    def _indexed(self, cluster: Cluster, path: str, settings: Json) -> Answer:
+        """Create an index of one shard; a node that its copies may only go to takes the first one."""
+        if path.count("/") == 1:
+            cluster.create_index(
+                path[1:],
+                int(settings.get("index.number_of_replicas", 1)),
+                size=2**20,
+                rate=0.0,
+                first=settings.get("index.routing.allocation.include._name") or "",
+            )
+        return self._said({"acknowledged": True, "shards_acknowledged": True})
 
     async def _exclusions(self, cluster: Cluster, method: str, params: dict[str, str]) -> Answer:
         if method == "DELETE":

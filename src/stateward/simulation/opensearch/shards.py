@@ -24,6 +24,8 @@ class Copy:
     allocation: str = ""
     since: float = 0.0
     why: str = "INDEX_CREATED"
+    left: str = ""
+    """Id of the node that it was on when it lost its place; empty where none left."""
     delayed_until: float = 0.0
     token: int = 0
 
@@ -47,6 +49,8 @@ class Shard:
     in_sync: set[str] = field(default_factory=set[str])
     """Allocations that have every acknowledged document."""
     acknowledged: float = 0.0
+    first: str = ""
+    """Name of the node that the first copy of a new index is for; empty where any will do."""
 
     @property
     def name(self) -> str:

@@ -1,0 +1,142 @@
+"""Plays a recorded sequence on the model, and says where the model does otherwise than the database did.
+
+Among places that are equally good the database chooses as it likes. So a picture is compared in what the rules decide;
+then the model takes over the choice, so that the steps after it mean the same on both.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+
+from stateward.engines import opensearch
+from stateward.kube.metadata import Key
+from stateward.simulation.apiserver.audit import Unaudited
+from stateward.simulation.apiserver.client import WorldApi
+from stateward.simulation.apiserver.network import Network
+from stateward.simulation.loop import run_virtual
+from stateward.simulation.opensearch.cluster import Cluster
+from stateward.simulation.opensearch.http import Wire, WorldTransport
+from stateward.simulation.opensearch.shards import Copy, Shard
+from tests.simulation.story import Story, hot, managers
+from tests.support.recorded import AWAY, Ground, Picture, Scene, do, settled
+
+
+class Pods:
+    """The processes of the world, at their own addresses."""
+
+    def __init__(self, story: Story) -> None:
+        self._story = story
+
+    async def endpoints(self) -> tuple[str, ...]:
+        nodes = [node for node in self._story.world.databases.nodes.values() if node.alive]
+        return tuple(f"http://{node.container.address}:9200" for node in nodes)
+
+
+def differences(scenes: Sequence[Scene]) -> list[str]:
+    """Return, step by step, what the model does otherwise; the first picture that differs in a step ends it."""
+    return run_virtual(replay(scenes))
+
+
+async def replay(scenes: Sequence[Scene]) -> list[str]:
+    with Story(managers(), hot(3), version=version(scenes[0])).told() as story:
+        await story.begin(0)
+        retire(story)
+        ground = ground_of(story)
+        found: list[str] = []
+        for number, scene in enumerate(scenes, 1):
+            async with asyncio.timeout(3600.0):
+                await do(ground, scene.step)
+                seen = await settled(ground, scene.step)
+            step = " ".join(part for part in (scene.step.does, scene.step.who, scene.step.what) if part)
+            found += [f"step {number} ({step}): {text}" for text in compared(scene.picture, seen)]
+            if found:
+                return found
+            if scene.picture is not None:
+                take_over(story.database, scene.picture)
+        return found
+
+
+def version(first: Scene) -> str:
+    assert first.picture is not None
+    return first.picture.nodes["hot-0"].partition(" ")[0]
+
+
+def retire(story: Story) -> None:
+    """End the operator, and start none after it."""
+    story.process.start = lambda: None
+    story.process.kill()
+
+
+def ground_of(story: Story) -> Ground:
+    world = story.world
+    network = Network(world.ground.stream("kubectl"), lambda _: None)
+    api = WorldApi(world.server, world.bell, network, "kubectl", Unaudited())
+    transport = WorldTransport(world.databases, Wire(world.ground.stream("replay"), lambda _: None))
+    return Ground(api, opensearch.driver(transport), transport, Pods(story), Key("data", "logs"))
+
+
+def compared(real: Picture | None, model: Picture | None) -> list[str]:
+    """Return in which of the things that rules decide two pictures differ."""
+    if real is None or model is None:
+        return [] if real is model else [f"the database {said(real)}, the model {said(model)}"]
+    pairs = {name: (getattr(real, name), getattr(model, name)) for name in ("health", "nodes", "excluded", "draining")}
+    pairs |= {"allocation": (real.allocation, model.allocation), "led": (bool(real.leader), bool(model.leader))}
+    pairs |= {"voters": (voters(real), voters(model)), "loads": (loads(real), loads(model))}
+    pairs |= {name: (ways(real, name), ways(model, name)) for name in sorted(real.shards.keys() | model.shards.keys())}
+    return [f"{name}: database {one}, model {other}" for name, (one, other) in pairs.items() if one != other]
+
+
+def said(seen: Picture | None) -> str:
+    return "does not answer" if seen is None else f"is {seen.health}"
+
+
+def voters(seen: Picture) -> tuple[int, int]:
+    """Return how many may vote, and how many of them are not there."""
+    return len(seen.voters), seen.voters.count(AWAY)
+
+
+def loads(seen: Picture) -> list[int]:
+    """Return how many copies the data nodes have, fewest first; a node that is emptied is told apart."""
+    count = Counter(member(copy) for copies in seen.shards.values() for copy in copies)
+    return sorted(count[name] for name, kind in seen.nodes.items() if kind.endswith("data"))
+
+
+def ways(seen: Picture, shard: str) -> list[str]:
+    """Return where the copies of a shard stand, without the names of their nodes."""
+    return sorted(copy.replace(f" {member(copy)}", "") if member(copy) else copy for copy in seen.shards.get(shard, ()))
+
+
+def member(copy: str) -> str:
+    """Return the node that a copy is on; empty for one that is nowhere."""
+    words = copy.split(" ")
+    return words[2] if words[1] != "unassigned" else ""
+
+
+def take_over(cluster: Cluster, seen: Picture) -> None:
+    """Put the model's copies and its leader where the database has them."""
+    ids = {node.name.removeprefix("logs-"): node.id for node in cluster.nodes.values()}
+    cluster.leader = ids[seen.leader]
+    for shard in cluster.shards:
+        words = seen.shards[shard.name]
+        primary = next((member(word) for word in words if word.startswith("p") and member(word)), "")
+        replicas = [member(word) for word in words if word.startswith("r") and member(word)]
+        active = [copy for copy in shard.copies if copy.active]
+        if primary:
+            put(cluster, shard, shard.primary, ids[primary])
+        for copy, name in zip([c for c in active if not c.primary], replicas, strict=True):
+            put(cluster, shard, copy, ids[name])
+
+
+def put(cluster: Cluster, shard: Shard, copy: Copy, node: str) -> None:
+    """Put one copy onto a node, with its data."""
+    if copy.node == node:
+        return
+    for other in shard.copies:
+        if other.node == node:  # They change places.
+            other.node = copy.node
+            cluster.nodes[copy.node].disk.copies[shard.name] = other.allocation
+            break
+    else:
+        cluster.nodes[copy.node].disk.copies.pop(shard.name, None)
+    copy.node = node
+    cluster.nodes[node].disk.copies[shard.name] = copy.allocation
