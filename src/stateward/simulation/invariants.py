@@ -250,9 +250,10 @@ class Watchdog:
         if turn is None or spec is None:
             self._violated("d", f"volume {claim.key.name} is deleted without a live read")
             return
-        if part(spec, "volumes").get("onScaleDown", "Retain") != "Delete":
-            self._violated("b", f"volume {claim.key.name} is deleted, and volumes are to be kept")
         disk = self._world.databases.disks.get(claim.uid)
+        # One that no process ever ran on holds nothing to keep.
+        if disk is not None and part(spec, "volumes").get("onScaleDown", "Retain") != "Delete":
+            self._violated("b", f"volume {claim.key.name} is deleted, and volumes are to be kept")
         database = self._world.databases.clusters.get(disk.identity) if disk is not None else None
         for shard in database.shards if database is not None and disk is not None else ():
             elsewhere = any(c.active and c.allocation in shard.in_sync for c in shard.copies)
