@@ -29,7 +29,9 @@ def parser() -> argparse.ArgumentParser:
     words = argparse.ArgumentParser("python -m bench", description=__doc__)
     words.add_argument("names", nargs="*", metavar="NAME", help="what to measure: " + ", ".join(MEASUREMENTS))
     words.add_argument("--quick", action="store_true", help="watch for one or two minutes instead of ten")
-    words.add_argument("--cold", action="store_true", help="also build the sandbox from nothing (six minutes and more)")
+    words.add_argument(
+        "--cold", action="store_true", help="also build the sandbox from nothing (eight minutes and more)"
+    )
     words.add_argument(
         "--sizes", type=sizes, metavar="N,N", help="numbers of clusters; default: 100 for scale, 100,500 for many"
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sandbox import report
 from sandbox.api import Sandbox
+from sandbox.toolchain.kubelite import build_step
 
 # After this many seconds the start-up work of the controllers is over.
 _SETTLE = 30
@@ -19,9 +20,10 @@ _NAME = "bench"
 
 @dataclass(frozen=True)
 class Figures:
-    """Times in seconds, memory in bytes; `cold` is None where it was not measured."""
+    """Times in seconds, memory in bytes; `cold` and the `build` within it are None where they were not measured."""
 
     cold: float | None
+    build: float | None
     warm: float
     again: float
     down: float
@@ -30,7 +32,7 @@ class Figures:
 
 def measure(*, cold: bool) -> Figures:
     """Bring a sandbox of its own up and down, print the figures and return them."""
-    cold_time = _cold() if cold else None
+    cold_time, build = _cold() if cold else (None, None)
     sandbox = Sandbox(_NAME)
     sandbox.down()
     try:
@@ -42,7 +44,7 @@ def measure(*, cold: bool) -> Figures:
         begin = time.monotonic()
         sandbox.down()
         down = time.monotonic() - begin
-    figures = Figures(cold_time, warm, again, down, memory)
+    figures = Figures(cold_time, build, warm, again, down, memory)
     _print(figures)
     return figures
 
@@ -53,16 +55,21 @@ def _timed(sandbox: Sandbox) -> float:
     return time.monotonic() - begin
 
 
-def _cold() -> float:
+def _cold() -> tuple[float, float]:
     with _empty_caches(), Sandbox(_NAME) as sandbox:
-        return _timed(sandbox)
+        seconds = _timed(sandbox)
+        return seconds, sandbox.progress.took[build_step()]
 
 
 @contextmanager
 def _empty_caches() -> Generator[None]:
-    """Let everything be built from nothing but the downloaded Go modules."""
+    """Let everything be downloaded and built from nothing."""
     with tempfile.TemporaryDirectory(dir=Path.home()) as scratch:
-        changed = {"STATEWARD_CACHE": f"{scratch}/stateward", "GOCACHE": f"{scratch}/go"}
+        changed = {
+            "STATEWARD_CACHE": f"{scratch}/stateward",
+            "GOCACHE": f"{scratch}/go",
+            "GOMODCACHE": f"{scratch}/modules",
+        }
         before = {name: os.environ.get(name) for name in changed}
         os.environ.update(changed)
         try:
@@ -79,7 +86,8 @@ def _print(figures: Figures) -> None:
     machine = f"{os.cpu_count()} processors, {os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.0f} GiB"
     print(f"machine                         {machine}, Linux {platform.release()}")
     if figures.cold is not None:
-        print(f"cold up, three nodes Ready      {figures.cold:8.1f} s   (with the Go build; target 720 s)")
+        print(f"cold up, three nodes Ready      {figures.cold:8.1f} s   (with all downloads; target 720 s)")
+        print(f"  of which the Go build         {figures.build or 0:8.1f} s   (target 480 s)")
     print(f"warm up, three nodes Ready      {figures.warm:8.1f} s   (target 45 s)")
     print(f"up again, nothing to do         {figures.again:8.1f} s")
     print(f"down                            {figures.down:8.1f} s")

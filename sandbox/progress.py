@@ -22,6 +22,8 @@ class Progress:
         self._stream = stream or sys.stderr
         self._quiet = quiet
         self._begin = time.monotonic()
+        self.took: dict[str, float] = {}
+        """Seconds that each step took that has ended, by its message."""
         self._lock = threading.Lock()
 
     @property
@@ -48,7 +50,8 @@ class Progress:
         finally:
             done.set()
             ticker.join()
-        self.say(f"{message}: done in {clock(time.monotonic() - begin)}")
+        self.took[message] = time.monotonic() - begin
+        self.say(f"{message}: done in {clock(self.took[message])}")
 
     def _tick(self, message: str, detail: Callable[[], str], begin: float, done: threading.Event) -> None:
         terminal = self._stream.isatty()

@@ -31,6 +31,11 @@ def kubernetes_version() -> str:
     return _version()[0]
 
 
+def build_step() -> str:
+    """Return the name of the step in which the build's progress is told."""
+    return f"building Kubernetes {kubernetes_version()}"
+
+
 def build_kubelite(progress: Progress) -> Path:
     """Return the directory with one program for each component, building them if the module is new."""
     module = sources() / "kubelite"
@@ -39,7 +44,7 @@ def build_kubelite(progress: Progress) -> Path:
     with locked(cache_root() / "kubelite.lock"):
         if not (target / "kubelite").exists():
             target.mkdir(parents=True, exist_ok=True)
-            go_build(module, target / "kubelite", progress, f"building Kubernetes {kubernetes_version()}", _flags())
+            go_build(module, target / "kubelite", progress, build_step(), _flags())
         for component in COMPONENTS:
             link = target / component
             if not link.is_symlink():
