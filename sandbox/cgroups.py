@@ -9,10 +9,13 @@ import errno
 import time
 from pathlib import Path
 
+from sandbox.errors import SandboxError
+
 _ROOT = Path("/sys/fs/cgroup")
 _WEIGHTS = {"cpu.shares": "20480", "cpu.weight": "2000"}
 """Twenty times the default, under versions 1 and 2."""
-_CONTROLLERS = ("cpu", "cpuset", "io", "memory", "pids")
+_NEEDED = frozenset({"cpu", "cpuset", "hugetlb", "memory", "pids"})
+"""What a kubelet insists on finding in its branch under version 2, as far as the machine's root has it."""
 
 
 def is_unified() -> bool:
@@ -21,7 +24,10 @@ def is_unified() -> bool:
 
 
 def make(branch: str) -> None:
-    """Make the directories of `branch` in every hierarchy, ready to take containers."""
+    """Make the directories of `branch` in every hierarchy, ready to take containers.
+
+    Raise SandboxError if the machine does not hand its controllers down.
+    """
     for hierarchy in _hierarchies():
         directory = hierarchy
         for part in branch.split("/"):
@@ -31,6 +37,8 @@ def make(branch: str) -> None:
             _inherit_cpuset(directory, directory / part)
             _weigh(directory / part)
             directory /= part
+        if is_unified():
+            _require_controllers(directory)
 
 
 def remove(branch: str) -> None:
@@ -80,12 +88,30 @@ def _all_hierarchies() -> list[Path]:
     return sorted({path.resolve() for path in _ROOT.iterdir() if path.is_dir()})
 
 
+def _controllers(directory: Path) -> set[str]:
+    return set((directory / "cgroup.controllers").read_text().split())
+
+
 def _delegate(directory: Path) -> None:
-    offered = (directory / "cgroup.controllers").read_text().split()
-    for controller in _CONTROLLERS:
-        if controller in offered:
+    """Hand every controller down to the directories below, as the kubelet and runc do further down."""
+    wanted = [f"+{controller}" for controller in sorted(_controllers(directory))]
+    control = directory / "cgroup.subtree_control"
+    try:
+        control.write_text(" ".join(wanted))
+    except OSError:
+        # One that cannot be had (a real-time task is in the way, say) takes all the others with it.
+        for each in wanted:
             with contextlib.suppress(OSError):
-                (directory / "cgroup.subtree_control").write_text(f"+{controller}")
+                control.write_text(each)
+
+
+def _require_controllers(directory: Path) -> None:
+    missing = (_NEEDED & _controllers(_ROOT)) - _controllers(directory)
+    if missing:
+        raise SandboxError(
+            f"the kernel does not hand the cgroup controllers {', '.join(sorted(missing))} down to {directory}: in a "
+            f"container, move the processes of {_ROOT}/cgroup.procs into a group of their own, or use a whole machine"
+        )
 
 
 def _weigh(directory: Path) -> None:

@@ -1,0 +1,50 @@
+"""The wheel that people install: built as the documentation says, put into an empty environment, and run there."""
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).parents[3]
+_UV = Path(sys.executable).with_name("uv")
+
+
+def _run(*words: str | Path, directory: Path) -> str:
+    # Nothing of the checkout is found by way of the environment.
+    environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+    done = subprocess.run(
+        [str(word) for word in words], check=False, capture_output=True, text=True, cwd=directory, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the programs of an environment with nothing but the wheel and what it asks for."""
+    scratch = tmp_path_factory.mktemp("wheel")
+    # By way of the source distribution, as `python -m build` does it: so that one is complete, too.
+    _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", scratch / "dist", _ROOT, directory=scratch)
+    wheel = next((scratch / "dist").glob("stateward-*.whl"))
+    venv.create(scratch / "empty", with_pip=False)
+    install = [_UV, "pip", "install", "--quiet", f"--python={scratch}/empty/bin/python"]
+    # The locked versions: bootstrap has just fetched them, so this asks nobody.
+    lock = _ROOT / "requirements" / "runtime.lock"
+    _run(*install, "--require-hashes", "-r", lock, directory=scratch)
+    _run(*install, "--no-deps", wheel, directory=scratch)
+    _run(_UV, "pip", "check", "--quiet", f"--python={scratch}/empty/bin/python", directory=scratch)
+    return scratch / "empty" / "bin"
+
+
+@pytest.mark.parametrize("program", ["stateward", "kubectl-stateward"])
+def test_both_programs_run_from_the_wheel_alone(installed: Path, program: str) -> None:
+    assert "Usage:" in _run(installed / program, "--help", directory=installed)
+
+
+def test_the_wheel_alone_prints_what_is_to_be_installed(installed: Path) -> None:
+    printed = _run(installed / "stateward", "manifests", directory=installed)
+    assert "kind: CustomResourceDefinition" in printed
+    assert "kind: Deployment" in printed
