@@ -21,6 +21,7 @@ COMMANDS = {
     "replace": "stateward.cli.replace:replace",
     "keep": "stateward.cli.replace:keep",
     "validate": "stateward.cli.validate:validate",
+    "package": "stateward.cli.package:package",
     "manifests": "stateward.cli.manifests:manifests",
     "operator": "stateward.cli.operator:operator",
 }

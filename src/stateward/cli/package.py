@@ -1,0 +1,148 @@
+"""`package`: look at packages of templates, parameters and plans, make them, and read what they would make."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from stateward.api.problem import Problem, Severity
+from stateward.cli.failures import Failure
+from stateward.cli.package_files import files_at, load, values_of
+from stateward.cli.package_new import skeleton
+from stateward.packages.archive import pack
+from stateward.packages.checks import check_package
+from stateward.packages.objects import Rendered
+from stateward.packages.parameters import BadValue, check_values, schema
+from stateward.packages.reading import InvalidPackage, belongs, read_package
+from stateward.packages.records import Package
+from stateward.packages.rendering import Use, render_plan
+from stateward.packages.templates import TemplateProblem
+from stateward.packages.yamltext import to_yaml
+
+
+@click.group()
+def package() -> None:
+    """Look at packages, make them, and read what they would make.
+
+    A package is a folder with operator.yaml, params.yaml and templates, or a tarball of one, in the format
+    kudo.dev/v1beta1. No server is asked.
+    """
+
+
+@package.command()
+@click.argument("path")
+@click.option("--strict", is_flag=True, help="Let warnings fail, too.")
+def verify(path: str, *, strict: bool) -> None:
+    """Say everything that is wrong with a package.
+
+    PATH is its folder or tarball. Each finding names the file, the field or line, and what is accepted there.
+    Exit code 1 when there is an error.
+    """
+    try:
+        found = read_package(files_at(path))
+        problems = check_package(found)
+    except InvalidPackage as error:
+        found, problems = None, error.problems
+    for problem in problems:
+        click.echo(f"{path}: {problem.severity.value}: {problem}")
+    if found is not None:
+        click.echo(f"{path}: {summary(found)}")
+    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+    if any(problem.severity in failing for problem in problems):
+        click.get_current_context().exit(1)
+
+
+@package.command()
+@click.argument("path")
+@click.option("-p", "--parameter", "given", multiple=True, help="A value, NAME=VALUE; repeatable.")
+@click.option("-P", "--parameters", "file", default="", help="A YAML file of values by name.")
+@click.option("--plan", default="deploy", show_default=True, help="The plan to render.")
+@click.option("--name", default="", help="Name of the installation; default: the package's.")
+@click.option("-n", "--namespace", default="default", show_default=True, help="Namespace of the installation.")
+def render(path: str, given: tuple[str, ...], file: str, plan: str, **where: str) -> None:
+    """Print the objects that a package makes.
+
+    They are what is there when the plan is done, as YAML, each with the template that it comes from.
+    """
+    found = load(path)
+    use = Use(found, where["name"] or found.name, where["namespace"], checked(found, values_of(given, file)))
+    for rendered in rendered_plan(use, plan):
+        note = f" ({rendered.converted})" if rendered.converted else ""
+        click.echo(f"---\n# templates/{rendered.template}{note}\n{to_yaml(rendered.body)}", nl=False)
+
+
+@package.command("schema")
+@click.argument("path")
+def schema_command(path: str) -> None:
+    """Print the JSON schema of a package's parameters.
+
+    Editors complete and check values with it.
+    """
+    text = msgspec.json.format(msgspec.json.encode(schema(load(path))), indent=2)
+    click.echo(text.decode())
+
+
+@package.command()
+@click.argument("path")
+@click.option("-o", "--output", default="", help="File to write; default: NAME-VERSION.tgz here.")
+def build(path: str, output: str) -> None:
+    """Make a tarball of a package.
+
+    It is checked first. The same files make the same tarball to the byte; the digest that is printed identifies them.
+    """
+    files = files_at(path)
+    found = load(path)
+    if errors := [problem for problem in check_package(found) if problem.severity is Severity.ERROR]:
+        raise Failure(f"{path} is not a package that works:\n" + lines(errors))
+    target = Path(output or f"{found.name}-{found.version}.tgz")
+    target.write_bytes(pack({name: content for name, content in files.items() if belongs(name)}))
+    click.echo(f"{target}: {summary(found)}")
+
+
+@package.command()
+@click.argument("name")
+@click.option("-d", "--directory", default="", help="Folder to make; default: NAME here.")
+def new(name: str, directory: str) -> None:
+    """Begin a package: a folder with a Deployment, its configuration and a plan.
+
+    It is complete: `package verify` finds nothing wrong with it.
+    """
+    folder = Path(directory or name)
+    if folder.exists() and any(folder.iterdir()):
+        raise Failure(f"{folder} is there already and not empty")
+    for path, text in skeleton(name).items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    click.echo(f"{folder}: a package to begin with; look at what it makes with `stateward package render {folder}`")
+
+
+def checked(found: Package, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the values; those that the package does not accept are a failure that names them."""
+    if problems := check_values(found, values):
+        raise Failure("these parameters are not accepted:\n" + lines(problems))
+    return values
+
+
+def rendered_plan(use: Use, plan: str) -> list[Rendered]:
+    """Return what a plan makes; a template that fails, and a plan that is not there, are failures."""
+    plans = use.package.operator.plans
+    if plan not in plans:
+        raise Failure(f"{use.package.name} has no plan {plan!r}; it has {', '.join(plans)}")
+    try:
+        return render_plan(use, plan)
+    except (TemplateProblem, BadValue) as error:
+        raise Failure(str(error)) from error
+
+
+def lines(problems: list[Problem]) -> str:
+    """Return problems one to a line."""
+    return "\n".join(f"  {problem}" for problem in problems)
+
+
+def summary(found: Package) -> str:
+    """Return what a package is, in a line."""
+    app = f" (application {found.operator.app_version})" if found.operator.app_version else ""
+    plans = ", ".join(found.operator.plans)
+    return f"{found.name} {found.version}{app}: {len(found.parameters)} parameters, plans {plans}, {found.digest}"

@@ -1,0 +1,58 @@
+"""Reading packages and values from the machine that a command runs on."""
+
+from pathlib import Path
+from typing import Any, cast
+
+from stateward.cli.failures import Failure
+from stateward.packages import yamltext
+from stateward.packages.archive import LARGEST, BadArchive, unpack
+from stateward.packages.reading import OPERATOR, InvalidPackage, belongs, read_package
+from stateward.packages.records import Package
+
+
+def files_at(path: str) -> dict[str, bytes]:
+    """Return the files of a folder or tarball by path; raises Failure."""
+    place = Path(path)
+    if place.is_dir():
+        return _folder(place)
+    try:
+        return unpack(place.read_bytes())
+    except BadArchive as error:
+        raise Failure(f"{path}: {error}; a package is a folder with {OPERATOR}, or a tarball of one") from error
+
+
+def _folder(folder: Path) -> dict[str, bytes]:
+    found = {str(file.relative_to(folder)): file for file in sorted(folder.rglob("*")) if file.is_file()}
+    files = {path: file.read_bytes() for path, file in found.items() if belongs(path)}
+    if sum(map(len, files.values())) > LARGEST:
+        raise Failure(f"{folder}: a package may have {LARGEST} bytes together, and this has more")
+    return files
+
+
+def load(path: str) -> Package:
+    """Return the package of a folder or tarball; raises Failure."""
+    try:
+        return read_package(files_at(path))
+    except InvalidPackage as error:
+        raise Failure(f"{path} is no package:\n" + "\n".join(f"  {p}" for p in error.problems)) from error
+
+
+def values_of(given: tuple[str, ...], file: str) -> dict[str, Any]:
+    """Return values from a file and, over those, from `NAME=VALUE` options; raises Failure."""
+    values = _values_in(file) if file else {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise Failure(f"{text}: a parameter is given as NAME=VALUE")
+        values[name] = value
+    return values
+
+
+def _values_in(file: str) -> dict[str, Any]:
+    try:
+        found = yamltext.document(Path(file).read_text(encoding="utf-8"))
+    except (yamltext.NotYaml, UnicodeDecodeError) as error:
+        raise Failure(f"{file}: is not YAML: {error}") from error
+    if found is not None and not isinstance(found, dict):
+        raise Failure(f"{file}: must be an object of values by the names of parameters")
+    return cast("dict[str, Any]", found or {})

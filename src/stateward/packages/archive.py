@@ -1,0 +1,69 @@
+"""A package as a tarball, in memory: read with limits, written the same to the byte on every machine.
+
+Nothing is unpacked to a disk, so a path that climbs out of the folder has nowhere to climb to; it is refused all the
+same, because somebody wanted something by it.
+"""
+
+import gzip
+import io
+import posixpath
+import tarfile
+import zlib
+from collections.abc import Iterator, Mapping
+
+LARGEST = 4 << 20
+"""Most bytes that the files of a package may have together: an API server takes objects of about 1.5 MiB."""
+MOST_FILES = 1000
+
+
+class BadArchive(ValueError):  # noqa: N818 - says what it is
+    """A tarball that is none, or none that we read; the message says why."""
+
+
+def unpack(data: bytes) -> dict[str, bytes]:
+    """Return the files of a tarball (gzip or plain) by path; a folder around all of them is left out.
+
+    Raises BadArchive.
+    """
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:*") as tar:
+            return _inner(dict(_files(tar)))
+    except (tarfile.TarError, EOFError, OSError, ValueError, zlib.error) as error:
+        raise BadArchive(f"is no tarball: {error}") from error
+
+
+def _files(tar: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
+    left, count = LARGEST, 0
+    for member in tar:
+        path = posixpath.normpath(member.name)
+        if path.startswith(("/", "..")):
+            raise BadArchive(f"{member.name}: leads out of the package")
+        if member.isdir():
+            continue
+        if not member.isfile():
+            raise BadArchive(f"{member.name}: is neither a file nor a folder")
+        left, count = left - member.size, count + 1
+        if left < 0 or count > MOST_FILES:
+            raise BadArchive(f"holds more than {LARGEST} bytes or {MOST_FILES} files")
+        content = tar.extractfile(member)
+        if content is not None:
+            yield path, content.read()
+
+
+def _inner(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Leave out the one folder that everything is in, as `tar czf x.tgz folder` makes it."""
+    tops = {path.partition("/")[0] for path in files}
+    if len(tops) == 1 and all("/" in path for path in files) and "templates" not in tops:
+        return {path.partition("/")[2]: content for path, content in files.items()}
+    return files
+
+
+def pack(files: Mapping[str, bytes]) -> bytes:
+    """Return a gzipped tarball; the same files give the same bytes."""
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for path in sorted(files):
+            entry = tarfile.TarInfo(path)
+            entry.size, entry.mode = len(files[path]), 0o644
+            tar.addfile(entry, io.BytesIO(files[path]))
+    return gzip.compress(raw.getvalue(), mtime=0)

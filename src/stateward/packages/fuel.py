@@ -1,0 +1,135 @@
+"""How much one rendering of a template may do.
+
+A list that holds itself twice, forty times over, is one line of template and would fill every memory. So each call of a
+function pays for what it takes and what it makes, counted in characters and elements. No clock is asked: a template
+that works on one machine works on all.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+LARGEST_OUTPUT = 4 << 20
+"""Characters that one template may write."""
+LARGEST_VALUE = 1 << 20
+"""Characters and elements that one value may have."""
+TANK = 32 << 20
+"""Characters and elements that all calls of one rendering may handle together: about a second of work."""
+
+
+class Exhausted(Exception):  # noqa: N818 - a limit, named as such
+    """A template does more than it may; the message says what."""
+
+
+class Fuel:
+    """What is left for one rendering."""
+
+    def __init__(self, tank: int = TANK) -> None:
+        self.left = tank
+
+    def burn(self, amount: int) -> None:
+        """Pay for work; raises Exhausted."""
+        self.left -= amount
+        if self.left < 0:
+            raise Exhausted("does too much: its functions handle too many characters and elements")
+
+    def pay_for(self, function: str, value: Any) -> None:
+        """Pay for a value that a function made, or takes; raises Exhausted, also for one that is too large."""
+        size = size_of(value)
+        if size > LARGEST_VALUE:
+            raise Exhausted(f"{function}: a value may have {LARGEST_VALUE} characters and elements, and this has more")
+        self.burn(size)
+
+
+def size_of(value: Any) -> int:
+    """Return how many characters and elements a value has, counted up to just over the limit."""
+    size, left = 0, [value]
+    while left and size <= LARGEST_VALUE:
+        found = left.pop()
+        if isinstance(found, str | bytes):
+            size += len(found)
+        elif isinstance(found, dict):
+            members = cast("dict[Any, Any]", found)
+            left += members
+            left += members.values()
+        elif isinstance(found, list | tuple):
+            left += cast("list[Any]", found)
+        size += 1
+    return size
+
+
+def ahead(function: str, arguments: tuple[Any, ...]) -> int:
+    """Return what a call would come to, for functions that make much of little; 0 for others and for wrong calls."""
+    foresee = _AHEAD.get(function)
+    try:
+        return foresee(*arguments) if foresee else 0
+    except TypeError:
+        return 0  # Too many or too few arguments: the function itself says so.
+
+
+def _whole(value: Any) -> int:
+    try:
+        return abs(int(value))
+    except (TypeError, ValueError):
+        return 0  # The function itself says what is wrong with it.
+
+
+def _repeated(count: Any, text: Any) -> int:
+    return _whole(count) * len(str(text))
+
+
+def _replaced(old: Any, new: Any, text: Any) -> int:
+    return len(str(text)) + (str(text).count(str(old)) + 1) * len(str(new))
+
+
+def _indented(spaces: Any, text: Any) -> int:
+    return len(str(text)) + (str(text).count("\n") + 1) * _whole(spaces)
+
+
+def _joined(separator: Any, items: Any) -> int:
+    return len(str(separator)) * (len(cast("list[Any]", items)) if isinstance(items, list | tuple) else 0)
+
+
+def _stepped(start: Any, stop: Any, step: Any) -> int:
+    return (_whole(start) + _whole(stop)) // max(1, _whole(step))
+
+
+def _sequence(*bounds: Any) -> int:
+    return sum(_whole(bound) for bound in bounds) * 8
+
+
+def _printed(form: Any, *values: Any) -> int:
+    """Widths are paid for, and each verb may print each value: `%[1]s%[1]s` prints one twice."""
+    text = str(form)
+    widths = sum(_whole(number) for number in re.findall("[0-9]+", text))
+    starred = sum(_whole(value) for value in values) if "*" in text else 0
+    return len(text) + widths + starred + text.count("%") * size_of(list(values))
+
+
+def _matched(pattern: Any, text: Any, *_more: Any) -> int:
+    """Count what an automaton of this size does with the text; repetitions within repetitions multiply its size."""
+    states = len(str(pattern))
+    for number in re.findall(r"\{(?:[0-9]*,)?([0-9]+)", str(pattern)):
+        states *= max(1, int(number))
+    return states * (len(str(text)) + 1)
+
+
+def _rewritten(pattern: Any, text: Any, new: Any) -> int:
+    return _matched(pattern, text) + (len(str(text)) + 1) * len(str(new))
+
+
+_AHEAD: Mapping[str, Callable[..., int]] = {
+    "repeat": _repeated,
+    "replace": _replaced,
+    "indent": _indented,
+    "nindent": _indented,
+    "join": _joined,
+    "until": _whole,
+    "untilStep": _stepped,
+    "seq": _sequence,
+    "printf": _printed,
+    **dict.fromkeys(("regexMatch", "regexFind", "regexFindAll", "regexSplit"), _matched),
+    **dict.fromkeys(("mustRegexMatch", "mustRegexFind", "mustRegexFindAll", "mustRegexSplit"), _matched),
+    **dict.fromkeys(("regexReplaceAll", "regexReplaceAllLiteral"), _rewritten),
+    **dict.fromkeys(("mustRegexReplaceAll", "mustRegexReplaceAllLiteral"), _rewritten),
+}

@@ -1,0 +1,89 @@
+"""The objects that rendered templates make: read from YAML, brought to API versions that Kubernetes still serves."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+from stateward.api.base import Json
+from stateward.packages import yamltext
+from stateward.packages.conversions import convert
+from stateward.packages.templates import TemplateProblem, Variables, render
+from stateward.packages.trees import obj, text
+
+
+class Identity(NamedTuple):
+    """What makes an object this one: group and kind, namespace (empty for the cluster's) and name; not the version."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        where = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind} {where}{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """One object, the template it comes from, and what was converted in it (empty: nothing)."""
+
+    template: str
+    body: Json
+    converted: str = ""
+
+    @property
+    def identity(self) -> Identity:
+        """What makes it this object."""
+        return identity_of(self.body)
+
+
+def identity_of(body: Json) -> Identity:
+    """Return what makes an object the one it is."""
+    meta = obj(body.get("metadata"))
+    group = str(body.get("apiVersion", "")).rpartition("/")[0]
+    return Identity(group, str(body.get("kind", "")), text(meta.get("namespace")), text(meta.get("name")))
+
+
+def objects_of(name: str, source: str, variables: Variables) -> list[Rendered]:
+    """Return the objects that a template makes, in its order; raises TemplateProblem."""
+    return list(read_objects(name, render(name, source, variables)))
+
+
+def read_objects(name: str, rendered: str) -> Iterator[Rendered]:
+    """Yield the objects of a rendered text; lists are taken apart, empty documents passed over."""
+    try:
+        loaded = yamltext.documents(rendered)
+    except yamltext.NotYaml as error:
+        raise TemplateProblem(name, 0, _where(rendered, error)) from error
+    for number, found in enumerate(loaded, 1):
+        if found is not None:
+            yield from _object(name, number, found)
+
+
+def _where(rendered: str, error: yamltext.NotYaml) -> str:
+    """Say which line of the *rendered* text is wrong, and show it: nobody has that text in front of them."""
+    lines = rendered.splitlines()
+    if not 0 < error.line <= len(lines):
+        return f"renders to no YAML: {error.message}"
+    return f"renders to no YAML: {error.message}, in line {error.line} of the result: {lines[error.line - 1].strip()!r}"
+
+
+def _object(name: str, number: int, found: Any) -> Iterator[Rendered]:
+    if not isinstance(found, dict):
+        raise TemplateProblem(name, 0, f"document {number} of the result is no object: {str(found)[:60]!r}")
+    body = cast("Json", found)
+    if not body:
+        return
+    if str(body.get("kind", "")).endswith("List") and isinstance(body.get("items"), list):
+        for item in body["items"]:
+            yield from _object(name, number, item)
+        return
+    for field in ("apiVersion", "kind"):
+        if not isinstance(body.get(field), str) or not body[field]:
+            raise TemplateProblem(name, 0, f"document {number} of the result has no {field}")
+    meta = body.get("metadata")
+    if meta is not None and not isinstance(meta, dict):
+        raise TemplateProblem(name, 0, f"document {number} of the result: metadata is no object")
+    converted, note = convert(body)
+    yield Rendered(name, converted, note)

@@ -1,0 +1,194 @@
+"""The values of a package's parameters: which are accepted, and what templates see of them.
+
+Templates see numbers and flags as text, as they always have in this format (`eq .Params.ENABLED "true"`); lists and
+maps as what they are. A person may write each value as itself or as text, whatever is easier where it is written.
+"""
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any, cast
+
+from stateward.api.base import Json
+from stateward.api.problem import Problem
+from stateward.packages import yamltext
+from stateward.packages.records import Package, Parameter, ParameterType
+
+Values = Mapping[str, Any]
+"""Values by the names of their parameters."""
+
+_ACCEPTED = {
+    ParameterType.STRING: "text, a number or true or false",
+    ParameterType.INTEGER: "a whole number",
+    ParameterType.NUMBER: "a number",
+    ParameterType.BOOLEAN: "true or false",
+    ParameterType.ARRAY: "a list, or YAML text that is one",
+    ParameterType.MAP: "an object, or YAML text that is one",
+}
+_SCHEMAS: Mapping[ParameterType, Json] = {
+    ParameterType.STRING: {"type": ["string", "number", "boolean"]},
+    ParameterType.INTEGER: {"anyOf": [{"type": "integer"}, {"type": "string", "pattern": "^[-+]?[0-9]+$"}]},
+    ParameterType.NUMBER: {"anyOf": [{"type": "number"}, {"type": "string"}]},
+    ParameterType.BOOLEAN: {"enum": [True, False, "true", "false"]},
+    ParameterType.ARRAY: {"type": ["array", "string"]},
+    ParameterType.MAP: {"type": ["object", "string"]},
+}
+
+
+class BadValue(ValueError):  # noqa: N818 - says what it is
+    """A value that is none of the parameter's type."""
+
+
+def check_values(package: Package, given: Values, before: Values | None = None) -> list[Problem]:
+    """Return what is wrong with the values that somebody gives; `before` are those in force, None at first."""
+    return [*_unknown(package, given), *_known(package, given), *_changed(package, given, before)]
+
+
+def resolve(package: Package, given: Values) -> dict[str, Any]:
+    """Return what templates see as `.Params`; raises BadValue where `check_values` would have found a problem."""
+    return {name: seen(parameter, given.get(name)) for name, parameter in package.parameters.items()}
+
+
+def seen(parameter: Parameter, given: Any) -> Any:
+    """Return what templates see of one value, the default where none is given; raises BadValue."""
+    value = parameter.default if given is None else given
+    if value is None:
+        return _NOTHING.get(parameter.type, "")
+    if parameter.type in (ParameterType.ARRAY, ParameterType.MAP):
+        return _structure(parameter.type, value)
+    return _scalar(parameter.type, value)
+
+
+def changed(package: Package, before: Values, after: Values) -> tuple[str, ...]:
+    """Return the names of parameters that templates see differently."""
+    old, new = resolve(package, before), resolve(package, after)
+    return tuple(name for name in new if old[name] != new[name])
+
+
+def schema(package: Package) -> Json:
+    """Return the JSON schema of the values, for editors and for those who generate them."""
+    properties = {name: _schema(parameter) for name, parameter in package.parameters.items()}
+    required = [name for name, p in package.parameters.items() if p.required and p.default is None]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"Parameters of {package.name} {package.version}",
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def text_of(value: Any) -> str:
+    """Return a scalar as templates have always seen it: as Go writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, float):
+        return str(value)
+    if value.is_integer() and abs(value) < 1e21:
+        return str(int(value))
+    return repr(value)
+
+
+_NOTHING: Mapping[ParameterType, Any] = {ParameterType.ARRAY: [], ParameterType.MAP: {}}
+
+
+def _unknown(package: Package, given: Values) -> Iterator[Problem]:
+    for name, value in given.items():
+        if name not in package.parameters:
+            meant = get_close_matches(name, package.parameters, n=1)
+            hint = f"did you mean {meant[0]}?" if meant else f"{package.name} has {_listed(package.parameters)}"
+            yield Problem(name, value, f"is no parameter of {package.name} {package.version}; {hint}")
+
+
+def _listed(parameters: Mapping[str, Parameter]) -> str:
+    names = sorted(parameters)
+    shown = ", ".join(names[:8]) or "no parameters"
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
+
+
+def _known(package: Package, given: Values) -> Iterator[Problem]:
+    for name, parameter in package.parameters.items():
+        value = given.get(name)
+        if value is None:
+            if parameter.required and parameter.default is None:
+                yield Problem(name, None, f"is required: {_ACCEPTED[parameter.type]}{_about(parameter)}")
+            continue
+        yield from check_value(parameter, value)
+
+
+def check_value(parameter: Parameter, value: Any) -> Iterator[Problem]:
+    """Yield what is wrong with one value."""
+    try:
+        shown = seen(parameter, value)
+    except BadValue:
+        yield Problem(parameter.name, value, f"must be {_ACCEPTED[parameter.type]}")
+        return
+    if parameter.enum is not None and shown not in (choices := _choices(parameter)):
+        yield Problem(parameter.name, value, f"must be one of {', '.join(map(str, choices))}")
+
+
+def _choices(parameter: Parameter) -> list[Any]:
+    return [seen(parameter, choice) for choice in parameter.enum or ()]
+
+
+def _about(parameter: Parameter) -> str:
+    return f" ({parameter.description.strip()})" if parameter.description else ""
+
+
+def _changed(package: Package, given: Values, before: Values | None) -> Iterator[Problem]:
+    if before is None:
+        return
+    for name, parameter in package.parameters.items():
+        if not parameter.immutable:
+            continue
+        try:
+            old, new = seen(parameter, before.get(name)), seen(parameter, given.get(name))
+        except BadValue:
+            continue
+        if old != new:
+            yield Problem(name, given.get(name), f"cannot be changed once it is installed; it is {old!r}")
+
+
+def _structure(kind: ParameterType, value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            value = yamltext.document(value)
+        except yamltext.NotYaml as error:
+            raise BadValue(str(error)) from error
+    wanted = list if kind is ParameterType.ARRAY else dict
+    if not isinstance(value, wanted):
+        raise BadValue(f"{value!r} is no {kind}")
+    return cast("Any", value)
+
+
+def _scalar(kind: ParameterType, value: Any) -> str:
+    if isinstance(value, list | dict):
+        raise BadValue(f"{value!r} is no {kind}")
+    text = text_of(value)
+    if kind is ParameterType.BOOLEAN:
+        if text not in {"true", "false"}:
+            raise BadValue(text)
+    elif kind is not ParameterType.STRING:
+        _number(kind, value, text)
+    return text
+
+
+def _number(kind: ParameterType, value: Any, text: str) -> None:
+    if isinstance(value, bool):
+        raise BadValue(text)
+    try:
+        _ = int(text) if kind is ParameterType.INTEGER else float(text)
+    except ValueError as error:
+        raise BadValue(text) from error
+
+
+def _schema(parameter: Parameter) -> Json:
+    if parameter.enum is not None:
+        body: Json = {"enum": list(parameter.enum)}
+    else:
+        body = dict(_SCHEMAS[parameter.type])
+    about = {"title": parameter.display_name, "description": parameter.description.strip()}
+    body |= {name: text for name, text in about.items() if text}
+    if parameter.default is not None:
+        body["default"] = parameter.default
+    return body

@@ -1,0 +1,111 @@
+"""Go templates with Sprig's functions, as packages have always used them, within bounds.
+
+The engine is gotpl; this module is the only place that knows it. A template reaches no file, no environment and no
+network: functions that do are not there. Functions whose result differs each time (`now`, `randAlphaNum`, `genCA`) are
+not there either: what a package renders is compared with what is, again and again, so the same values must always give
+the same objects. How much a template may do is counted in `fuel` and not by a clock, so that the same template always
+either works or does not.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import gotpl
+
+from stateward.packages.fuel import LARGEST_OUTPUT, Exhausted, Fuel
+from stateward.packages.functions import REFUSED, functions
+
+
+class TemplateProblem(ValueError):  # noqa: N818 - what is wrong with somebody's template
+    """A template that cannot be rendered; `line` counts from 1, 0 where it is not known."""
+
+    def __init__(self, name: str, line: int, message: str) -> None:
+        super().__init__(f"templates/{name}:{line}: {message}" if line else f"templates/{name}: {message}")
+        self.name = name
+        self.line = line
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """What templates know about the installation and the step that they are rendered for."""
+
+    name: str
+    namespace: str
+    operator_name: str
+    operator_version: str
+    app_version: str
+    parameters: Mapping[str, Any]
+    plan: str = ""
+    phase: str = ""
+    step: str = ""
+    pipes: Mapping[str, str] | None = None
+
+    def seen(self) -> dict[str, Any]:
+        """Return them under the names that templates use."""
+        return {
+            "Name": self.name,
+            "Namespace": self.namespace,
+            "OperatorName": self.operator_name,
+            "OperatorVersion": self.operator_version,
+            "AppVersion": self.app_version,
+            "PlanName": self.plan,
+            "PhaseName": self.phase,
+            "StepName": self.step,
+            "Params": dict(self.parameters),
+            "Pipes": dict(self.pipes or {}),
+        }
+
+
+def render(name: str, source: str, variables: Variables) -> str:
+    """Return what a template makes; raises TemplateProblem."""
+    try:
+        return _compiled(name, source).render(variables.seen())
+    except gotpl.TemplateExecutionError as error:
+        raise TemplateProblem(name, error.line or 0, _sentence(error.message)) from error
+    except Exhausted as error:
+        raise TemplateProblem(name, 0, str(error)) from error
+    except (RecursionError, MemoryError) as error:
+        raise TemplateProblem(name, 0, "does too much: it calls itself without an end") from error
+
+
+def parse(name: str, source: str) -> None:
+    """Check the syntax of a template and the names of its functions; raises TemplateProblem."""
+    _compiled(name, source)
+
+
+def _compiled(name: str, source: str) -> gotpl.Template:
+    available = functions(Fuel())
+    try:
+        return gotpl.Template(
+            source,
+            name=name,
+            functions=available,
+            missing_key="error",
+            sandbox=gotpl.SandboxPolicy.strict(allow_functions=available, default_budget=_BUDGET),
+        )
+    except gotpl.TemplateSyntaxError as error:
+        raise TemplateProblem(name, error.line, _syntax(error)) from error
+    except gotpl.TemplateError as error:
+        raise TemplateProblem(name, 0, str(error)) from error
+
+
+_BUDGET = gotpl.ExecutionBudget(
+    max_output_chars=LARGEST_OUTPUT, max_iterations=100_000, max_template_depth=100, max_function_calls=100_000
+)
+
+
+def _syntax(error: gotpl.TemplateSyntaxError) -> str:
+    text = str(error).removeprefix(f"template:{error.line}:{error.column}: ")
+    for name, reason in REFUSED.items():
+        if f"'{name}'" in text:
+            return f"{name} cannot be used: {reason}"
+    return text
+
+
+def _sentence(message: str) -> str:
+    missing = "missing key or attribute "
+    if message.startswith(missing):
+        return f"there is no {message.removeprefix(missing)}"
+    return message

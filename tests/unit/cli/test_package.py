@@ -1,0 +1,104 @@
+"""`package`: a person checks, reads, begins and builds packages."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from stateward.cli.main import cli
+from tests.unit.packages.samples import files
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return written(tmp_path / "shop", files())
+
+
+def written(folder: Path, found: dict[str, bytes]) -> Path:
+    for path, content in found.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+    return folder
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(cli, ["package", *map(str, words)])
+
+
+def test_a_good_package_is_summed_up(folder: Path) -> None:
+    result = run("verify", folder)
+    assert result.exit_code == 0
+    assert "shop 1.2.0 (application 5.10): 8 parameters, plans deploy, backup, sha256:" in result.output
+
+
+def test_a_bad_one_is_refused_with_file_and_field(tmp_path: Path) -> None:
+    result = run("verify", written(tmp_path / "bad", files(operator=("kind: Toggle", "kind: X"))))
+    assert result.exit_code == 1
+    assert "error: operator.yaml: tasks[1].kind: 'X': must be one of Apply" in result.output
+
+
+def test_warnings_fail_when_that_is_asked_for(tmp_path: Path) -> None:
+    doubtful = written(tmp_path / "doubtful", files({"templates/more.yaml": "a: b"}))
+    assert run("verify", doubtful).exit_code == 0
+    assert run("verify", "--strict", doubtful).exit_code == 1
+
+
+def test_objects_are_shown_with_their_templates_and_the_values_given(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "values.yaml").write_text("COUNT: 4\nMODE: slow\n")
+    result = run("render", folder, "-P", tmp_path / "values.yaml", "-p", "MODE=fast", "--name", "web", "-n", "prod")
+    assert "# templates/app.yaml\n" in result.output
+    config, app = yaml.safe_load_all(result.output)
+    assert config["data"]["mode"] == "fast"
+    assert (app["metadata"]["name"], app["metadata"]["namespace"], app["spec"]["replicas"]) == ("web", "prod", 4)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["-p", "COUNT=x"], "these parameters are not accepted:\n  COUNT: 'x': must be a whole number"),
+        (["-p", "COUNT"], "COUNT: a parameter is given as NAME=VALUE"),
+        (["--plan", "nothing"], "shop has no plan 'nothing'; it has deploy, backup"),
+    ],
+)
+def test_what_cannot_be_rendered_is_a_line(folder: Path, words: list[str], says: str) -> None:
+    result = run("render", folder, *words)
+    assert result.exit_code == 1
+    assert says in result.stderr
+
+
+def test_a_tarball_is_what_its_folder_is(folder: Path, tmp_path: Path) -> None:
+    (folder / "README.md").write_text("not part of it")
+    target = tmp_path / "shop.tgz"
+    built = run("build", folder, "-o", target)
+    assert built.exit_code == 0
+    first = target.read_bytes()
+    run("build", folder, "-o", target)
+    assert target.read_bytes() == first
+    assert built.output.split("sha256:")[1] == run("verify", target).output.split("sha256:")[1]
+
+
+def test_a_package_that_cannot_work_is_not_built(tmp_path: Path) -> None:
+    bad = written(tmp_path / "bad", files(operator=("[extra.yaml]", "[other.yaml]")))
+    result = run("build", bad, "-o", tmp_path / "x.tgz")
+    assert result.exit_code == 1
+    assert "'other.yaml': is no file below templates/" in result.stderr
+    assert not (tmp_path / "x.tgz").exists()
+
+
+def test_a_new_package_has_nothing_wrong_with_it(tmp_path: Path) -> None:
+    assert run("new", "first", "-d", tmp_path / "first").exit_code == 0
+    assert run("verify", "--strict", tmp_path / "first").exit_code == 0
+    assert "kind: Deployment" in run("render", tmp_path / "first").output
+    assert "is there already" in run("new", "first", "-d", tmp_path / "first").stderr
+
+
+def test_the_schema_of_the_parameters_is_json(folder: Path) -> None:
+    assert '"title": "Parameters of shop 1.2.0"' in run("schema", folder).output
+
+
+def test_what_is_no_package_is_a_line(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("x")
+    assert "is no tarball" in run("verify", tmp_path / "x").stderr
+    assert "No such file" in run("verify", tmp_path / "missing").stderr
+    assert "is no package:" in run("schema", written(tmp_path / "y", {"params.yaml": b""})).stderr

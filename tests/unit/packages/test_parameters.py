@@ -1,0 +1,104 @@
+"""Values of parameters: what is accepted, what templates see, and what is said about what is not."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stateward.packages.parameters import BadValue, changed, check_values, resolve, schema, seen, text_of
+from stateward.packages.records import Parameter, ParameterType
+from tests.unit.packages.samples import shop
+
+
+def wrong(values: dict[str, Any], before: dict[str, Any] | None = None) -> list[str]:
+    return [str(problem) for problem in check_values(shop(), values, before)]
+
+
+def test_defaults_are_accepted_and_seen_as_templates_have_always_seen_them() -> None:
+    assert wrong({}) == []
+    assert resolve(shop(), {}) == {
+        "COUNT": "2",
+        "EXTRA": "false",
+        "MODE": "slow",
+        "STORAGE": "1Gi",
+        "SETTINGS": {"color": "red"},
+        "HOSTS": [],
+        "RATE": "0.5",
+        "FILE": "backup.sql",
+    }
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"COUNT": "many"}, "COUNT: 'many': must be a whole number"),
+        ({"COUNT": True}, "COUNT: True: must be a whole number"),
+        ({"EXTRA": "yes"}, "EXTRA: 'yes': must be true or false"),
+        ({"MODE": "medium"}, "MODE: 'medium': must be one of slow, fast"),
+        ({"SETTINGS": [1]}, "SETTINGS: [1]: must be an object, or YAML text that is one"),
+        ({"SETTINGS": "{a"}, "SETTINGS: '{a': must be an object, or YAML text that is one"),
+        ({"HOSTS": {"a": 1}}, "HOSTS: {'a': 1}: must be a list, or YAML text that is one"),
+        ({"STORAGE": {}}, "STORAGE: {}: must be text, a number or true or false"),
+        ({"RATE": "fast"}, "RATE: 'fast': must be a number"),
+        ({"COUNTS": 1}, "COUNTS: 1: is no parameter of shop 1.2.0; did you mean COUNT?"),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_is_accepted(values: dict[str, Any], words: str) -> None:
+    assert wrong(values) == [words]
+
+
+def test_all_wrong_values_are_named_at_once() -> None:
+    assert len(wrong({"COUNT": "x", "MODE": "x", "NEW": 1})) == 3
+
+
+def test_a_required_parameter_without_a_default_must_be_given() -> None:
+    package = shop(params=("default: 1Gi, immutable: true", "description: Its size."))
+    assert [str(p) for p in check_values(package, {})] == [
+        "STORAGE: None: is required: text, a number or true or false (Its size.)"
+    ]
+    assert check_values(package, {"STORAGE": "2Gi"}) == []
+
+
+def test_an_immutable_parameter_keeps_the_value_that_templates_see() -> None:
+    assert wrong({"STORAGE": "2Gi"}) == []
+    assert wrong({"STORAGE": "2Gi"}, {}) == ["STORAGE: '2Gi': cannot be changed once it is installed; it is '1Gi'"]
+    assert wrong({"STORAGE": "1Gi"}, {}) == []
+    assert wrong({}, {"STORAGE": "2Gi"}) != []
+
+
+def test_the_same_value_in_another_spelling_is_no_change() -> None:
+    assert changed(shop(), {"COUNT": 2, "SETTINGS": "color: red"}, {"COUNT": "2"}) == ()
+    assert changed(shop(), {}, {"COUNT": 3, "MODE": "fast"}) == ("COUNT", "MODE")
+
+
+@pytest.mark.parametrize(("value", "text"), [(True, "true"), (5, "5"), (5.0, "5"), (1.5, "1.5"), (1e22, "1e+22")])
+def test_scalars_are_text_as_go_writes_it(value: object, text: str) -> None:
+    assert text_of(value) == text
+
+
+_ANYTHING: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(kind=st.sampled_from(ParameterType), value=_ANYTHING)
+def test_any_value_is_either_seen_as_its_type_or_refused(kind: ParameterType, value: Any) -> None:
+    wanted = {ParameterType.ARRAY: list, ParameterType.MAP: dict}.get(kind, str)
+    try:
+        assert isinstance(seen(Parameter(name="A", type=kind), value), wanted)
+    except BadValue:
+        assert value is not None
+
+
+def test_the_schema_names_every_parameter_with_what_it_accepts() -> None:
+    made = schema(shop())
+    assert list(made["properties"]) == list(shop().parameters)
+    assert made["properties"]["MODE"] == {"enum": ["slow", "fast"], "default": "slow"}
+    assert made["properties"]["COUNT"]["description"] == "How many."
+    assert made["required"] == []
+    assert made["additionalProperties"] is False
+    assert msgspec.json.decode(msgspec.json.encode(made)) == made
