@@ -38,6 +38,10 @@ app.kubernetes.io/component: operator
 - apiGroups: [""]
   resources: [pods/eviction]
   verbs: [create]
+# Pods of workloads that ask for it restart when data that they use changes.
+- apiGroups: [apps]
+  resources: [deployments, daemonsets]
+  verbs: [get, list, watch, patch]
 # Says what it does.
 - apiGroups: ["", events.k8s.io]
   resources: [events]

@@ -1,24 +1,21 @@
 """`package`: look at packages of templates, parameters and plans, make them, and read what they would make."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
 
-from stateward.api.problem import Problem, Severity
+from stateward.api.problem import Severity
 from stateward.cli.failures import Failure
-from stateward.cli.package_files import files_at, load, values_of
+from stateward.cli.package_diff import diff
+from stateward.cli.package_files import checked, files_at, lines, load, rendered_plan, values_of
 from stateward.cli.package_new import skeleton
 from stateward.packages.archive import pack
 from stateward.packages.checks import check_package
-from stateward.packages.objects import Rendered
-from stateward.packages.parameters import BadValue, check_values, schema
+from stateward.packages.parameters import schema
 from stateward.packages.reading import InvalidPackage, belongs, read_package
 from stateward.packages.records import Package
-from stateward.packages.rendering import Use, render_plan
-from stateward.packages.templates import TemplateProblem
+from stateward.packages.rendering import Use
 from stateward.packages.yamltext import to_yaml
 
 
@@ -29,6 +26,9 @@ def package() -> None:
     A package is a folder with operator.yaml, params.yaml and templates, or a tarball of one, in the format
     kudo.dev/v1beta1. No server is asked.
     """
+
+
+package.add_command(diff)
 
 
 @package.command()
@@ -116,29 +116,6 @@ def new(name: str, directory: str) -> None:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
     click.echo(f"{folder}: a package to begin with; look at what it makes with `stateward package render {folder}`")
-
-
-def checked(found: Package, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the values; those that the package does not accept are a failure that names them."""
-    if problems := check_values(found, values):
-        raise Failure("these parameters are not accepted:\n" + lines(problems))
-    return values
-
-
-def rendered_plan(use: Use, plan: str) -> list[Rendered]:
-    """Return what a plan makes; a template that fails, and a plan that is not there, are failures."""
-    plans = use.package.operator.plans
-    if plan not in plans:
-        raise Failure(f"{use.package.name} has no plan {plan!r}; it has {', '.join(plans)}")
-    try:
-        return render_plan(use, plan)
-    except (TemplateProblem, BadValue) as error:
-        raise Failure(str(error)) from error
-
-
-def lines(problems: list[Problem]) -> str:
-    """Return problems one to a line."""
-    return "\n".join(f"  {problem}" for problem in problems)
 
 
 def summary(found: Package) -> str:

@@ -1,13 +1,19 @@
-"""Reading packages and values from the machine that a command runs on."""
+"""Packages and values from the machine that a command runs on; what is wrong with them ends the command in a line."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from stateward.api.problem import Problem
 from stateward.cli.failures import Failure
 from stateward.packages import yamltext
 from stateward.packages.archive import LARGEST, BadArchive, unpack
+from stateward.packages.objects import Rendered
+from stateward.packages.parameters import BadValue, check_values
 from stateward.packages.reading import OPERATOR, InvalidPackage, belongs, read_package
 from stateward.packages.records import Package
+from stateward.packages.rendering import Use, render_plan
+from stateward.packages.templates import TemplateProblem
 
 
 def files_at(path: str) -> dict[str, bytes]:
@@ -56,3 +62,26 @@ def _values_in(file: str) -> dict[str, Any]:
     if found is not None and not isinstance(found, dict):
         raise Failure(f"{file}: must be an object of values by the names of parameters")
     return cast("dict[str, Any]", found or {})
+
+
+def checked(found: Package, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the values; those that the package does not accept are a failure that names them."""
+    if problems := check_values(found, values):
+        raise Failure("these parameters are not accepted:\n" + lines(problems))
+    return values
+
+
+def rendered_plan(use: Use, plan: str) -> list[Rendered]:
+    """Return what a plan makes; a template that fails, and a plan that is not there, are failures."""
+    plans = use.package.operator.plans
+    if plan not in plans:
+        raise Failure(f"{use.package.name} has no plan {plan!r}; it has {', '.join(plans)}")
+    try:
+        return render_plan(use, plan)
+    except (TemplateProblem, BadValue) as error:
+        raise Failure(str(error)) from error
+
+
+def lines(problems: list[Problem]) -> str:
+    """Return problems one to a line."""
+    return "\n".join(f"  {problem}" for problem in problems)

@@ -30,12 +30,15 @@ from stateward.kube.workers import Workers
 from stateward.operator.act import Actor
 from stateward.operator.announce import Announcer
 from stateward.operator.caches import Caches
+from stateward.operator.companion import Companion
 from stateward.operator.engine import Family, open_family
 from stateward.operator.furnish import Furnisher
 from stateward.operator.health import health_routes, metrics_routes, serve
 from stateward.operator.metrics import Metrics
 from stateward.operator.options import OperatorOptions
 from stateward.operator.reconcile import Parts, Reconciler
+from stateward.operator.restarts.control import RestartControl
+from stateward.operator.restarts.control import Setting as RestartSetting
 
 _log = structlog.get_logger(__name__)
 LEASE_MARGIN = 5.0
@@ -76,7 +79,7 @@ class Operator:
         parts = Parts(
             caches=self.caches,
             family=family,
-            actor=Actor(api, self.caches, family, self._fence),
+            actor=Actor(api, self.caches, family, self.fence),
             furnisher=Furnisher(api, self.caches, family, Applier(api, FIELD_MANAGER)),
             announcer=Announcer(self.recorder),
             metrics=self.metrics,
@@ -86,6 +89,7 @@ class Operator:
         self.workers = Workers(
             self.queue, reconciler.reconcile, count=options.workers, clock=self.clock, observer=self.metrics
         )
+        self.companions: list[Companion] = []
 
     def ready(self) -> bool:
         """Return whether the caches have the whole state."""
@@ -105,18 +109,22 @@ class Operator:
                 await self.election.wait_elected()
             self.metrics.leader.set(1)
             _log.info("working", version=__version__, clusters=len(self.caches.clusters))
+            for companion in self.companions:
+                group.create_task(companion.run())
             await self.workers.run()
 
     async def stop(self) -> None:
         """Finish what was begun, within the grace period, and write the last events."""
-        await self.workers.stop(self.options.grace_seconds)
+        stopping = [companion.stop(self.options.grace_seconds) for companion in self.companions]
+        await asyncio.gather(self.workers.stop(self.options.grace_seconds), *stopping)
         await self.recorder.close()
 
     async def _lead(self) -> None:
         await self.election.run(lambda: None)
         raise LostLease("the lease was lost")
 
-    def _fence(self) -> None:
+    def fence(self) -> None:
+        """Raise LostLease unless the lease is certainly ours for a while; asked before anything is written for good."""
         if self.options.leader_elect and not self.election.is_leader(LEASE_MARGIN):
             raise LostLease("the lease is not certainly held")
 
@@ -133,10 +141,26 @@ async def run_operator(options: OperatorOptions) -> None:
         api = await stack.enter_async_context(HttpApi(connection))
         family = await stack.enter_async_context(open_family())
         operator = Operator(api, family, options)
+        operator.companions.append(restart_control(api, operator))
         await stack.enter_async_context(serve(options.health_host, options.health_port, health_routes(operator.ready)))
         routes = metrics_routes(operator.metrics.registry)
         await stack.enter_async_context(serve(options.metrics_host, options.metrics_port, routes))
         await until_signalled(operator)
+
+
+def restart_control(api: Api, operator: Operator) -> RestartControl:
+    """Return the controller of restarts beside an operator."""
+    options = operator.options
+    return RestartControl(
+        RestartSetting(
+            api=api,
+            recorder=operator.recorder,
+            clock=operator.clock,
+            fence=operator.fence,
+            namespace=options.lease_namespace,
+            namespaces=options.namespaces or ("",),
+        )
+    )
 
 
 async def until_signalled(operator: Operator) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stateward.packages.parameters import BadValue, changed, check_values, resolve, schema, seen, text_of
@@ -85,6 +85,7 @@ _ANYTHING: st.SearchStrategy[Any] = st.recursive(
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(kind=st.sampled_from(ParameterType), value=_ANYTHING)
 def test_any_value_is_either_seen_as_its_type_or_refused(kind: ParameterType, value: Any) -> None:
     wanted = {ParameterType.ARRAY: list, ParameterType.MAP: dict}.get(kind, str)

@@ -1,7 +1,7 @@
 """Reading packages: as they are, with every fault named, and with a digest that says which it is."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stateward.packages.archive import BadArchive, pack, unpack
@@ -77,6 +77,7 @@ def test_what_is_no_part_of_a_package_does_not_change_its_digest() -> None:
     assert read_package(more) == read_package(files())
 
 
+@settings(deadline=None)
 @given(path=st.sampled_from(sorted(files())), suffix=st.binary(min_size=1, max_size=3))
 def test_any_change_of_content_is_another_digest(path: str, suffix: bytes) -> None:
     assert digest_of(files() | {path: files()[path] + suffix}) != digest_of(files())

@@ -1,0 +1,215 @@
+"""The controller of restart control: watches workloads that ask for it, and all that they may use.
+
+Looking at a workload reads it and what it uses live, compares with the record on the workload, and writes the record
+and the digest in one patch, under the version that was read. Whoever dies in between has written nothing or all.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from stateward.kube.client import Api, PatchKind
+from stateward.kube.clock import Clock
+from stateward.kube.deltas import Delta
+from stateward.kube.errors import ApiError, Conflict, NotFound
+from stateward.kube.event_record import Occurrence, Severity, about
+from stateward.kube.events import EventRecorder
+from stateward.kube.metadata import Key as ObjectKey
+from stateward.kube.queue import WorkQueue
+from stateward.kube.reflector import Reflector, ReflectorOptions
+from stateward.kube.resource import Selection
+from stateward.kube.store import Store
+from stateward.kube.workers import Workers
+from stateward.operator.restarts.digestkey import digest_key
+from stateward.operator.restarts.sources import read_sources
+from stateward.operator.restarts.uses import Uses
+from stateward.operator.restarts.views import (
+    ANNOTATION_CONTROL,
+    SOURCES,
+    WORKLOADS,
+    SourceView,
+    Workload,
+    WorkloadView,
+)
+from stateward.packages.dependencies import dependencies
+from stateward.packages.digests import Key, digests_of
+from stateward.packages.guards import SETTLE_SECONDS, Hold, Settling, hold, settling
+from stateward.packages.restarts import Verdict, annotated, digest_in, judge, read_record
+from stateward.packages.trees import at, obj, text
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the controller works with.
+
+    `namespace` is where its key is kept, `fence` raises when it may not write, `settle` is in seconds.
+    """
+
+    api: Api
+    recorder: EventRecorder
+    clock: Clock
+    fence: Callable[[], None]
+    namespace: str
+    namespaces: tuple[str, ...] = ("",)
+    workers: int = 4
+    settle: float = SETTLE_SECONDS
+
+
+class RestartControl:
+    """Restarts the pods of workloads that ask for it when data that they use has changed."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._api = setting.api
+        self._clock = setting.clock
+        names = setting.namespaces
+        self._workloads: dict[str, Store[WorkloadView]] = {kind: Store(kind, namespaces=names) for kind in WORKLOADS}
+        self._sources: dict[str, Store[SourceView]] = {kind: Store(kind, namespaces=names) for kind in SOURCES}
+        self._uses = Uses()
+        self._settling: dict[Workload, Settling] = {}
+        self._said: dict[Workload, str] = {}
+        self._queue = WorkQueue[Workload](clock=self._clock)
+        self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=self._clock)
+        self._key: Key | None = None
+
+    async def run(self) -> None:
+        """Watch and work until cancelled, or until `stop`."""
+        self._key = await self._digest_key()
+        self._subscribe()
+        options = ReflectorOptions(clock=self._clock)
+        async with asyncio.TaskGroup() as group:
+            watching = [group.create_task(reflector.run()) for reflector in self._reflectors(options)]
+            for store in (*self._workloads.values(), *self._sources.values()):
+                await store.wait_synced()
+            await self._workers.run()
+            for task in watching:
+                task.cancel()
+
+    async def _digest_key(self) -> Key:
+        """Return the key, however long that takes: clusters are looked after without it."""
+        failures = 0
+        while True:
+            try:
+                return await digest_key(self._api, self._setting.namespace)
+            except (ApiError, ValueError) as error:
+                failures += 1
+                _log.warning("no restart control without its key", namespace=self._setting.namespace, error=str(error))
+                await self._clock.sleep(min(60.0, 2.0**failures))
+
+    async def stop(self, grace: float) -> None:
+        """Finish what was begun, within `grace` seconds."""
+        await self._workers.stop(grace)
+
+    def _reflectors(self, options: ReflectorOptions) -> Iterator[Reflector[Any]]:
+        for namespace in self._setting.namespaces:
+            for kind, resource in WORKLOADS.items():
+                yield Reflector(self._api, resource, Selection(namespace), self._workloads[kind], options)
+            for kind, source in SOURCES.items():
+                yield Reflector(self._api, source, Selection(namespace), self._sources[kind], options)
+
+    def _subscribe(self) -> None:
+        for kind, store in self._workloads.items():
+            store.subscribe(self._on_workload(kind))
+        for kind, sources in self._sources.items():
+            sources.subscribe(self._on_source(kind))
+
+    def _on_workload(self, kind: str) -> Callable[[Delta[WorkloadView]], None]:
+        def heard(delta: Delta[WorkloadView]) -> None:
+            # One that no longer asks is looked at once more, to be forgotten.
+            if any(view is not None and view.controlled for view in (delta.old, delta.new)):
+                self._queue.add(Workload(kind=kind, namespace=delta.key.namespace, name=delta.key.name))
+
+        return heard
+
+    def _on_source(self, kind: str) -> Callable[[Delta[SourceView]], None]:
+        def heard(delta: Delta[SourceView]) -> None:
+            for workload in self._uses.of((delta.key.namespace, kind, delta.key.name)):
+                self._queue.add(workload)
+
+        return heard
+
+    async def reconcile(self, workload: Workload) -> float | None:
+        """Look at one workload; returns the seconds after which to look again. Raises ApiError, LostLease."""
+        live = await self._read(workload)
+        if live is None:
+            self._forget(workload)
+            return None
+        used = dependencies(live)
+        # Noted before anything is read: what changes from now on brings the workload back here.
+        self._uses.put(workload, used)
+        verdict = await self._judge(workload, live)
+        held = self._held(workload, live, verdict)
+        if held is not None:
+            self._say(workload, held)
+            return held.seconds
+        await self._write(workload, live, verdict)
+        return None
+
+    async def _read(self, workload: Workload) -> dict[str, Any] | None:
+        try:
+            live = await self._api.get(WORKLOADS[workload.kind].raw(), workload.key)
+        except NotFound:
+            return None
+        asks = text(at(live, "metadata", "annotations", ANNOTATION_CONTROL)).strip().lower() == "true"
+        going = at(live, "metadata", "deletionTimestamp") is not None
+        return {**live, "apiVersion": "apps/v1", "kind": workload.kind} if asks and not going else None
+
+    def _forget(self, workload: Workload) -> None:
+        self._uses.drop(workload)
+        self._settling.pop(workload, None)
+        self._said.pop(workload, None)
+
+    async def _judge(self, workload: Workload, live: dict[str, Any]) -> Verdict:
+        if self._key is None:
+            raise RuntimeError("the key is read before the work begins")
+        used = dependencies(live)
+        objects = await read_sources(self._api, used, workload.namespace)
+        return judge(live, used, digests_of(used, objects, self._key), self._key)
+
+    def _held(self, workload: Workload, live: dict[str, Any], verdict: Verdict) -> Hold | None:
+        if not verdict.restarts:
+            self._settling.pop(workload, None)
+            return None
+        now = self._clock.monotonic()
+        changes = settling(self._settling.get(workload), verdict.record, now)
+        self._settling[workload] = changes
+        left = changes.left(now, self._setting.settle)
+        if left > 0:
+            return Hold("", "", left)
+        annotations = obj(at(live, "metadata", "annotations"))
+        return hold({name: text(value) for name, value in annotations.items()}, self._clock.now())
+
+    async def _write(self, workload: Workload, live: dict[str, Any], verdict: Verdict) -> None:
+        record = read_record(live)
+        if record is not None and record.text() == verdict.record and digest_in(live) == verdict.digest:
+            return
+        self._setting.fence()
+        patch = annotated({"apiVersion": "apps/v1", "kind": workload.kind}, verdict)
+        patch["metadata"] |= {"resourceVersion": at(live, "metadata", "resourceVersion")}
+        try:
+            await self._api.patch(WORKLOADS[workload.kind], workload.key, patch, kind=PatchKind.MERGE)
+        except (Conflict, NotFound):
+            self._queue.add(workload)  # Somebody was faster: look again at what it is now.
+            return
+        self._settling.pop(workload, None)
+        self._said.pop(workload, None)
+        if verdict.restarts:
+            because = ", ".join(verdict.because)
+            _log.info("restart", workload=str(workload), because=because)
+            self._record(workload, Severity.NORMAL, "Restart", f"pods restart because of {because}")
+
+    def _say(self, workload: Workload, held: Hold) -> None:
+        if held.reason and self._said.get(workload) != held.message:
+            self._said[workload] = held.message
+            self._record(workload, Severity.WARNING, held.reason, held.message)
+
+    def _record(self, workload: Workload, severity: Severity, reason: str, note: str) -> None:
+        view = self._workloads[workload.kind].get(ObjectKey(workload.namespace, workload.name))
+        if view is not None:
+            target = about(WORKLOADS[workload.kind], view)
+            self._setting.recorder.record(Occurrence(target, severity, reason, "RestartControl", note))

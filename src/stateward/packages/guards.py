@@ -1,0 +1,76 @@
+"""What holds a restart back that could be made now, and until when.
+
+Health is not among it: a workload whose pods cannot start because of what a ConfigMap says is put right by the next
+restart, and a guard that waits for health would keep it broken.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from stateward.api.base import GROUP
+
+ANNOTATION_PAUSED = f"{GROUP}/restart-paused"
+"""On a workload: `true` holds restarts until it is taken away."""
+ANNOTATION_WINDOW = f"{GROUP}/restart-window"
+"""On a workload: the time of day, in UTC, in which it may restart, for example `22:00-04:30`."""
+SETTLE_SECONDS = 5.0
+"""For how long nothing more may change before pods restart: several changes are one restart."""
+LONGEST_SETTLE_SECONDS = 60.0
+"""How long a stream of changes may put a restart off."""
+
+_WINDOW = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Why a restart waits, in a word and a sentence, and after how many seconds to look again (None: on an event)."""
+
+    reason: str
+    message: str
+    seconds: float | None
+
+
+def hold(annotations: Mapping[str, str], now: datetime) -> Hold | None:
+    """Return what a person has said that holds a restart back at this time."""
+    if annotations.get(ANNOTATION_PAUSED, "").lower() == "true":
+        return Hold("RestartPaused", f"restarts wait until the annotation {ANNOTATION_PAUSED} is taken away", None)
+    window = annotations.get(ANNOTATION_WINDOW, "")
+    return _outside(window, now) if window else None
+
+
+def _outside(window: str, now: datetime) -> Hold | None:
+    found = _WINDOW.fullmatch(window.strip())
+    if found is None:
+        text = f"{ANNOTATION_WINDOW}: {window!r}: must be a time of day from and to, in UTC, for example 22:00-04:30"
+        return Hold("RestartWindowInvalid", text, None)
+    numbers = [int(number) for number in found.groups()]
+    moment = now.astimezone(UTC)
+    start, end = (moment.replace(hour=h, minute=m, second=0, microsecond=0) for h, m in (numbers[:2], numbers[2:]))
+    inside = start <= moment < end if start < end else moment >= start or moment < end
+    if inside or start == end:
+        return None
+    opens = start if start > moment else start + timedelta(days=1)
+    text = f"restarts wait for the window {window} (UTC), which opens at {opens:%Y-%m-%d %H:%M} UTC"
+    return Hold("RestartOutsideWindow", text, (opens - moment).total_seconds())
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """Changes that have been seen and not acted on: what they are, since when, and when the last one came."""
+
+    what: str
+    since: float
+    last: float
+
+    def left(self, now: float, settle: float = SETTLE_SECONDS) -> float:
+        """Return the seconds until it is time to act; 0 or less when it is."""
+        return min(self.last + settle, self.since + max(settle, LONGEST_SETTLE_SECONDS)) - now
+
+
+def settling(before: Settling | None, what: str, now: float) -> Settling:
+    """Return what is known of changes at time `now` (seconds); `what` differs when another change has come."""
+    if before is None:
+        return Settling(what, now, now)
+    return before if before.what == what else Settling(what, before.since, now)

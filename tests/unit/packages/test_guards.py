@@ -1,0 +1,79 @@
+"""What holds a restart back: a person's word, a time of day, and changes that have not settled."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stateward.packages.guards import (
+    ANNOTATION_PAUSED,
+    ANNOTATION_WINDOW,
+    LONGEST_SETTLE_SECONDS,
+    SETTLE_SECONDS,
+    hold,
+    settling,
+)
+
+NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+def test_nothing_holds_what_nobody_holds() -> None:
+    assert hold({}, NOON) is None
+    assert hold({ANNOTATION_PAUSED: "false"}, NOON) is None
+
+
+def test_a_paused_workload_waits_for_the_person_who_paused_it() -> None:
+    held = hold({ANNOTATION_PAUSED: "true"}, NOON)
+    assert held is not None
+    assert (held.reason, held.seconds) == ("RestartPaused", None)
+
+
+@pytest.mark.parametrize(
+    ("window", "hours"),
+    [("11:00-13:00", None), ("12:00-12:30", None), ("22:00-04:30", 10), ("13:00-14:00", 1), ("10:00-12:00", 22)],
+)
+def test_a_window_holds_until_it_opens(window: str, hours: int | None) -> None:
+    held = hold({ANNOTATION_WINDOW: window}, NOON)
+    assert (held.seconds if held else None) == (None if hours is None else hours * 3600)
+
+
+@pytest.mark.parametrize("hour", [22, 23, 0, 4])
+def test_a_window_may_go_past_midnight(hour: int) -> None:
+    assert hold({ANNOTATION_WINDOW: "22:00-05:00"}, NOON.replace(hour=hour)) is None
+
+
+@settings(deadline=None)
+@given(minutes=st.integers(0, 24 * 60 - 1))
+def test_when_the_time_of_a_window_has_come_it_is_open(minutes: int) -> None:
+    now = NOON + timedelta(minutes=minutes)
+    held = hold({ANNOTATION_WINDOW: "03:15-03:20"}, now)
+    if held is not None and held.seconds is not None:
+        assert 0 < held.seconds <= 24 * 3600
+        assert hold({ANNOTATION_WINDOW: "03:15-03:20"}, now + timedelta(seconds=held.seconds)) is None
+
+
+@pytest.mark.parametrize("window", ["always", "25:00-26:00", "22:00", "1:00-2:00"])
+def test_a_window_that_cannot_be_read_holds_and_says_what_is_accepted(window: str) -> None:
+    held = hold({ANNOTATION_WINDOW: window}, NOON)
+    assert held is not None
+    assert held.reason == "RestartWindowInvalid"
+    assert repr(window) in held.message
+    assert "22:00-04:30" in held.message
+
+
+def test_changes_settle_when_nothing_more_comes() -> None:
+    first = settling(None, "a", 100.0)
+    assert first.left(100.0) == SETTLE_SECONDS
+    assert settling(first, "a", 103.0) == first
+    second = settling(first, "b", 103.0)
+    assert second.left(106.0) == SETTLE_SECONDS - 3
+    assert second.left(108.0) <= 0
+
+
+def test_a_stream_of_changes_puts_a_restart_off_only_so_long() -> None:
+    changes = settling(None, "0", 0.0)
+    for second in range(1, int(LONGEST_SETTLE_SECONDS)):
+        changes = settling(changes, str(second), float(second))
+        assert changes.left(float(second)) > 0
+    assert settling(changes, "end", LONGEST_SETTLE_SECONDS).left(LONGEST_SETTLE_SECONDS) <= 0
