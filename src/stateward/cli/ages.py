@@ -1,4 +1,4 @@
-"""How long ago, as short as kubectl says it."""
+"""How long ago and how long, as short as kubectl says it."""
 
 from datetime import datetime
 
@@ -15,6 +15,17 @@ def duration(seconds: float) -> str:
     if whole < 2 * _DAY:
         return f"{whole // _HOUR}h{whole % _HOUR // _MINUTE:02}m"
     return f"{whole // _DAY}d"
+
+
+def about(seconds: float | None) -> str:
+    """Return an estimate to two places: 8 s, 50 s, 12 min, 1 h 20 min; empty for one that is not known."""
+    if seconds is None:
+        return ""
+    if seconds < 90:
+        return f"{max(1, round(seconds, -1) if seconds >= 20 else round(seconds)):.0f} s"
+    minutes = round(seconds / _MINUTE)
+    hours, rest = divmod(minutes if minutes < 100 else 10 * round(minutes / 10), 60)
+    return " ".join(part for part in (f"{hours} h" if hours else "", f"{rest} min" if rest else "") if part)
 
 
 def age(since: str | None, now: float) -> str:

@@ -8,10 +8,13 @@ from rich.text import Text
 
 from stateward.api.problem import Severity
 from stateward.api.quantity import format_quantity
+from stateward.cli.ages import about
 from stateward.cli.look import Look
+from stateward.cli.pacing import not_known
 from stateward.cli.picture import columns
 from stateward.cli.preview import Kind, Preview
 
+NO_END = "how long is not known: it would wait before its end"
 STYLES = {Kind.NONE: "dim", Kind.CREATE: "green", Kind.REMOVE: "red", Kind.REPLACE: "magenta", Kind.RECREATE: "yellow"}
 
 
@@ -22,6 +25,8 @@ def forecast(found: Look, shown: Preview) -> RenderableType:
     for title, table in zip(("", "ORDER", "VOLUMES"), tables, strict=True):
         if table.row_count:
             parts += [Text(), *([Text(title, style="bold")] if title else []), table]
+    for line in time(found, shown):
+        parts += [Text(), line] if line.plain.isupper() else [line]
     for line in remarks(found, shown):
         parts += [Text(), line] if line.plain.isupper() else [line]
     parts += [Text(), verdict(found, shown)]
@@ -39,23 +44,49 @@ def headline(found: Look, shown: Preview) -> Text:
 
 def members(shown: Preview) -> Table:
     """Return one line per member."""
-    table = columns("MEMBER", "EFFECT", "MODE", "BECAUSE")
+    table = columns("MEMBER", "EFFECT", "MODE", "TAKES", "BECAUSE")
     for change in shown.members:
         held = f"held back: {change.held}" if change.held else ""
         because = "; ".join(part for part in (change.because, held) if part)
-        table.add_row(change.name, Text(change.effect.value, STYLES.get(change.effect, "")), change.mode, because)
+        effect = Text(change.effect.value, STYLES.get(change.effect, ""))
+        table.add_row(change.name, effect, change.mode, about(change.seconds), because)
     return table
 
 
 def order(shown: Preview) -> Table:
-    """Return the steps, numbered."""
+    """Return the steps, numbered, each with the time after which it begins."""
     table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(justify="right")
     table.add_column(justify="right")
     table.add_column(overflow="fold")
     for number, step in enumerate(shown.steps, 1):
         why = f" ({step.why})" if step.why else ""
-        table.add_row(f"{number:>3}.", f"{step.does} {', '.join(step.members)}{why}")
+        table.add_row(f"{number:>3}.", clock(step.at), f"{step.does} {', '.join(step.members)}{why}")
     return table
+
+
+def clock(seconds: float) -> str:
+    """Return how long after the beginning something is, as hours, minutes and seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"+{hours}:{minutes:02}:{rest:02}" if hours else f"+{minutes}:{rest:02}"
+
+
+def time(found: Look, shown: Preview) -> Iterator[Text]:
+    """Yield how long everything takes, what that rests on, and what is not in it."""
+    if not shown.steps:
+        return
+    yield Text("TIME", style="bold")
+    total = f"about {about(shown.seconds)}, if all goes well" if shown.seconds is not None else NO_END
+    yield Text(f"  {total}")
+    yield from (Text(f"  {line}", style="dim") for line in found.pacing.rests_on)
+    yield from (Text(f"  not in it: {line}", style="dim") for line in unknowns(found, shown))
+
+
+def unknowns(found: Look, shown: Preview) -> tuple[str, ...]:
+    """Return what the forecast of this change cannot know."""
+    joins = any(step.does == "create" for step in shown.steps) and found.exists
+    return not_known(found.observed, grows=bool(shown.volumes), joins=joins)
 
 
 def volumes(shown: Preview) -> Table:

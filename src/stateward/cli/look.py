@@ -8,7 +8,7 @@ status stands in for it, and the answer says so: members and versions are then k
 import asyncio
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 from msgspec.structs import replace
@@ -17,11 +17,13 @@ from stateward.api.base import Json
 from stateward.api.cluster import OpenSearchCluster
 from stateward.api.problem import Problem, errors
 from stateward.api.validation import validate
+from stateward.cli.pacing import Pacing, asked, pacing
 from stateward.cli.session import Session
 from stateward.engines import opensearch
 from stateward.engines.access import Access
-from stateward.engines.base import Answer, RefusedError, UnreachableError
+from stateward.engines.base import Answer, RefusedError, Target, UnreachableError
 from stateward.engines.search.flavor import HTTP_PORT
+from stateward.engines.search.recovery import Speed
 from stateward.kube.client import Api, RawRequest
 from stateward.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
 from stateward.kube.resources import PODS
@@ -46,6 +48,7 @@ class Look:
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
     exists: bool
+    pacing: Pacing = field(default_factory=Pacing)
 
 
 async def look(session: Session, name: str, changed: OpenSearchCluster | None = None) -> Look:
@@ -69,7 +72,8 @@ async def look(session: Session, name: str, changed: OpenSearchCluster | None = 
     if isinstance(database, Unknown) and exists:
         observed, more = stand_in(observed, cluster)
         notes += more
-    return Look(cluster, observed, problems, notes, exists)
+    known = Speed() if isinstance(database, Unknown) else await asked(Carried(session.api), target_of(family, holdings))
+    return Look(cluster, observed, problems, notes, exists, pacing(holdings, known))
 
 
 def nothing_yet(changed: OpenSearchCluster, namespace: str) -> Holdings:
@@ -98,13 +102,17 @@ async def ask(
     """Return the database's answer, and a note when there is none from here."""
     if not exists:
         return Unknown("not formed yet"), ()
-    target = replace(family.target(holdings), endpoints=endpoints(holdings))
     try:
         async with asyncio.timeout(PATIENCE):
-            answer = await family.engine.observe(target)
+            answer = await family.engine.observe(target_of(family, holdings))
     except TimeoutError:
         answer = Unknown(f"no answer within {PATIENCE:.0f} s")
     return answer, (f"the database could not be asked from here: {answer.why}",) if isinstance(answer, Unknown) else ()
+
+
+def target_of(family: OpenSearchFamily, holdings: Holdings) -> Target:
+    """Return the cluster as it is reached from here."""
+    return replace(family.target(holdings), endpoints=endpoints(holdings))
 
 
 def endpoints(holdings: Holdings) -> tuple[str, ...]:

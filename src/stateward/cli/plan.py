@@ -10,7 +10,7 @@ from stateward.cli import screen
 from stateward.cli.completion import cluster_names
 from stateward.cli.documents import read_documents
 from stateward.cli.failures import Failure
-from stateward.cli.forecast import forecast
+from stateward.cli.forecast import forecast, unknowns
 from stateward.cli.look import Look, look
 from stateward.cli.preview import Preview, preview
 from stateward.cli.session import Session, no_such_cluster, run, target_options
@@ -28,7 +28,8 @@ def plan(name: str | None, path: str | None, *, output: str, **target: str) -> N
     For the changed spec in a file, or for what cluster NAME still has to do. Nothing is changed.
 
     Each member's effect (none, reload, recreate, replace, create, remove) and because of what, the order, the volumes
-    that grow, what is refused and what would wait. Exit code 1 when not everything would go through.
+    that grow, how long it takes and what that rests on, what is refused and what would wait. Exit code 1 when not
+    everything would go through.
     """
     changed = changed_cluster(path, name)
     wanted = name or (changed.metadata.name if changed else "")
@@ -40,7 +41,7 @@ def plan(name: str | None, path: str | None, *, output: str, **target: str) -> N
             found = await look(session, wanted, changed)
         except NotFound as error:
             raise no_such_cluster(session, wanted) from error
-        return found, preview(found.observed, session.now())
+        return found, preview(found.observed, session.now(), found.pacing.pace)
 
     found, shown = run(work, **target)
     if output == "table":
@@ -68,5 +69,11 @@ def changed_cluster(path: str | None, name: str | None) -> OpenSearchCluster | N
 def document(found: Look, shown: Preview) -> dict[str, Any]:
     """Return the answer for programs."""
     problems = [{"path": p.path, "message": p.message, "severity": p.severity.value} for p in found.problems]
-    extra = {"problems": problems, "notes": list(found.notes), "goesThrough": shown.goes_through}
+    extra = {
+        "problems": problems,
+        "notes": list(found.notes),
+        "goesThrough": shown.goes_through,
+        "restsOn": list(found.pacing.rests_on),
+        "notKnown": list(unknowns(found, shown)),
+    }
     return msgspec.to_builtins(shown) | extra

@@ -1,7 +1,7 @@
 """What a change would do, before it is made: a pure reading of the journey that the shipped planner would take.
 
-Per member the effect and what it is because of, the order of the steps, the volumes, what is refused, and what would
-wait, with the reason.
+Per member the effect and what it is because of, the order of the steps and how long they take, the volumes, what is
+refused, and what would wait, with the reason.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,12 +10,14 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stateward.cli.forward import Journey, forward
+from stateward.cli.timing import seconds_of
 from stateward.planning import actions as a
 from stateward.planning.change import differing, effect_of
 from stateward.planning.intent import State, Wait
 from stateward.planning.observation import Effect, Member, Observation, Pool, Refusal
 from stateward.planning.plan import plan
+from stateward.simulation.forecast.journey import Journey, travel
+from stateward.simulation.forecast.pace import Pace
 
 
 class Kind(StrEnum):
@@ -39,6 +41,8 @@ class MemberChange(Struct, frozen=True):
     because: str = ""
     held: str = ""
     """Why the effect would not come about as things are; empty when it would."""
+    seconds: float | None = None
+    """How long its step takes, the recovery of its copies included; None where nothing happens or it is not known."""
 
 
 class VolumeChange(Struct, frozen=True):
@@ -55,6 +59,10 @@ class Step(Struct, frozen=True):
     does: str
     members: tuple[str, ...]
     why: str = ""
+    at: float = 0.0
+    """Seconds from now."""
+    seconds: float | None = None
+    """How long it takes until its members are as they should be; None where that is not known."""
 
 
 class Preview(Struct, frozen=True):
@@ -70,6 +78,8 @@ class Preview(Struct, frozen=True):
     refused: tuple[Refusal, ...]
     waits: tuple[Wait, ...]
     """What would still wait at the end, for what."""
+    seconds: float | None = None
+    """How long everything takes; None where it would not come to its end."""
 
     @property
     def goes_through(self) -> bool:
@@ -77,11 +87,13 @@ class Preview(Struct, frozen=True):
         return not self.refused and not self.waits
 
 
-def preview(observed: Observation, now: float) -> Preview:
-    """Return what happens from here if all goes well; a pause is looked past."""
+def preview(observed: Observation, now: float, pace: Pace | None = None) -> Preview:
+    """Return what happens from here if all goes well, at a pace; a pause is looked past."""
     start = replace(observed, desired=replace(observed.desired, paused=False), live=True)
-    journey = forward(start, now)
-    done = tuple(steps(journey))
+    journey = travel(start, now, pace)
+    done = tuple(
+        replace(step, seconds=seconds_of(step.does, step.members, step.at, journey)) for step in steps(journey)
+    )
     refused = refusals(start, now)
     known = {(refusal.reason, refusal.message) for refusal in refused}
     waits = [] if journey.last.settled else [w for w in remaining(journey) if (w.reason, w.message) not in known]
@@ -90,11 +102,12 @@ def preview(observed: Observation, now: float) -> Preview:
         namespace=start.namespace,
         deployed=start.deployed_version,
         wanted=start.desired.version,
-        members=tuple(member_changes(start, journey, done)),
+        members=tuple(replace(c, seconds=taken(c.name, done)) for c in member_changes(start, journey, done)),
         steps=done,
         volumes=tuple(volume_changes(start, journey)),
         refused=refused,
         waits=tuple(waits),
+        seconds=journey.arrived - now if journey.last.settled else None,
     )
 
 
@@ -113,20 +126,21 @@ def refusals(start: Observation, now: float) -> tuple[Refusal, ...]:
 def steps(journey: Journey) -> Iterator[Step]:
     """Yield what happens, in order; preparations and what is undone in the database are left out."""
     drained: frozenset[str] = frozenset()
-    for _, made in journey.legs:
+    for leg in journey.legs:
+        made, at = leg.made, leg.at - journey.began
         for does, kind in VERBS:
             found = [action for action in made.actions if isinstance(action, kind)]
             if found:
                 members = tuple(action.member for action in found)
-                yield Step(does, members, "; ".join(dict.fromkeys(action.why for action in found)))
+                yield Step(does, members, "; ".join(dict.fromkeys(action.why for action in found)), at)
         drain = next((action for action in made.actions if isinstance(action, a.Drain)), None)
         if drain is not None:
             if drain.members - drained:
-                yield Step("move the data away from", tuple(sorted(drain.members - drained)), "")
+                yield Step("move the data away from", tuple(sorted(drain.members - drained)), "", at)
             drained = drain.members
         moves = next((action for action in made.actions if isinstance(action, a.MoveCopies)), None)
         if moves is not None:
-            yield Step("move single copies away from", tuple(sorted({m.origin for m in moves.moves})), moves.why)
+            yield Step("move single copies away from", tuple(sorted({m.origin for m in moves.moves})), moves.why, at)
 
 
 MemberAction = a.GrowVolume | a.Create | a.GrantBootstrap | a.DeletePod | a.Release | a.DeleteVolume
@@ -193,10 +207,17 @@ def mode_of(does: str, name: str, done: Iterable[Step]) -> str:
     return at_once if does == "create" else ", ".join(part for part in ("rolling", at_once) if part)
 
 
+def taken(name: str, done: Iterable[Step]) -> float | None:
+    """Return how long the steps of a member take together; None where one is not known, or there are none."""
+    mine = [step.seconds for step in done if name in step.members]
+    known = [seconds for seconds in mine if seconds is not None]
+    return sum(known) if known and len(known) == len(mine) else None
+
+
 def volume_changes(start: Observation, journey: Journey) -> Iterator[VolumeChange]:
     """Yield the volumes that grow in place."""
     before = {m.name: m.claim.requested for m in start.members if m.claim is not None}
-    for _, made in journey.legs:
-        for action in made.actions:
+    for leg in journey.legs:
+        for action in leg.made.actions:
             if isinstance(action, a.GrowVolume) and action.member in before:
                 yield VolumeChange(action.member, before[action.member], action.size)

@@ -150,10 +150,20 @@ def derive(obs: Observation, now: float) -> Facts:
 def index(units: tuple[Unit, ...]) -> tuple[dict[str, tuple[Unit, ...]], dict[str, frozenset[str]]]:
     """Return the units by member, and the members with a live copy by unit: asked for again and again."""
     found: dict[str, list[Unit]] = {}
+    holders: dict[str, frozenset[str]] = {}
     for unit in units:
-        for name in {name for copy in unit.copies for name in (copy.member, copy.target) if name}:
+        live: list[str] = []
+        here: set[str] = set()
+        for copy in unit.copies:
+            here.add(copy.member)
+            if copy.target:
+                here.add(copy.target)
+            if copy.live:
+                live.append(copy.member)
+        here.discard("")
+        for name in here:
             found.setdefault(name, []).append(unit)
-    holders = {unit.name: frozenset(copy.member for copy in unit.copies if copy.live) for unit in units}
+        holders[unit.name] = frozenset(live)
     return {name: tuple(mine) for name, mine in found.items()}, holders
 
 

@@ -9,10 +9,12 @@ when one of them is evicted and comes back. Source: the upgrade reconciler (refe
 
 import re
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 
 from stateward.planning.observation import Database, Member, Observation, Pool
 
 
+@lru_cache(maxsize=256)
 def parse(version: str) -> tuple[int, ...]:
     """Return a version as numbers that compare in order; an empty version is the lowest."""
     return tuple(int(part) for part in re.findall(r"\d+", version))

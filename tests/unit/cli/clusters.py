@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from stateward.api.cluster import OpenSearchCluster
 from stateward.api.parse import convert_cluster
-from stateward.cli.forward import forward
 from stateward.engines import opensearch
 from stateward.planning.observation import Copy, CopyState, Database, Observation, Unit, Unknown
+from stateward.simulation.forecast.journey import travel
 
 NOW = 1_000.0
 DATA = ("logs-hot-0", "logs-hot-1", "logs-hot-2")
@@ -47,7 +47,7 @@ def new() -> Observation:
 
 def running(copies: int = 2) -> Observation:
     """Return the cluster after everything has come up, with an index of six shards on three zones."""
-    end = forward(new(), NOW).end
+    end = travel(new(), NOW).end
     assert isinstance(end.database, Database)
     members = tuple(
         replace(m, pod=replace(m.pod, zone="abc"[m.ordinal]) if m.pod is not None else None) for m in end.members

@@ -82,7 +82,10 @@ def test_a_changed_file_is_planned_without_touching_anything(run: Run, running: 
     result = run("plan", "-f", "-", stdin=CHANGED % "2.19.5")
     assert result.exit_code == 0
     assert "2.17.1 → 2.19.5" in result.output
-    assert "logs-hot-0       recreate  rolling  version" in result.output
+    assert "logs-hot-0       recreate  rolling  70 s   version" in result.output
+    assert "min, if all goes well" in result.output
+    assert "a member starts in 60 s: assumed, as no pod tells of its last start" in result.output
+    assert "not in it: the recovery of shards, if there are any: none are known" in result.output
     assert "the database could not be asked from here" in result.output
     assert "shards and the elected manager are not known" in result.output
     assert running.patches == []
@@ -97,6 +100,7 @@ def test_an_unchanged_file_touches_nobody(run: Run, running: FakeApi) -> None:
 def test_the_present_spec_is_planned_by_name(run: Run, running: FakeApi) -> None:
     shown = json.loads(run("plan", "logs", "-o", "json").output)
     assert shown["goesThrough"] is True
+    assert (shown["seconds"], len(shown["restsOn"])) == (0.0, 3)
     assert {member["effect"] for member in shown["members"]} == {"none"}
 
 

@@ -11,7 +11,8 @@ from stateward.cli.forecast import forecast
 from stateward.cli.look import Look
 from stateward.cli.preview import Kind, Preview, preview
 from stateward.cli.screen import show
-from stateward.planning.observation import Observation
+from stateward.planning.observation import Database, Observation
+from stateward.simulation.forecast.pace import Pace
 from tests.unit.cli.clusters import NOW, SPEC, changed, new, running, typed
 
 Edit = Callable[[dict[str, Any]], object]
@@ -19,23 +20,27 @@ Edit = Callable[[dict[str, Any]], object]
 FORECAST = """\
 logs  OpenSearchCluster in namespace default, 2.17.1 → 2.19.5
 
-MEMBER           EFFECT    MODE     BECAUSE
-logs-gateway-0   recreate  rolling  version
-logs-hot-0       recreate  rolling  version
-logs-hot-1       recreate  rolling  version
-logs-hot-2       recreate  rolling  version
-logs-managers-0  recreate  rolling  version
-logs-managers-1  recreate  rolling  version
-logs-managers-2  recreate  rolling  version
+MEMBER           EFFECT    MODE     TAKES  BECAUSE
+logs-gateway-0   recreate  rolling  70 s   version
+logs-hot-0       recreate  rolling  70 s   version
+logs-hot-1       recreate  rolling  70 s   version
+logs-hot-2       recreate  rolling  70 s   version
+logs-managers-0  recreate  rolling  70 s   version
+logs-managers-1  recreate  rolling  70 s   version
+logs-managers-2  recreate  rolling  70 s   version
 
 ORDER
-  1. recreate logs-hot-2 (to apply version)
-  2. recreate logs-hot-1 (to apply version)
-  3. recreate logs-hot-0 (to apply version)
-  4. recreate logs-gateway-0 (to apply version)
-  5. recreate logs-managers-2 (to apply version)
-  6. recreate logs-managers-1 (to apply version)
-  7. recreate logs-managers-0 (to apply version)
+  1. +0:01 recreate logs-hot-2 (to apply version)
+  2. +1:19 recreate logs-hot-1 (to apply version)
+  3. +2:37 recreate logs-hot-0 (to apply version)
+  4. +3:55 recreate logs-gateway-0 (to apply version)
+  5. +5:08 recreate logs-managers-2 (to apply version)
+  6. +6:20 recreate logs-managers-1 (to apply version)
+  7. +7:32 recreate logs-managers-0 (to apply version)
+
+TIME
+  about 9 min, if all goes well
+  not in it: pulling an image that a Kubernetes node does not have, and what is written while a member is away
 
 all 7 members would change; nothing was changed yet
 """
@@ -137,6 +142,41 @@ def test_a_new_cluster_is_made_at_once_and_formed_on_one_member() -> None:
 def test_a_single_copy_moves_before_its_member_restarts() -> None:
     observed = changed(lambda spec: spec["pools"][1].update(config={"path.repo": "/b"}), running(copies=1))
     assert order(preview(observed, NOW))[0] == "move single copies away from logs-hot-2"
+
+
+def test_a_change_that_would_wait_has_no_end(capsys: pytest.CaptureFixture[str]) -> None:
+    start = running()
+    broken = tuple(replace(m, pod=None, workload=None) if m.name == "logs-managers-1" else m for m in start.members)
+    observed = changed(lambda spec: spec["pools"][1].update(replicas=1), replace(start, members=broken))
+    shown = preview(observed, NOW)
+    show(forecast(look_at(observed), shown))
+    assert shown.seconds is None
+    assert "how long is not known" in capsys.readouterr().out
+
+
+def test_larger_shards_take_longer_to_move() -> None:
+    start = running()
+    assert isinstance(start.database, Database)
+    large = tuple(replace(unit, size=40 * 2**30) for unit in start.database.units)
+    edit = changed(lambda spec: spec["pools"][1].update(replicas=2), start)
+    slow = preview(replace(edit, database=replace(start.database, units=large)), NOW)
+    fast = preview(edit, NOW)
+    assert order(slow) == order(fast)
+    assert slow.seconds is not None
+    assert fast.seconds is not None
+    # Two shards have no place elsewhere, four copies of 40 GiB go to two nodes at 40 MiB/s each.
+    assert 2 * 2**10 <= slow.seconds <= 4 * 2**10
+    assert fast.seconds < 60
+
+
+def test_a_slower_start_is_a_longer_roll_out() -> None:
+    observed = changed(lambda spec: spec.update(version="2.19.5"))
+    slow = preview(observed, NOW, Pace(start=60.0, starts={"hot": 600.0}))
+    fast = preview(observed, NOW, Pace(start=60.0))
+    assert slow.seconds is not None
+    assert fast.seconds is not None
+    assert slow.seconds - fast.seconds == pytest.approx(3 * 540.0)
+    assert {c.name: c.seconds for c in slow.members}["logs-hot-0"] == pytest.approx(610.0)
 
 
 def test_a_pause_is_looked_past() -> None:

@@ -1,0 +1,98 @@
+"""What a forecast of time rests on: what the live cluster tells about its pace, and what is assumed besides."""
+
+from statistics import median
+
+from msgspec import Struct
+
+from stateward.api import names
+from stateward.engines.base import EngineError, Target, Transport
+from stateward.engines.search.recovery import Speed, speed
+from stateward.kube.pods import Pod
+from stateward.operator.holdings import Holdings
+from stateward.planning.observation import Database, Observation
+from stateward.simulation.forecast.pace import Pace
+
+MIB = 2**20
+
+
+class Pacing(Struct, frozen=True):
+    """A pace, what it rests on in words, and what no forecast can know."""
+
+    pace: Pace = Pace()
+    rests_on: tuple[str, ...] = ()
+
+
+async def asked(transport: Transport, target: Target) -> Speed:
+    """Return how fast the database recovers; nothing known where it does not say."""
+    try:
+        return await speed(transport, target)
+    except EngineError:
+        return Speed()
+
+
+def pacing(holdings: Holdings, known: Speed) -> Pacing:
+    """Return the pace of a cluster: measured where something was, or else as it is set, or else assumed."""
+    pace = Pace()
+    starts = starts_of(holdings.pods)
+    everyone = [seconds for found in starts.values() for seconds in found]
+    start = median(everyone) if everyone else pace.start
+    limit = known.limit or pace.rate
+    made = Pace(
+        start=start,
+        starts={pool: median(found) for pool, found in starts.items()},
+        rate=min(known.rate * (known.at_once or pace.at_once), limit) if known.rate else limit,
+        at_once=known.at_once or pace.at_once,
+        reopen=known.reopen or pace.reopen,
+    )
+    return Pacing(made, (*start_words(made, starts), *recovery_words(made, known)))
+
+
+def starts_of(pods: tuple[Pod, ...]) -> dict[str, list[float]]:
+    """Return by pool how many seconds the last starts took: from the making of a pod until it was ready.
+
+    A pod whose container ended meanwhile tells nothing: its readiness is that of a later start.
+    """
+    found: dict[str, list[float]] = {}
+    for pod in pods:
+        ready = next((c.last_transition_time for c in pod.status.conditions if c.type == "Ready"), None)
+        made = pod.metadata.creation_timestamp
+        again = any(status.restart_count for status in pod.status.container_statuses)
+        if pod.ready and ready is not None and made is not None and not again:
+            found.setdefault(pod.metadata.labels.get(names.LABEL_POOL, ""), []).append((ready - made).total_seconds())
+    return found
+
+
+def start_words(pace: Pace, starts: dict[str, list[float]]) -> list[str]:
+    """Return how long members take to start, and how that is known."""
+    if not starts:
+        return [f"a member starts in {pace.start:.0f} s: assumed, as no pod tells of its last start"]
+    words: list[str] = []
+    for pool, found in sorted(starts.items()):
+        pods = f"the last starts of {len(found)} pods" if len(found) > 1 else "the last start of its pod"
+        words.append(f"a member of {pool} starts in {pace.start_of(pool):.0f} s: measured, {pods}")
+    return words
+
+
+def recovery_words(pace: Pace, known: Speed) -> list[str]:
+    """Return how fast copies recover, and how that is known."""
+    rate = f"a node takes {pace.rate / MIB:.0f} MiB/s of recovering copies"
+    if known.rate:
+        source = f"measured, the last {known.rates} recoveries"
+    else:
+        source = "the database's setting" if known.limit else "assumed, the database's default"
+    again = f"a copy whose data is on its node already is back in {pace.reopen:.1f} s"
+    measured = f"measured, the last {known.reopened} of them" if known.reopen else "assumed"
+    return [f"{rate}, {pace.at_once} at once: {source}", f"{again}: {measured}"]
+
+
+def not_known(observed: Observation, *, grows: bool, joins: bool) -> tuple[str, ...]:
+    """Return what no forecast can know, as far as it matters for this change."""
+    found = ["pulling an image that a Kubernetes node does not have, and what is written while a member is away"]
+    database = observed.database
+    if isinstance(database, Database) and not database.units:
+        found.append("the recovery of shards, if there are any: none are known")
+    if grows:
+        found.append("how long the storage takes to grow a volume")
+    if joins:
+        found.append("the database's own balancing onto new members, which goes on after it")
+    return tuple(found)

@@ -1,0 +1,169 @@
+"""The members' objects, and what Kubernetes makes of them by itself: pods that stop, come, and take their time."""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from stateward.planning import actions as a
+from stateward.planning.observation import Claim, Desired, Member, Pod, Pool, Ref, Workload
+from stateward.simulation.forecast.agenda import Agenda
+from stateward.simulation.forecast.pace import Pace
+
+
+class Listener(Protocol):
+    """Who hears what becomes of the members."""
+
+    @property
+    def formed(self) -> bool:
+        """Whether there is a database to join."""
+        ...
+
+    def started(self, member: Member, pod: Pod) -> None:
+        """Hear that a member's process runs and would serve."""
+        ...
+
+    def stopped(self, member: Member) -> None:
+        """Hear that a member's process ends."""
+        ...
+
+    def happened(self, what: str, member: str = "") -> None:
+        """Hear that something has come to its end."""
+        ...
+
+
+class Members:
+    """All members of one cluster, by name."""
+
+    def __init__(self, agenda: Agenda, pace: Pace, desired: Desired, listener: Listener) -> None:
+        self.pools: Mapping[str, Pool] = {pool.name: pool for pool in desired.pools}
+        self.all: dict[str, Member] = {}
+        self._agenda, self._pace, self._listener = agenda, pace, listener
+        self._version = desired.version
+        self._zones: dict[str, str] = {}
+        self._made = 0
+
+    def begin(self, members: Iterable[Member], zones: Mapping[str, str], serving: Iterable[str]) -> None:
+        """Take up what is under way already."""
+        self.all = {member.name: member for member in members}
+        self._zones = {**zones, **{m.name: m.pod.zone for m in self.all.values() if m.pod is not None and m.pod.zone}}
+        there = frozenset(serving)
+        for member in tuple(self.all.values()):
+            pod, claim = member.pod, member.claim
+            if claim is not None and 0 < claim.capacity < claim.requested:
+                self._agenda.after(self._pace.grow, partial(self._grown, member.name, claim.requested))
+            if pod is None:
+                self._agenda.after(1.0, partial(self._make, member.name))
+            elif pod.terminating:
+                self._agenda.after(self._pace.stop, partial(self._ended, member.name, pod.ref.uid))
+            elif not pod.trouble and not (pod.ready and member.name in there):
+                self._coming(member, pod)
+
+    def create(self, action: a.Create) -> None:
+        """Make a member's objects, and its first pod."""
+        pool = self.pools[action.pool]
+        known = self.all.get(action.member)
+        claim = known.claim if known else None
+        if claim is None and not pool.ephemeral:
+            ref = self._ref(f"data-{action.member}")
+            claim = Claim(ref, pool.volume_size, pool.volume_size, pool.storage_class or "", expandable=True)
+        member = Member(name=action.member, pool=action.pool, ordinal=action.ordinal, claim=claim)
+        self.all[action.member] = member
+        self.stage(action.member, action.pool, action.version)
+        self._make(action.member)
+
+    def stage(self, name: str, pool: str, version: str) -> None:
+        """Write a member's template."""
+        desired = self.pools[pool]
+        inputs = desired.inputs if version == self._version else desired.held_inputs
+        workload = Workload(ref=self._ref(name), inputs=inputs, version=version, replicas=1, observed=True)
+        self.all[name] = replace(self.all[name], workload=workload, config=inputs)
+
+    def end(self, name: str) -> None:
+        """Stop a member's pod: it leaves the database at once, and its successor comes when it is gone."""
+        member = self.all[name]
+        if member.pod is None or member.pod.terminating:
+            return
+        self.all[name] = replace(member, pod=replace(member.pod, terminating=True, ready=False))
+        self._listener.stopped(member)
+        self._agenda.after(self._pace.stop, partial(self._ended, name, member.pod.ref.uid))
+
+    def granted(self, name: str) -> float:
+        """Let a member's pod form the cluster, and return the seconds until it has."""
+        member = self.all[name]
+        if member.pod is not None:
+            self.all[name] = replace(member, pod=replace(member.pod, bootstrap="granted"))
+        return self._pace.start_of(member.pool)
+
+    def release(self, name: str) -> None:
+        """Scale a member to zero."""
+        member = self.all[name]
+        if member.workload is not None:
+            self.all[name] = replace(member, workload=replace(member.workload, replicas=0))
+            self.end(name)
+
+    def forget(self, name: str) -> None:
+        """Take away what is left of a member but its volume."""
+        member = self.all[name]
+        if member.claim is None:
+            del self.all[name]
+        else:
+            self.all[name] = replace(member, workload=None, config=None, pod=None)
+
+    def grow(self, name: str, size: int) -> None:
+        """Ask for a larger volume."""
+        member = self.all[name]
+        if member.claim is not None:
+            self.all[name] = replace(member, claim=replace(member.claim, requested=size))
+            self._agenda.after(self._pace.grow, partial(self._grown, name, size))
+
+    def _grown(self, name: str, size: int) -> None:
+        member = self.all.get(name)
+        if member is not None and member.claim is not None:
+            self.all[name] = replace(member, claim=replace(member.claim, requested=size, capacity=size))
+            self._listener.happened("grown", name)
+
+    def _make(self, name: str) -> None:
+        """Make a member's pod, as its StatefulSet does."""
+        member = self.all.get(name)
+        workload = member.workload if member is not None else None
+        if member is None or workload is None or not member.alive or member.pod is not None:
+            return
+        pod = Pod(
+            ref=self._ref(f"{name}-0"),
+            inputs=workload.inputs,
+            version=workload.version,
+            created=self._agenda.now,
+            ready=False,
+            running=not self._listener.formed,
+            zone=self._zones.get(name, ""),
+            claims=member.claim is not None,
+            candidate=not self._listener.formed,
+        )
+        self.all[name] = replace(member, pod=pod)
+        self._coming(self.all[name], pod)
+
+    def _coming(self, member: Member, pod: Pod) -> None:
+        """Let a member serve after the time that it takes, less the time that its pod is there already."""
+        left = self._pace.start_of(member.pool) - max(0.0, self._agenda.now - pod.created)
+        self._agenda.after(max(1.0, left), partial(self._started, member.name, pod.ref.uid))
+
+    def _started(self, name: str, uid: str) -> None:
+        member = self.all.get(name)
+        pod = member.pod if member is not None else None
+        if member is not None and pod is not None and pod.ref.uid == uid and not pod.terminating:
+            self._listener.started(member, pod)
+
+    def _ended(self, name: str, uid: str) -> None:
+        member = self.all.get(name)
+        if member is None or member.pod is None or member.pod.ref.uid != uid:
+            return
+        self._listener.stopped(member)
+        self.all[name] = replace(member, pod=None)
+        self._listener.happened("gone", name)
+        self._make(name)
+
+    def _ref(self, name: str) -> Ref:
+        self._made += 1
+        return Ref(name, f"forward-{self._made}", str(self._made))

@@ -1,0 +1,229 @@
+"""One cluster in which every action succeeds, each in its time.
+
+No failure is modelled: a pod that is made comes up, a copy that may move arrives. What was broken before, such as a pod
+whose image cannot be pulled, stays broken until it is made anew.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stateward.planning import actions as a
+from stateward.planning.observation import (
+    Allocation,
+    Bootstrap,
+    Database,
+    Health,
+    Member,
+    Node,
+    Observation,
+    Pod,
+    Pool,
+    Record,
+    Removal,
+)
+from stateward.simulation.forecast.agenda import Agenda
+from stateward.simulation.forecast.copies import Copies
+from stateward.simulation.forecast.members import Members
+from stateward.simulation.forecast.pace import Pace
+
+
+class Happening(Struct, frozen=True):
+    """Something that ended: `joined`, `gone`, `grown`, `emptied` of a member, or `whole` of the database."""
+
+    at: float
+    what: str
+    member: str = ""
+
+
+class TimedWorld:
+    """One cluster, its members and its database, from an observation on."""
+
+    def __init__(self, start: Observation, now: float, pace: Pace) -> None:
+        self.agenda = Agenda(now)
+        self.news = False
+        """Whether something has happened that the operator would look at."""
+        self.log: list[Happening] = []
+        self._pace, self._obs = pace, start
+        database = self._database = start.database if isinstance(start.database, Database) else None
+        self._waiting: set[str] = set()
+        """Members whose process runs and waits for a cluster to join."""
+        self._members = Members(self.agenda, pace, start.desired, self)
+        self._copies = Copies(self.agenda, pace, database.units if database else (), self._rested)
+        if database is not None:
+            self._copies.nodes = dict(database.nodes)
+            self._copies.draining, self._copies.allocation = database.draining, database.allocation
+            self._copies.begin()
+        zones = {name: record.zone for name, record in start.records.items()}
+        self._members.begin(start.members, zones, self._copies.nodes)
+        self._look_at_versions()
+
+    def observation(self) -> Observation:
+        """Return what would be observed now."""
+        members = tuple(self._members.all[name] for name in sorted(self._members.all))
+        found = self._obs.database
+        if self._database is not None:
+            units = tuple(self._copies.units.values())
+            found = replace(self._database, nodes=dict(self._copies.nodes), units=units)
+        return replace(self._obs, members=members, database=found, settled_writes=True, live=True)
+
+    def noted(self, states: Mapping[str, str]) -> None:
+        """Write down in which state each member is, as the status does, and since when."""
+        now, before = self.agenda.now, self._obs
+        since = {n: before.since.get(n, now) if before.states.get(n) == s else now for n, s in states.items()}
+        self._obs = replace(before, states=dict(states), since=since)
+
+    def take(self, action: a.Action) -> None:
+        """Do what an action asks for."""
+        members = self._members
+        match action:
+            case a.Create():
+                members.create(action)
+            case a.Stage():
+                members.stage(action.member, action.pool, action.version)
+            case a.DeletePod():
+                members.end(action.member)
+            case a.Release():
+                members.release(action.member)
+                self._look_at_versions()
+            case a.Forget():
+                members.forget(action.member)
+            case a.DeleteVolume():
+                members.all.pop(action.member, None)
+            case a.GrowVolume():
+                members.grow(action.member, action.size)
+            case a.GrantBootstrap():
+                seconds = members.granted(action.member)
+                self.agenda.after(seconds, partial(self._form, action.member))
+            case a.RecordBootstrap() | a.RecordRemoval() | a.TakeBack():
+                self._record(action)
+            case _:
+                self._tell(action)
+
+    # What is heard of the members.
+
+    @property
+    def formed(self) -> bool:
+        """Whether there is a database to join."""
+        return self._database is not None
+
+    def started(self, member: Member, pod: Pod) -> None:
+        """Let a member whose process runs serve, or wait for a cluster."""
+        name = member.name
+        self.news = True
+        if self._database is None:
+            self._waiting.add(name)
+            self._members.all[name] = replace(member, pod=replace(pod, running=True))
+            return
+        self._waiting.discard(name)
+        pod = replace(pod, running=True, ready=True, node_ready=True)
+        self._members.all[name] = replace(member, pod=pod)
+        self._copies.came(node_of(member, pod, self._members.pools.get(member.pool), self._copies.nodes.get(name)))
+        self._revote()
+        self._remember(member, pod)
+        self.happened("joined", name)
+        if not self._copies.busy:
+            self.happened("whole")
+
+    def stopped(self, member: Member) -> None:
+        """Let a member leave the database, and its data go with its pod where it keeps none."""
+        if member.name in self._copies.nodes:
+            self._copies.left(member.name)
+            self._revote()
+        if member.claim is None:
+            self._copies.forget(member.name)
+
+    def happened(self, what: str, member: str = "") -> None:
+        """Write down what came to its end."""
+        self.news = True
+        self.log.append(Happening(self.agenda.now, what, member))
+
+    # The database.
+
+    def _tell(self, action: a.Action) -> None:
+        database = self._database
+        if database is None:
+            return
+        match action:
+            case a.LimitAllocation():
+                database = replace(database, allocation=action.allocation, limited=True)
+            case a.RestoreAllocation():
+                database = replace(database, allocation=Allocation.ALL, limited=False)
+            case a.Drain():
+                database = replace(database, draining=action.members)
+            case a.ExcludeVoters():
+                database = replace(database, voting_exclusions=action.members)
+            case a.MoveCopies():
+                for move in action.moves:
+                    self._copies.move(move.unit, move.origin, move.target)
+            case _:
+                return
+        self._database = database
+        self._copies.draining, self._copies.allocation = database.draining, database.allocation
+        self._copies.route()
+        self._revote()
+
+    def _rested(self) -> None:
+        """Note that copies have come to rest, everywhere or on a member that is emptied."""
+        self.news = True
+        if not self._copies.busy:
+            self.happened("whole")
+        draining = self._database.draining if self._database is not None else frozenset[str]()
+        for name in sorted(draining):
+            if self._copies.empty(name):
+                self.happened("emptied", name)
+
+    def _form(self, name: str) -> None:
+        grant = self._obs.bootstrap
+        self._database = Database(identity="formed", health=Health.GREEN, nodes={}, leader=name)
+        formed = Bootstrap(member=name, volume=grant.volume if grant else "", formed=True)
+        self._obs = replace(self._obs, bootstrap=formed)
+        for waiting in sorted(self._waiting | {name}):
+            member = self._members.all.get(waiting)
+            if member is not None and member.pod is not None and not member.pod.terminating:
+                self.started(member, member.pod)
+
+    def _revote(self) -> None:
+        database = self._database
+        if database is not None:
+            voting = frozenset(node.name for node in self._copies.nodes.values() if node.voting)
+            voters = voting - database.voting_exclusions
+            leader = database.leader if database.leader in voters else min(voters, default="")
+            self._database = replace(database, voters=voters, leader=leader)
+
+    # What the status remembers.
+
+    def _record(self, action: a.RecordBootstrap | a.RecordRemoval | a.TakeBack) -> None:
+        if isinstance(action, a.RecordBootstrap):
+            grant = Bootstrap(member=action.member, volume=action.volume, formed=False)
+            self._obs = replace(self._obs, bootstrap=grant)
+            return
+        listed = {name: found for name, found in self._obs.removals.items() if name != action.member}
+        if isinstance(action, a.RecordRemoval):
+            claim = self._members.all[action.member].claim
+            listed[action.member] = Removal(action.why, self.agenda.now, volume=claim.ref.uid if claim else "")
+        self._obs = replace(self._obs, removals=listed)
+
+    def _remember(self, member: Member, pod: Pod) -> None:
+        """Write down who has joined with what, and the version once it is everywhere."""
+        volume = member.claim.ref.uid if member.claim is not None else ""
+        record = Record(version=self._copies.nodes[member.name].version, volume=volume, zone=pod.zone)
+        self._obs = replace(self._obs, records={**self._obs.records, member.name: record})
+        self._look_at_versions()
+
+    def _look_at_versions(self) -> None:
+        wanted, nodes = self._obs.desired.version, self._copies.nodes
+        mine = [m for m in self._members.all.values() if m.alive]
+        complete = bool(mine) and len(mine) >= sum(pool.replicas for pool in self._obs.desired.pools)
+        if complete and all(m.name in nodes and nodes[m.name].version == wanted for m in mine):
+            self._obs = replace(self._obs, deployed_version=wanted)
+
+
+def node_of(member: Member, pod: Pod, pool: Pool | None, known: Node | None) -> Node:
+    """Return the node that a member becomes: what its pool says, or else what it was before."""
+    data = pool.data if pool else known is not None and known.data
+    voting = pool.voting if pool else known is not None and known.voting
+    total, free = (known.disk_total, known.disk_free) if known else (0, 0)
+    return Node(member.name, pod.version or (known.version if known else ""), data, voting, total, free)

@@ -1,0 +1,105 @@
+"""The copies of a forecast: they leave, come back, move, and take the time that their bytes take."""
+
+import pytest
+
+from stateward.planning.observation import Allocation, Copy, CopyState, Node, Unit
+from stateward.simulation.forecast.agenda import Agenda
+from stateward.simulation.forecast.copies import Copies
+from stateward.simulation.forecast.pace import Pace
+
+GIB = 2**30
+PACE = Pace(rate=GIB / 100, reopen=3.0, overhead=1.0)
+
+
+def units(number: int, members: str = "ab") -> list[Unit]:
+    copies = tuple(Copy(CopyState.STARTED, primary=i == 0, member=name) for i, name in enumerate(members))
+    return [Unit(f"docs[{i}]", len(members), copies, size=GIB) for i in range(number)]
+
+
+def world(found: list[Unit], nodes: str = "abc", pace: Pace = PACE) -> tuple[Agenda, Copies]:
+    agenda = Agenda(0.0)
+    copies = Copies(agenda, pace, found, lambda: None)
+    copies.nodes = {name: Node(name, "2.17.1", data=True, voting=False) for name in nodes}
+    copies.begin()
+    return agenda, copies
+
+
+def rest(agenda: Agenda) -> float:
+    """Let everything happen; return when the last thing did."""
+    while not agenda.empty:
+        agenda.step()
+    return agenda.now
+
+
+def where(copies: Copies) -> dict[str, list[str]]:
+    return {n: [f"{'p' if c.primary else 'r'}:{c.member}" for c in u.copies] for n, u in copies.units.items()}
+
+
+def test_a_primary_that_leaves_is_followed_by_its_replica() -> None:
+    _, copies = world(units(1))
+    copies.left("a")
+    assert where(copies) == {"docs[0]": ["r:", "p:b"]}
+
+
+def test_a_copy_whose_node_is_back_is_there_soon() -> None:
+    agenda, copies = world(units(1))
+    copies.left("a")
+    copies.came(Node("a", "2.17.1", data=True, voting=False))
+    agenda.until(2.9)
+    assert copies.busy
+    agenda.until(3.1)
+    assert not copies.busy
+    assert where(copies) == {"docs[0]": ["r:a", "p:b"]}
+
+
+def test_a_copy_whose_node_stays_away_is_made_anew_after_a_minute() -> None:
+    agenda, copies = world(units(1))
+    copies.left("a")
+    assert rest(agenda) == pytest.approx(60.1 + 1.0 + 100.0)
+    assert where(copies) == {"docs[0]": ["r:c", "p:b"]}
+
+
+def test_nothing_is_made_anew_while_only_primaries_may_be_placed() -> None:
+    agenda, copies = world(units(1))
+    copies.allocation = Allocation.PRIMARIES
+    copies.left("a")
+    rest(agenda)
+    assert where(copies) == {"docs[0]": ["r:", "p:b"]}
+
+
+def test_a_drained_node_gives_two_copies_at_once() -> None:
+    agenda, copies = world(units(4, "a"), "ab")
+    copies.draining = frozenset("a")
+    copies.route()
+    assert sum(unit.copies[0].target == "b" for unit in copies.units.values()) == 2
+    rest(agenda)
+    assert copies.empty("a")
+    assert agenda.now == pytest.approx(400.0, rel=0.3)
+
+
+def test_a_copy_does_not_go_to_an_older_node() -> None:
+    agenda, copies = world(units(1, "a"), "ab")
+    copies.nodes["a"] = Node("a", "2.19.5", data=True, voting=False)
+    copies.draining = frozenset("a")
+    copies.route()
+    rest(agenda)
+    assert where(copies) == {"docs[0]": ["p:a"]}
+
+
+def test_the_only_copy_waits_for_its_node() -> None:
+    agenda, copies = world(units(1, "a"))
+    copies.left("a")
+    rest(agenda)
+    assert where(copies) == {"docs[0]": ["p:"]}
+    copies.came(Node("a", "2.17.1", data=True, voting=False))
+    rest(agenda)
+    assert where(copies) == {"docs[0]": ["p:a"]}
+
+
+def test_a_target_that_leaves_ends_the_move_and_another_one_begins() -> None:
+    agenda, copies = world(units(1, "a"))
+    copies.draining = frozenset("a")
+    copies.route()
+    copies.left("b")
+    rest(agenda)
+    assert where(copies) == {"docs[0]": ["p:c"]}
