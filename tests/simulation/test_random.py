@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from stateward.simulation.campaign import Report, simulate
+from stateward.simulation.campaign import Report, simulate_many
 from stateward.simulation.run import Plan
 
 pytestmark = pytest.mark.simulation
@@ -16,7 +16,7 @@ FIRST = 1000
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    return simulate("opensearch", range(FIRST, FIRST + 100_000), plan=Plan(chaos=2400.0), budget=BUDGET)
+    return simulate_many("opensearch", range(FIRST, FIRST + 100_000), plan=Plan(chaos=2400.0), budget=BUDGET)
 
 
 def test_nothing_that_must_hold_was_violated(report: Report) -> None:

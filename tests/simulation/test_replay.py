@@ -14,7 +14,7 @@ SEED = 19
 PROGRAM = """
 import hashlib
 from stateward.simulation.run import Plan, simulate_one
-outcome = simulate_one({seed}, Plan(chaos=600.0, trace=True))
+outcome, _ = simulate_one({seed}, Plan(chaos=600.0, trace=True))
 print(len(outcome.story), hashlib.sha256(repr(outcome.story).encode()).hexdigest())
 """
 
@@ -33,4 +33,4 @@ def test_a_seed_tells_the_same_story_twice_and_in_any_process() -> None:
 
 def test_another_seed_tells_another_story() -> None:
     plan = Plan(chaos=120.0, trace=True, calm_start=False)
-    assert simulate_one(1, plan).story != simulate_one(2, plan).story
+    assert simulate_one(1, plan)[0].story != simulate_one(2, plan)[0].story

@@ -23,6 +23,7 @@ COMMANDS = {
     "validate": "stateward.cli.validate:validate",
     "package": "stateward.cli.package:package",
     "manifests": "stateward.cli.manifests:manifests",
+    "simulate": "stateward.cli.simulate:simulate",
     "operator": "stateward.cli.operator:operator",
 }
 """Each command as `module:attribute`, in the order in which help lists them."""

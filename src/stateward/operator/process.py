@@ -60,11 +60,12 @@ class Operator:
         *,
         clock: Clock | None = None,
         chance: random.Random | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
         self.clock = clock or SystemClock()
         self.chance = chance or random.Random()  # noqa: S311 - spreads load, hides nothing
         self.options = options
-        self.metrics = Metrics()
+        self.metrics = metrics or Metrics()
         self.caches = Caches(options.namespaces or ("",))
         self.queue = WorkQueue[Key](clock=self.clock, observer=self.metrics, chance=self.chance)
         self.election = LeaderElection(

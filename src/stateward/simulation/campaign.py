@@ -9,6 +9,7 @@ from functools import partial
 
 from msgspec import Struct
 
+from stateward.simulation.invariants import Violation
 from stateward.simulation.run import Outcome, Plan, simulate_one
 
 ENGINES = ("opensearch",)
@@ -32,7 +33,7 @@ class Report(Struct, frozen=True):
         return self.hours * 60 / self.seconds if self.seconds else 0.0
 
 
-def simulate(
+def simulate_many(
     engine: str,
     seeds: Iterable[int],
     *,
@@ -43,13 +44,13 @@ def simulate(
 ) -> Report:
     """Run seeds until they are all done or `budget` (real seconds) is used up; raises ValueError for an engine unknown.
 
-    A failing seed is run again alone, with `Plan(trace=True)`, to tell its story.
+    A failing seed is run again alone, with a trace, to tell its story.
     """
     if engine not in ENGINES:
         raise ValueError(f"engine {engine!r} is not simulated; known are {', '.join(ENGINES)}")
     began = time.perf_counter()
     outcomes: list[Outcome] = []
-    work = partial(simulate_one, plan=plan or Plan())
+    work = partial(attempt, plan=plan or Plan())
     with multiprocessing.get_context("spawn").Pool(cores or os.cpu_count()) as pool:
         for outcome in pool.imap_unordered(work, seeds):
             outcomes.append(outcome)
@@ -57,6 +58,15 @@ def simulate(
             if time.perf_counter() - began > budget:
                 break
     return report(outcomes, time.perf_counter() - began)
+
+
+def attempt(seed: int, plan: Plan) -> Outcome:
+    """Run one seed; a world that breaks down is a violation of its run, and ends no other."""
+    try:
+        return simulate_one(seed, plan)[0]
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is shown with its seed
+        broken = Violation("crash", 0.0, f"the world broke down: {type(error).__name__}: {error}")
+        return Outcome(seed, (broken,), 0.0, {})
 
 
 def report(outcomes: Sequence[Outcome], seconds: float) -> Report:

@@ -105,6 +105,7 @@ class Swarm:
         self._active = True
         for weather_ in self.weather:
             self.stage.world.ground.count(f"weather: {weather_.name}")
+            self.stage.world.ground.tell(f"from now on: {weather_.name}")
             weather_.begin(self.stage)
         for fault in self.faults:
             self._plan(fault)
@@ -112,6 +113,7 @@ class Swarm:
     def end(self) -> None:
         """Let no fault happen any more, and take back what lasts."""
         self._active = False
+        self.stage.world.ground.tell("from now on nothing goes wrong any more")
         for undo in reversed(self.stage.undo):
             undo()
         self.stage.undo.clear()
@@ -124,6 +126,8 @@ class Swarm:
     def _strike(self, fault: Fault) -> None:
         if self._active:
             self.stage.world.ground.count(f"fault: {fault.name}")
+            if fault.strike is not disasters.edit:
+                self.stage.world.ground.tell(f"fault: {fault.name}")
             fault.strike(self.stage)
             self._plan(fault)
 

@@ -182,7 +182,7 @@ class Watchdog:
         before = self._store.past(PODS, pod.key, turn.read_at)
         unseen = look.at < turn.read_at or member not in look.nodes
         if member in down or (unseen and (before is None or not ready(before))):
-            self._tell(pod, "which was broken already")
+            self._tell(pod, "which is deleted, was broken already")
             return
         if look.at < turn.read_at:
             self._violated("c", f"{member} is taken down by a look at the database from before the live read")
@@ -192,7 +192,8 @@ class Watchdog:
 
     def _tell(self, pod: Stored, suffix: str) -> None:
         self.disruptions.append((self._world.now, pod.labels.get(names.LABEL_MEMBER, "")))
-        self._world.ground.tell(f"the operator deletes pod {pod.key.name}{', ' if suffix else ''}{suffix}")
+        if suffix:
+            self._world.ground.tell(f"  pod {pod.key.name}, {suffix}")
 
     def _judge(self, member: str, down: frozenset[str], look: Look, spec: Doc) -> None:
         total = sum(pool["replicas"] for pool in spec["pools"])
@@ -219,7 +220,6 @@ class Watchdog:
         if turn is None:
             self._violated("d", f"{member} is let go without a live read")
             return
-        self._world.ground.tell(f"the operator lets {member} go")
         spec = self._spec(key, turn.read_at)
         wanted = next((p["replicas"] for p in items(spec or {}, "pools") if p["name"] == pool), 0)
         if self._staying(key, pool, member, turn.read_at) < wanted:

@@ -1,5 +1,6 @@
 """Hears the log of the operator that runs in a world, and keeps it off the terminal."""
 
+import logging
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -23,7 +24,9 @@ def to(listener: Listener) -> Generator[None]:
         raise structlog.DropEvent
 
     before = structlog.get_config()
-    structlog.configure(processors=[hear], cache_logger_on_first_use=False)
+    # The level, too: somebody may have set one that would keep the lines from being heard.
+    levels = structlog.make_filtering_bound_logger(logging.INFO)
+    structlog.configure(processors=[hear], wrapper_class=levels, cache_logger_on_first_use=False)
     try:
         yield
     finally:

@@ -12,6 +12,7 @@ from stateward.simulation.apiserver.audit import Audit, Unaudited
 from stateward.simulation.apiserver.client import WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.network import Rates as ApiRates
+from stateward.simulation.decisions import Decisions
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.http import Rates as EngineRates
 from stateward.simulation.opensearch.http import Wire, WorldTransport
@@ -62,7 +63,8 @@ class Process:
         family = OpenSearchFamily(opensearch.driver(WorldTransport(self._world.databases, self._wire, self.looked)))
         options = OperatorOptions(leader_elect=self._leader_elect, lease_namespace=SYSTEM, identity=identity, workers=2)
         chance = ground.stream(f"{identity}/jitter")
-        operator = Operator(self.api, family, options, clock=ground.clock, chance=chance)
+        heard = Decisions(ground)
+        operator = Operator(self.api, family, options, clock=ground.clock, chance=chance, metrics=heard)
         self._task = ground.loop.create_task(operator.run())
         self._task.add_done_callback(self._ended)
 

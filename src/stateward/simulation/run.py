@@ -3,13 +3,14 @@
 import asyncio
 import gc
 import random
+import time
 from collections.abc import Mapping
 from copy import deepcopy
 
 from msgspec import Struct
 
 from stateward.api.base import Json
-from stateward.simulation import listening
+from stateward.simulation import listening, telling
 from stateward.simulation.faults import Stage, Swarm
 from stateward.simulation.goal import unmet
 from stateward.simulation.invariants import Violation, Watchdog
@@ -48,13 +49,15 @@ class Outcome(Struct, frozen=True):
     story: tuple[tuple[float, str], ...] = ()
 
 
-def simulate_one(seed: int, plan: Plan | None = None) -> Outcome:
-    """Run one seed to its end; the same seed and plan give the same outcome."""
+def simulate_one(seed: int, plan: Plan | None = None) -> tuple[Outcome, float]:
+    """Run one seed to its end; return its outcome, which is the same every time, and the real seconds it took."""
+    began = time.perf_counter()
     gc.collect()
     gc.disable()
     try:
         with asyncio.Runner(loop_factory=WorldLoop) as runner:
-            return runner.run(Run(seed, plan or Plan(), runner.get_loop()).go())
+            outcome = runner.run(Run(seed, plan or Plan(), runner.get_loop()).go())
+        return outcome, time.perf_counter() - began
     finally:
         gc.enable()
 
@@ -165,8 +168,8 @@ class Run:
             self._violated("crash", f"{event}: {type(error).__name__}: {error}")
         if event == "action":
             self.world.ground.count(f"action: {values.get('action')}")
-            who = f" of {values['member']}" if values.get("member") else ""
-            self.world.ground.tell(f"the operator: {values.get('action')}{who}: {values.get('why')}")
+            name, member, why = (str(values.get(key, "")) for key in ("action", "member", "why"))
+            self.world.ground.tell(telling.action(name, member, why))
 
     def _broken(self, _loop: object, context: Mapping[str, object]) -> None:
         """Hear of an error that nobody caught: in the world itself, or in a task that nobody waits for."""

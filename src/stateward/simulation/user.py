@@ -11,6 +11,7 @@ from stateward.kube.client import DeleteOptions, Preconditions
 from stateward.kube.errors import ApiError
 from stateward.simulation.apiserver.admission import CLUSTERS
 from stateward.simulation.apiserver.documents import part
+from stateward.simulation.telling import edited
 from stateward.simulation.world import NAME, World
 
 VERSIONS = ("2.17.1", "2.18.0", "2.19.5", "3.4.0")
@@ -263,7 +264,7 @@ class User:
             self._world.ground.count(f"user: {what} (refused)")
             return
         self._world.ground.count(f"user: {what}")
-        self._world.ground.tell(f"the user edits the cluster: {what}")
+        self._world.ground.tell(f"the user edits the cluster ({what}): {edited(self.spec, spec) or 'nothing'}")
         self._before.append(self.spec)
         self.spec = spec
         if what == "invalid edit":

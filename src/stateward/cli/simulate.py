@@ -1,0 +1,70 @@
+"""`simulate`: the operator in worlds in memory, seed after seed, with everything that goes wrong in a year."""
+
+import os
+
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from stateward.cli import screen, simulated
+from stateward.cli.advice import ADVICE
+from stateward.simulation.branches import missed
+from stateward.simulation.campaign import ENGINES, Report, report, simulate_many
+from stateward.simulation.run import Outcome, Plan, simulate_one
+
+
+@click.command()
+@click.option("--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True)
+@click.option("--seeds", type=click.IntRange(min=1), default=100, show_default=True, help="How many runs.")
+@click.option("--first", type=click.IntRange(min=0), default=0, show_default=True, help="The seed to begin with.")
+@click.option("--seed", type=click.IntRange(min=0), help="One run only: that of this seed.")
+@click.option("--trace", is_flag=True, help="With --seed: tell what happens, step by step.")
+@click.option(
+    "--hours", type=click.FloatRange(0, 1000), default=1.0, show_default=True, help="Simulated hours with faults."
+)
+@click.option("-j", "--jobs", type=click.IntRange(min=1), help="Runs at once; default: one for each core.")
+@click.option("--require-all", is_flag=True, help="Fail when a fault or a decision of the planner was never met.")
+def simulate(*, engine: str, seed: int | None, trace: bool, hours: float, jobs: int | None, **campaign: int) -> None:
+    """Look for mistakes of the operator in worlds in memory. Nothing outside this process is touched.
+
+    Each seed is one world: nodes, volumes, databases, a user who edits, and faults that the seed chooses. Some must
+    never be able to harm the cluster, and when they stop, it has to become what was asked for and stay so. A run is
+    repeated exactly by its seed. Exit code 1 when a property was violated.
+    """
+    plan = Plan(chaos=hours * 3600)
+    if seed is not None:
+        found = alone(seed, plan, trace=trace)
+    elif trace:
+        raise click.UsageError("--trace tells one run: say which with --seed")
+    else:
+        first = campaign["first"]
+        found = with_progress(engine, range(first, first + campaign["seeds"]), plan, jobs or os.cpu_count() or 1)
+    never = missed(found.counts, ADVICE.keys())
+    if not trace:
+        screen.show(simulated.met(found))
+    click.echo(simulated.summary(found, engine, hours, never))
+    if found.failed or (campaign["require_all"] and never):
+        click.get_current_context().exit(1)
+
+
+def alone(seed: int, plan: Plan, *, trace: bool) -> Report:
+    """Run one seed, and tell its story where that is wanted."""
+    outcome, seconds = simulate_one(seed, Plan(chaos=plan.chaos, trace=trace))
+    for line in simulated.story(outcome):
+        click.echo(line)
+    return report([outcome], seconds)
+
+
+def with_progress(engine: str, seeds: range, plan: Plan, jobs: int) -> Report:
+    """Run many seeds, with a bar on a terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=screen.console(), transient=True) as bar:
+        task = bar.add_task("no violation", total=len(seeds))
+        failed = list[int]()
+
+        def count(outcome: Outcome) -> None:
+            if outcome.violations:
+                failed.append(outcome.seed)
+                bar.update(task, description=f"[red]violations in {len(failed)} runs")
+            bar.advance(task)
+
+        return simulate_many(engine, seeds, plan=plan, cores=jobs, progress=count)

@@ -1,0 +1,60 @@
+"""How a campaign of simulations is shown: what was met, what was violated, and how to repeat it."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from stateward.cli.advice import ADVICE
+from stateward.cli.picture import columns
+from stateward.simulation.branches import OUT_OF_REACH, branches
+from stateward.simulation.campaign import Report
+from stateward.simulation.run import Outcome
+from stateward.simulation.telling import clock
+
+SHOWN = 3
+"""Violations that are shown of one run: what follows the first is often its consequence."""
+
+
+def met(report: Report) -> Table:
+    """Return how often each fault, edit and decision was met."""
+    table = columns("KIND", "WHAT", "TIMES")
+    for name in branches(ADVICE.keys()):
+        kind, _, what = name.partition(": ")
+        times = report.counts.get(name, 0)
+        if times or name not in OUT_OF_REACH:
+            table.add_row(kind, what, Text(str(times) if times else "never", style="" if times else "yellow"))
+    known = set(branches(ADVICE.keys()))
+    for name, times in report.counts.items():
+        if name not in known:
+            table.add_row("also", name, str(times))
+    return table
+
+
+def summary(report: Report, engine: str, hours: float, never: Sequence[str]) -> str:
+    """Return what came of it: violations with the commands that repeat them, what was never met, and the speed."""
+    lines: list[str] = []
+    for outcome in report.failed:
+        lines += [f"seed {outcome.seed}: {violation}" for violation in outcome.violations[:SHOWN]]
+        lines.append(
+            f"  to see how: stateward simulate --engine {engine} --seed {outcome.seed} --hours {hours:g} --trace"
+        )
+    if never and report.seeds > 1:
+        lines.append(f"never met: {', '.join(never)}")
+    runs = f"{report.seeds} {'run' if report.seeds == 1 else 'runs'}"
+    speed = f"{report.hours:.1f} cluster-hours in {report.seconds:.0f} s, {report.hours_per_minute:.0f} a minute"
+    lines.append(f"{runs}, {len(report.failed)} with violations; {speed}")
+    return "\n".join(lines)
+
+
+def story(outcome: Outcome) -> Iterator[str]:
+    """Yield what happened, a line for each step; the same step again and again is one line."""
+    last, again = "", 0
+    for at, sentence in outcome.story:
+        if sentence == last:
+            again += 1
+            continue
+        if again:
+            yield f"{'':>11}  … {again} more times"
+        last, again = sentence, 0
+        yield f"{clock(at):>11}  {sentence}"

@@ -1,0 +1,40 @@
+"""What a campaign has to meet to be worth anything: every fault, every edit, every decision of the planner.
+
+A simulation that never took a branch has proved nothing about it. The list is derived from the code, so a new fault,
+action, state or reason is on it as soon as it exists; what the world cannot show is named here, each with its reason.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+
+from stateward.planning import actions
+from stateward.planning.intent import State
+from stateward.planning.observation import Effect
+from stateward.simulation.faults import FAULTS, WEATHER
+from stateward.simulation.user import EDITS
+
+OUT_OF_REACH: Mapping[str, str] = {
+    "effect: restart": "without an agent in the pod, a process is restarted by making its pod anew",
+    "effect: reload": "nothing that the model knows is set at run time yet",
+}
+"""Branches that these worlds cannot take, and why; one that is met nevertheless is to be taken off."""
+
+
+def branches(reasons: Collection[str]) -> Iterator[str]:
+    """Yield the name of everything that must be met, as runs count it; `reasons` are those to wait."""
+    yield from (f"fault: {fault.name}" for fault in FAULTS)
+    yield from (f"weather: {weather.name}" for weather in WEATHER)
+    yield from (f"user: {edit.name}" for edit in EDITS)
+    yield from (f"action: {kind.__name__}" for kind in kinds_of_actions())
+    yield from (f"state: {state}" for state in State)
+    yield from (f"effect: {effect.name.lower()}" for effect in Effect)
+    yield from (f"wait: {reason}" for reason in sorted(reasons))
+
+
+def kinds_of_actions() -> list[type[actions.Action]]:
+    """Return every kind of action there is."""
+    return sorted(actions.Action.__subclasses__(), key=lambda kind: kind.__name__)
+
+
+def missed(counts: Mapping[str, int], reasons: Collection[str]) -> list[str]:
+    """Return what should have been met and was not."""
+    return [name for name in branches(reasons) if not counts.get(name) and name not in OUT_OF_REACH]

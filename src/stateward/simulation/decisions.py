@@ -1,0 +1,36 @@
+"""Hears what the planner decides in a world: counts each kind of decision, and tells those that are new.
+
+It listens where the shipped operator reports its plans anyway, at its metrics, so that nothing of the product is
+replaced for it.
+"""
+
+from stateward.api.cluster import ClusterStatus
+from stateward.kube.metadata import Key
+from stateward.operator.metrics import Metrics
+from stateward.planning.plan import Plan
+from stateward.simulation.cluster.ground import Ground
+
+
+class Decisions(Metrics):
+    """The metrics of one operator process, with an ear for its plans."""
+
+    def __init__(self, ground: Ground) -> None:
+        super().__init__()
+        self._ground = ground
+        self._said: dict[Key, frozenset[tuple[str, str]]] = {}
+
+    def cluster(self, key: Key, plan: Plan, status: ClusterStatus, now: float) -> None:
+        """Note a plan."""
+        super().cluster(key, plan, status, now)
+        for intent in plan.intents.values():
+            self._ground.count(f"state: {intent.state}")
+            self._ground.count(f"effect: {intent.effect.name.lower()}")
+        for condition in status.conditions:
+            if condition.reason == "MemberDoesNotStart":
+                self._ground.count("wait: MemberDoesNotStart")
+        before = self._said.get(key, frozenset())
+        for wait in plan.waits:
+            self._ground.count(f"wait: {wait.reason}")
+            if (wait.subject, wait.reason) not in before:
+                self._ground.tell(f"  waiting ({wait.reason}): {wait.message}")
+        self._said[key] = frozenset((wait.subject, wait.reason) for wait in plan.waits)

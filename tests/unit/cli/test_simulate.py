@@ -1,0 +1,67 @@
+"""`stateward simulate`: campaigns, stories, and what a violation looks like."""
+
+import pytest
+from click.testing import CliRunner, Result
+
+from stateward.cli import simulate as command
+from stateward.cli.main import cli
+from stateward.simulation import run
+from stateward.simulation.invariants import Violation
+from stateward.simulation.telling import clock, edited
+
+
+def simulated(*words: str) -> Result:
+    return CliRunner().invoke(cli, ["simulate", *words])
+
+
+def test_a_seed_tells_its_story() -> None:
+    result = simulated("--seed", "5", "--hours", "0", "--trace")
+    assert result.exit_code == 0, result.output
+    assert "  0:00:00.0  the user creates the cluster resource\n" in result.output
+    assert "the operator makes the objects of logs-" in result.output
+    assert "joins data.logs" in result.output
+    assert result.output.splitlines()[-1].startswith("1 run, 0 with violations; ")
+
+
+def test_a_campaign_lists_what_was_met_and_what_was_not() -> None:
+    result = simulated("--seeds", "2", "--hours", "0", "--jobs", "2")
+    assert result.exit_code == 0, result.output
+    lines = [line.split() for line in result.output.splitlines()]
+    assert ["fault", "zone", "lost", "never"] in lines
+    assert next(line for line in lines if line[:2] == ["action", "Create"])[-1].isdigit()
+    assert "never met: fault: operator killed, " in result.output
+    assert "\n2 runs, 0 with violations; " in result.output
+
+
+def test_what_was_never_met_is_a_failure_where_all_is_required() -> None:
+    assert simulated("--seed", "5", "--hours", "0", "--require-all").exit_code == 1
+
+
+def test_a_violation_comes_with_the_command_that_repeats_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(seed: int, _: object) -> tuple[run.Outcome, float]:
+        return run.Outcome(seed, (Violation("c", 61.0, "logs-hot-1 is taken down"),), 1.0, {}), 1.0
+
+    monkeypatch.setattr(command, "simulate_one", broken)
+    result = simulated("--seed", "7", "--hours", "0.5")
+    assert result.exit_code == 1
+    assert "seed 7: [c] at 61.0 s: logs-hot-1 is taken down\n" in result.output
+    assert "stateward simulate --engine opensearch --seed 7 --hours 0.5 --trace\n" in result.output
+
+
+def test_a_story_is_that_of_one_run() -> None:
+    result = simulated("--trace")
+    assert result.exit_code == 2
+    assert "--trace tells one run: say which with --seed" in result.stderr
+
+
+def test_an_edit_is_told_by_what_differs() -> None:
+    before = {"version": "1", "pools": [{"name": "hot", "replicas": 2}, {"name": "old", "replicas": 1}]}
+    after = {"version": "2", "pools": [{"name": "hot", "replicas": 3}]}
+    assert edited(before, after) == (
+        "version 1 → 2, pools.hot.replicas 2 → 3, pools.old {'name': 'old', 'replicas': 1} → none"
+    )
+    assert edited(before, before) == ""
+
+
+def test_times_are_hours_minutes_and_seconds() -> None:
+    assert clock(3723.46) == "1:02:03.5"
