@@ -76,8 +76,6 @@ class HttpTransport:
                 return Answer(response.status, await self._read(response, endpoint))
         except TimeoutError as error:
             raise UnreachableError(f"{endpoint} did not answer in time") from error
-        except aiohttp.ClientSSLError as error:
-            raise UnreachableError(f"{endpoint} is not trusted: {untrusted(error)}") from error
         except BadAccessError as error:
             raise UnreachableError(str(error)) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -97,9 +95,3 @@ class HttpTransport:
             if len(body) > self._bounds.largest:
                 raise UnreachableError(f"{endpoint} answers with more than {self._bounds.largest >> 20} MiB")
         return bytes(body)
-
-
-def untrusted(error: aiohttp.ClientSSLError) -> str:
-    """Return why the two sides do not trust each other, in the library's words and without its line numbers."""
-    cause = getattr(error, "certificate_error", None) or error.os_error
-    return str(getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or type(error).__name__)

@@ -83,7 +83,7 @@ async def test_who_cannot_prove_to_be_the_database_is_not_asked(
     shown: pki.Pair, tmp_path: Path, session: aiohttp.ClientSession
 ) -> None:
     async with database(tmp_path, shown) as url:
-        with pytest.raises(UnreachableError, match="is not trusted"):
+        with pytest.raises(UnreachableError, match="its certificate is not trusted"):
             await HttpTransport(session).within(ACCESS).request(url, "GET", "/")
 
 
