@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sandbox.errors import SandboxError
 
-_ROOT = Path("/sys/fs/cgroup")
+ROOT = Path("/sys/fs/cgroup")
 _WEIGHTS = {"cpu.shares": "20480", "cpu.weight": "2000"}
 """Twenty times the default, under versions 1 and 2."""
 _NEEDED = frozenset({"cpu", "cpuset", "hugetlb", "memory", "pids"})
@@ -20,7 +20,7 @@ _NEEDED = frozenset({"cpu", "cpuset", "hugetlb", "memory", "pids"})
 
 def is_unified() -> bool:
     """Tell whether this machine has the one tree of version 2 only."""
-    return (_ROOT / "cgroup.controllers").exists()
+    return (ROOT / "cgroup.controllers").exists()
 
 
 def make(branch: str) -> None:
@@ -77,15 +77,15 @@ def left(branch: str) -> list[Path]:
 
 def _hierarchies() -> list[Path]:
     if is_unified():
-        return [_ROOT]
+        return [ROOT]
     return [path for path in _all_hierarchies() if not (path / "cgroup.controllers").exists()]
 
 
 def _all_hierarchies() -> list[Path]:
     if is_unified():
-        return [_ROOT]
+        return [ROOT]
     # cpu and cpuacct may be links to one hierarchy: each is visited once.
-    return sorted({path.resolve() for path in _ROOT.iterdir() if path.is_dir()})
+    return sorted({path.resolve() for path in ROOT.iterdir() if path.is_dir()})
 
 
 def _controllers(directory: Path) -> set[str]:
@@ -106,11 +106,11 @@ def _delegate(directory: Path) -> None:
 
 
 def _require_controllers(directory: Path) -> None:
-    missing = (_NEEDED & _controllers(_ROOT)) - _controllers(directory)
+    missing = (_NEEDED & _controllers(ROOT)) - _controllers(directory)
     if missing:
         raise SandboxError(
             f"the kernel does not hand the cgroup controllers {', '.join(sorted(missing))} down to {directory}: in a "
-            f"container, move the processes of {_ROOT}/cgroup.procs into a group of their own, or use a whole machine"
+            f"container, move the processes of {ROOT}/cgroup.procs into a group of their own, or use a whole machine"
         )
 
 

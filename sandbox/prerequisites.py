@@ -1,5 +1,6 @@
 """What the machine must offer before anything is begun; each thing that is missing is said in one line."""
 
+import ctypes
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ from sandbox.layout import Layout, cache_root
 from sandbox.ports import require_free
 from sandbox.progress import Progress
 from sandbox.settings import Settings
+from sandbox.toolchain.kubelite import is_built
 
 _GIB = 2**30
 # Measured: 0.4 GB for a control plane and 0.1 GB for a node, and something left for pods.
@@ -20,6 +22,7 @@ _MEMORY_NODE = 0.2
 # Counted on a sandbox that runs: API server 6, controller manager 5; kubelet 6, containerd and kube-proxy 1 each.
 _WATCHES_CONTROL_PLANE = 12
 _WATCHES_NODE = 8
+_LIBC = ctypes.CDLL(None)
 _WATCH_LIMIT = Path("/proc/sys/fs/inotify/max_user_instances")
 _DISK_STATE = 3.0
 _DISK_CACHE = 5.0  # of which Go's intermediate results are the most, once
@@ -50,9 +53,9 @@ def require_machine(layout: Layout, wanted: Settings, progress: Progress) -> Non
         _require_memory(wanted.nodes)
         _require_watches(wanted.nodes)
         _require_disk(layout.root, _DISK_STATE if wanted.nodes else 0.5, "STATEWARD_SANDBOX_DIR")
-        _require_disk(cache_root(), 0.5 if (cache_root() / "kubelite").exists() else _DISK_CACHE, "STATEWARD_CACHE")
-    packages.require(packages.NODE, progress)
+        _require_disk(cache_root(), 0.5 if is_built() else _DISK_CACHE, "STATEWARD_CACHE")
     _require_go()
+    packages.require(packages.NODE, progress)
     if new:
         _require_cgroups()
         _require_kernel()
@@ -79,22 +82,31 @@ def _require_memory(nodes: int) -> None:
 def _require_watches(nodes: int) -> None:
     """Kubernetes watches its files with inotify; a kubelet that cannot is never Ready and hardly says why."""
     needed = _WATCHES_CONTROL_PLANE + nodes * _WATCHES_NODE
-    limit, used = int(_WATCH_LIMIT.read_text()), _watches_in_use()
-    if used + needed > limit:
+    free = _watches_free(needed)
+    if free < needed:
+        limit = int(_WATCH_LIMIT.read_text())
         raise SandboxError(
-            f"{used} of {limit} inotify instances are in use, {needed} are needed for {nodes} nodes: take another "
+            f"{free} of {limit} inotify instances are free, {needed} are needed for {nodes} nodes: take another "
             f"sandbox down, or run 'sysctl fs.inotify.max_user_instances={max(512, limit * 2)}'"
         )
 
 
-def _watches_in_use() -> int:
-    count = 0
-    for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
-        try:
-            count += str(descriptor.readlink()) == "anon_inode:inotify"
-        except OSError:  # closed, or its process ended, since it was listed
-            continue
-    return count
+def _watches_free(wanted: int) -> int:
+    """Return how many inotify instances can be had, up to `wanted`, by asking for them and giving them back.
+
+    Counting those in use would miss the ones of other containers, which share the limit and are not seen from here.
+    """
+    had: list[int] = []
+    try:
+        while len(had) < wanted:
+            descriptor = _LIBC.inotify_init1(os.O_CLOEXEC)
+            if descriptor < 0:
+                break
+            had.append(descriptor)
+    finally:
+        for descriptor in had:
+            os.close(descriptor)
+    return len(had)
 
 
 def _require_disk(directory: Path, needed: float, variable: str) -> None:
@@ -123,7 +135,7 @@ def _go_message(problem: str) -> str:
 
 
 def _require_cgroups() -> None:
-    root = Path("/sys/fs/cgroup")
+    root = cgroups.ROOT
     if cgroups.is_unified():
         missing = {"cpu", "memory", "pids"} - set((root / "cgroup.controllers").read_text().split())
     else:

@@ -1,10 +1,22 @@
-"""What all tests share: logs that are quick to write.
+"""What all tests share: logs that are quick to write, and examples that may take as long as they need.
+
+A test of properties says nothing about time: on a busy machine an example of a millisecond takes half a second, and the
+test would fail by chance.
 
 The pretty tracebacks of the default take seconds to draw. In a test whose operator runs in the same event loop that is
 long enough to lose the lease.
 """
 
+import hypothesis
 import structlog
+
+hypothesis.settings.register_profile(
+    "stateward",
+    hypothesis.settings(),  # what Hypothesis chose for this place: in CI the examples are the same every time
+    deadline=None,
+    suppress_health_check=(hypothesis.HealthCheck.too_slow,),
+)
+hypothesis.settings.load_profile("stateward")
 
 structlog.configure(
     processors=[

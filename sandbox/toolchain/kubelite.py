@@ -1,5 +1,6 @@
 """The Go build: all of Kubernetes and CoreDNS in one binary, cached by the content of its module."""
 
+import contextlib
 import os
 import re
 import subprocess
@@ -7,7 +8,7 @@ import threading
 from pathlib import Path
 
 from sandbox.commands import run
-from sandbox.errors import SandboxError
+from sandbox.errors import CommandError, SandboxError
 from sandbox.layout import cache_root, sources
 from sandbox.locks import locked
 from sandbox.progress import Progress
@@ -43,7 +44,6 @@ def build_kubelite(progress: Progress) -> Path:
     target = cache_root() / "kubelite" / digest.of_files(files)
     with locked(cache_root() / "kubelite.lock"):
         if not (target / "kubelite").exists():
-            target.mkdir(parents=True, exist_ok=True)
             go_build(module, target / "kubelite", progress, build_step(), _flags())
         for component in COMPONENTS:
             link = target / component
@@ -52,19 +52,25 @@ def build_kubelite(progress: Progress) -> Path:
     return target
 
 
+def is_built() -> bool:
+    """Tell whether Kubernetes has been built before, in this version or another: then Go has its packages."""
+    return any((cache_root() / "kubelite").glob("*/kubelite"))
+
+
 def go_build(module: Path, output: Path, progress: Progress, title: str, flags: str, package: str = ".") -> None:
     """Build a Go program, saying how far it is; raise SandboxError if it does not build."""
     environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly"}
-    with progress.step(f"{title}: fetching modules"):
-        listed = run(["go", "list", "-deps", package], environment=environment, directory=module, timeout=1200)
-    total = len(listed.splitlines())
+    total = _packages(module, package, progress, title, environment)
+    output.parent.mkdir(parents=True, exist_ok=True)
     fresh = output.with_name(f".{output.name}.new")
     argv = ["go", "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", str(fresh), package]
     said: list[str] = []
-    with progress.step(title, lambda: f"({len(said)} of at most {total} packages)"):
-        build = subprocess.Popen(
+    with (
+        progress.step(title, lambda: f"({len(said)} of at most {total} packages)"),
+        subprocess.Popen(
             argv, cwd=module, env=environment, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
-        )
+        ) as build,
+    ):
         reader = threading.Thread(target=lambda: said.extend(build.stderr or ()), daemon=True)
         reader.start()
         try:
@@ -72,12 +78,33 @@ def go_build(module: Path, output: Path, progress: Progress, title: str, flags: 
         except BaseException:
             build.terminate()
             build.wait()
+            _forget(fresh)
             raise
-        reader.join()
+        finally:
+            reader.join()
     if code != 0:
-        last = "".join(said[-5:]).strip() or "it said nothing"
+        _forget(fresh)
+        last = " ".join(line.strip() for line in said[-5:]) or "nothing"
         raise SandboxError(f"the Go build failed; is the module registry reachable? It said: {last}")
     fresh.replace(output)
+
+
+def _forget(half_made: Path) -> None:
+    half_made.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # another program is in it
+        half_made.parent.rmdir()
+
+
+def _packages(module: Path, package: str, progress: Progress, title: str, environment: dict[str, str]) -> int:
+    """Fetch the modules of a program and return how many packages it has."""
+    with progress.step(f"{title}: fetching modules"):
+        try:
+            argv = ["go", "list", "-deps", package]
+            return len(run(argv, environment=environment, directory=module, timeout=1200).splitlines())
+        except CommandError as error:
+            raise SandboxError(
+                f"the Go modules could not be fetched; is the module registry reachable? ({error})"
+            ) from error
 
 
 def _version() -> tuple[str, str]:

@@ -17,6 +17,5 @@ def build_kwok(progress: Progress) -> Path:
     target = cache_root() / "kwok" / digest.of_files([module / "go.mod", module / "go.sum"]) / "kwok"
     with locked(cache_root() / "kwok.lock"):
         if not target.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
             go_build(module, target, progress, "building kwok", "-s -w", _PACKAGE)
     return target

@@ -12,7 +12,7 @@ _BRANCH = "stateward-sandbox/test/n1"
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(cgroups, "_ROOT", tmp_path)
+    monkeypatch.setattr(cgroups, "ROOT", tmp_path)
     return tmp_path
 
 

@@ -1,6 +1,7 @@
 """What is missing on a machine is said in one line that tells what to do, before anything is made."""
 
 import os
+import resource
 import shutil
 import socket
 from pathlib import Path
@@ -8,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from sandbox import packages, prerequisites
+from sandbox import cgroups, packages, prerequisites
 from sandbox.errors import CommandError, SandboxError
-from sandbox.layout import Layout
+from sandbox.layout import Layout, cache_root
 from sandbox.progress import Progress
 from sandbox.settings import Settings
 
@@ -57,13 +58,43 @@ def test_too_few_inotify_instances(layout: Layout, monkeypatch: pytest.MonkeyPat
     limit = tmp_path / "limit"
     limit.write_text("30\n")
     monkeypatch.setattr(prerequisites, "_WATCH_LIMIT", limit)
-    monkeypatch.setattr(prerequisites, "_watches_in_use", lambda: 7)
+
+    def few(_wanted: int) -> int:
+        return 7
+
+    monkeypatch.setattr(prerequisites, "_watches_free", few)
     message = _refusal(layout)
-    assert "7 of 30 inotify instances are in use, 36 are needed for 3 nodes" in message
+    assert "7 of 30 inotify instances are free, 36 are needed for 3 nodes" in message
     assert "sysctl fs.inotify.max_user_instances=512" in message
 
 
-def test_too_little_disk(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inotify_instances_are_counted_by_asking_the_kernel_and_given_back() -> None:
+    before = set(Path("/proc/self/fd").iterdir())
+    assert prerequisites._watches_free(2) == 2
+    assert set(Path("/proc/self/fd").iterdir()) == before
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(before) + 3, hard))
+    try:
+        assert prerequisites._watches_free(1000) < 1000
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert set(Path("/proc/self/fd").iterdir()) == before
+
+
+def test_missing_cgroup_controllers(layout: Layout, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def answers(*_: Any, **__: Any) -> str:
+        return "go version go1.26.0 linux/amd64\n"
+
+    monkeypatch.setattr(packages, "require", _nothing)
+    monkeypatch.setattr(prerequisites, "run", answers)
+    monkeypatch.setattr(cgroups, "ROOT", tmp_path)
+    (tmp_path / "cpu").mkdir()
+    assert f"cgroup controllers are missing under {tmp_path}: cpuset, memory, pids" in _refusal(layout)
+    (tmp_path / "cgroup.controllers").write_text("cpu pids\n")
+    assert "are missing under" in _refusal(layout)
+
+
+def test_too_little_disk_for_the_sandbox(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage("/")._replace(free=2**20)
 
     def little(_path: Any) -> Any:
@@ -71,6 +102,26 @@ def test_too_little_disk(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(shutil, "disk_usage", little)
     assert "STATEWARD_SANDBOX_DIR" in _refusal(layout)
+
+
+def test_too_little_disk_for_the_build_until_it_has_been_made(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage("/")._replace(free=4 * 2**30)
+
+    def four_gib(_path: Any) -> Any:
+        return usage
+
+    monkeypatch.setattr(shutil, "disk_usage", four_gib)
+    # A build that was begun and failed is none.
+    (cache_root() / "kubelite" / "0123").mkdir(parents=True)
+    assert "4.0 GiB are free" in (message := _refusal(layout))
+    assert "STATEWARD_CACHE" in message
+    (cache_root() / "kubelite" / "0123" / "kubelite").touch()
+
+    def too_old(*_: Any) -> str:
+        return "go version go1.2 linux/amd64\n"
+
+    monkeypatch.setattr(prerequisites, "run", too_old)
+    assert "Go is too old" in _refusal(layout)
 
 
 def test_no_go(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
