@@ -33,7 +33,9 @@ def install(sandbox: Sandbox) -> None:
     documents.sort(key=lambda doc: doc["kind"] not in {"Namespace", "CustomResourceDefinition"})
     for document in documents:
         if document["kind"] == "Deployment":
-            document["spec"]["template"]["spec"]["containers"][0]["image"] = image
+            (container,) = document["spec"]["template"]["spec"]["containers"]
+            container["image"] = image
+            next(e for e in container["env"] if e["name"] == "STATEWARD_AGENT_IMAGE")["value"] = image
     kubectl(sandbox, "apply", "--server-side", "--force-conflicts", "-f", "-", stdin=yaml.safe_dump_all(documents))
     # The image's name stays the same when this tree changes, so the pod has to be told.
     kubectl(sandbox, "-n", NAMESPACE, "rollout", "restart", "deployment/stateward")

@@ -14,13 +14,14 @@ from stateward.agent.files import Certificate, Token
 from stateward.agent.handover import Handover
 from stateward.agent.launch import Launcher
 from stateward.agent.log import say
-from stateward.agent.loop import Loop, sleep
+from stateward.agent.loop import Loop, seconds_from_now, sleep
 from stateward.agent.probes import Probes
 from stateward.agent.replacement import Replacement
 from stateward.agent.server import Server, listen
 from stateward.agent.settings import Settings
 from stateward.agent.signals import ENDING, FORWARDED, Signals
 
+_PATIENCE = 300.0  # seconds in which the configuration of a new pod arrives; Kubernetes promises about two minutes
 _LAST_WORDS = 1.0  # seconds in which open answers are sent before the agent ends
 
 
@@ -81,7 +82,10 @@ class Agent:
             now = phase.read(self._settings.phase)
             intent = "stays stopped" if now.stays_stopped else "starts"
             say(f"restart phase {now.value or 'none'}: the process {intent}")
-            self._launcher.boot(now)
+            if self._launcher.early(now) is None:
+                self._launcher.boot(now)
+            else:
+                self._loop.spawn(self._boot(now))
         self._reap()
 
     def work(self) -> int:
@@ -121,6 +125,19 @@ class Agent:
                 return
             self._database.reaped(pid, status)
             self._replacement.reaped(pid, status)
+
+    async def _boot(self, now: phase.Phase) -> None:
+        """Start the process of a new pod with the configuration that the pod was made for, once it has arrived."""
+        say("waiting for the configuration that this pod was made for")
+        deadline = seconds_from_now(_PATIENCE)
+        while self._database.facts.started_at is None and not self._leaving:
+            if self._launcher.early(now) is None:
+                self._launcher.boot(now)
+            elif seconds_from_now(0) >= deadline:
+                say("the configuration is not the one that this pod was made for")
+                self._exit_code = 1
+                return
+            await sleep(0.5)
 
     def _leave(self, number: int) -> None:
         self._leaving = self._replacement.ending = True

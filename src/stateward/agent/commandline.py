@@ -58,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--config", type=Path, required=True, help="directory of the mounted configuration")
     run.add_argument("--keep", type=Path, help="writable directory for the configuration the process was started with")
     run.add_argument("--phase", type=Path, help="downward API file with the restart phase or all annotations")
+    run.add_argument("--expected", type=Path, help="file with the checksum to wait for when nothing was kept")
     run.add_argument("--api", type=_address, default=("", 8443), help="[ADDRESS]:PORT of the API")
     run.add_argument("--probes", type=_address, default=("", 8081), help="[ADDRESS]:PORT of the kubelet's probes")
     run.add_argument("--certificate", type=Path, required=True)
@@ -66,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--token", type=Path, required=True, help="file with the token of the cluster")
     run.add_argument("--started-url", type=_url, help="URL, or @NAME of a file in the configuration that holds it")
     run.add_argument("--ready-url", type=_url, help="the same for readiness")
-    run.add_argument("--credentials", type=Path, help="file with USER:PASSWORD for these URLs")
+    run.add_argument("--credentials", type=Path, help="file with USER:PASSWORD for these URLs, if it is there")
     run.add_argument("--probe-timeout", type=_seconds, default=3.0, help="seconds")
     run.add_argument("--grace", type=_seconds, default=120.0, help="seconds between TERM and KILL")
     run.add_argument("--releases", type=Path, default=Path("/stateward/agent"), help="where copies of the agent are")
@@ -85,6 +86,7 @@ def _settings(parsed: argparse.Namespace, command: tuple[str, ...]) -> Settings:
         client_ca=parsed.client_ca,
         kept=parsed.keep,
         phase=parsed.phase,
+        expected=parsed.expected,
         started_url=parsed.started_url,
         ready_url=parsed.ready_url,
         credentials=parsed.credentials,

@@ -4,7 +4,7 @@ import json
 import os
 import signal
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import PurePath
 from typing import NamedTuple
 
 from stateward.agent.database import Facts, State
@@ -25,7 +25,7 @@ class Handover(NamedTuple):
     """The descriptors of the API's and the probes' listening sockets: no connection is refused meanwhile."""
 
 
-def command(release: Path) -> list[str]:
+def command(release: PurePath) -> list[str]:
     """Return the command that runs a copy of the agent: no shell, and nothing of the image it runs in."""
     return [
         str(release / "ld.so"),

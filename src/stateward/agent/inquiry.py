@@ -72,7 +72,7 @@ async def ask(url: Url, credentials: Path | None, seconds: float) -> tuple[bool,
 def _request(url: Url, credentials: Path | None) -> bytes:
     host = f"[{url.host}]" if ":" in url.host else url.host
     lines = [f"GET {url.path} HTTP/1.1", f"Host: {host}:{url.port}", "Connection: close", "User-Agent: stateward-agent"]
-    if credentials is not None:
+    if credentials is not None and credentials.exists():
         lines.append("Authorization: Basic " + base64.b64encode(files.secret(credentials)).decode())
     return "\r\n".join([*lines, "", ""]).encode()
 

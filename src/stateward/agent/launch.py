@@ -37,6 +37,29 @@ class Launcher:
         """Return the checksum of what is mounted now. Raises `UnreadableError`."""
         return configuration.checksum(configuration.read(self._settings.configuration))
 
+    def early(self, phase: Phase) -> str | None:
+        """Return which configuration has not arrived yet that a process of a new pod is to start with; None to go on.
+
+        The disaster this prevents: a node hears of a change late and mounts a Secret as it was before; the pod would
+        run an old configuration, say that it was made from the new one, and nobody would ever restart it.
+        """
+        keep = self._settings.kept
+        if phase.stays_stopped or phase.takes_new_configuration or (keep is not None and kept.kept(keep) is not None):
+            return None
+        wanted = self._expected()
+        try:
+            return wanted if wanted and self.mounted() != wanted else None
+        except UnreadableError:
+            return wanted or None
+
+    def _expected(self) -> str:
+        if self._settings.expected is None:
+            return ""
+        try:
+            return self._settings.expected.read_text(encoding="utf-8").strip()
+        except FileNotFoundError:
+            return ""
+
     def boot(self, phase: Phase) -> None:
         """Do what the phase says after the container has started.
 

@@ -17,6 +17,7 @@ class Settings(NamedTuple):
     client_ca: Path | None = None
     kept: Path | None = None
     phase: Path | None = None
+    expected: Path | None = None
     started_url: str | None = None
     ready_url: str | None = None
     credentials: Path | None = None

@@ -38,6 +38,13 @@ class SingleCopy(StrEnum):
     INTERRUPT = "Interrupt"
 
 
+class InPlace(StrEnum):
+    """Whether a change that only needs a new process keeps the pod."""
+
+    PREFERRED = "Preferred"
+    NEVER = "Never"
+
+
 class ServiceType(StrEnum):
     """How a Service can be reached."""
 
@@ -146,6 +153,13 @@ class UpdatePolicy(Record):
             " accept that the shard is unavailable meanwhile."
         ),
     ] = SingleCopy.MOVE
+    in_place: Annotated[
+        InPlace,
+        Meta(
+            description="Whether a change that only needs a new process stops and starts it in its pod, which keeps"
+            " address, node and page cache, or makes the pod anew. With Never new pods get no agent."
+        ),
+    ] = InPlace.PREFERRED
 
 
 class VolumePolicy(Record):

@@ -22,6 +22,16 @@ ANNOTATION_BOOTSTRAP_CANDIDATE = f"{GROUP}/bootstrap-candidate"
 """On a pod template: `true` makes the pod wait for the grant when its volume is empty."""
 ANNOTATION_BOOTSTRAP_AGAIN = f"{GROUP}/bootstrap-again"
 """On a cluster: `accept-data-loss` lets a cluster whose manager volumes are all lost be formed anew, and empty."""
+ANNOTATION_AGENT = f"{GROUP}/agent"
+"""On a pod template: the version of Stateward whose agent is process 1 of the database's container."""
+ANNOTATION_CHECKSUM = f"{GROUP}/config-checksum"
+"""On a configuration Secret: the checksum of what is in it; on a pod: of what its process should start with."""
+ANNOTATION_PHASE = f"{GROUP}/restart-phase"
+"""On a pod: how far the restart of its process is. A person may set a schedule value, also on a cluster."""
+ANNOTATION_RESTART_POOLS = f"{GROUP}/restart-pools"
+"""On a cluster, beside a restart phase: the names of the pools that are meant, with commas; all without it."""
+ANNOTATION_STOPPED = f"{GROUP}/stopped"
+"""On a cluster: names of members, with commas, whose processes are kept stopped."""
 
 FIELD_MANAGER = "stateward"
 
@@ -39,6 +49,11 @@ def pod(member_name: str) -> str:
 def claim(member_name: str) -> str:
     """Name of a member's data claim."""
     return f"data-{member_name}"
+
+
+def agent(member_name: str) -> str:
+    """Name of the Secret by which a member's agent proves itself, and knows the operator."""
+    return f"{member_name}-agent"
 
 
 def roles(*, data: bool, voting: bool) -> str:

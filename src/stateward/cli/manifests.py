@@ -58,6 +58,9 @@ def adapted(document: dict[str, Any], image: str, namespace: str, replicas: int)
         found["spec"]["replicas"] = replicas
         for container in found["spec"]["template"]["spec"]["containers"]:
             container["image"] = image
+            for variable in container.get("env", ()):
+                if variable["name"] == "STATEWARD_AGENT_IMAGE":
+                    variable["value"] = image
     return found
 
 

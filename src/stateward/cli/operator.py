@@ -71,6 +71,12 @@ DEFAULTS = OperatorOptions()
     show_default=True,
     help="Time for steps that were begun when it is told to stop.",
 )
+@click.option(
+    "--agent-image",
+    envvar="STATEWARD_AGENT_IMAGE",
+    default="",
+    help="Image of Stateward that brings the agent into pods; without one, pods have none and are always made anew.",
+)
 def operator(**settings: object) -> None:
     """Run the operator.
 

@@ -4,6 +4,7 @@ The functions are pure; `driver` is the only thing here that talks to a database
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from stateward.api.base import Json
 from stateward.api.cluster import OpenSearchCluster
@@ -50,9 +51,15 @@ def desired(cluster: OpenSearchCluster) -> Desired:
     return family_desired.desired(OPENSEARCH, cluster)
 
 
-def member_objects(cluster: OpenSearchCluster, pool: str, ordinal: int, version: str) -> MemberObjects:
-    """Return configuration, claim and StatefulSet of a member; raise KeyError when the spec has no such pool."""
-    return family_member.member_objects(OPENSEARCH, cluster, pool, ordinal, version)
+def member_objects(
+    cluster: OpenSearchCluster, pool: str, ordinal: int, version: str, *, agent_image: str = ""
+) -> MemberObjects:
+    """Return configuration, claim and StatefulSet of a member; raise KeyError when the spec has no such pool.
+
+    Pods are made with an agent from `agent_image`, Stateward's own, if there is one.
+    """
+    flavor = replace(OPENSEARCH, agent_image=agent_image)
+    return family_member.member_objects(flavor, cluster, pool, ordinal, version)
 
 
 def cluster_objects(cluster: OpenSearchCluster, voters: Iterable[str], budgets: Sequence[Budget] = ()) -> list[Json]:

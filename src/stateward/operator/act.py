@@ -21,6 +21,7 @@ from stateward.kube.resource import Resource
 from stateward.operator.caches import Caches
 from stateward.operator.engine import Family
 from stateward.operator.holdings import Holdings
+from stateward.operator.liaison import Liaison
 from stateward.operator.ownership import NotOurs, exists, key_in
 from stateward.planning import actions as a
 from stateward.planning.observation import Ref
@@ -33,10 +34,11 @@ _log = structlog.get_logger(__name__)
 class Actor:
     """Carries out the actions of one cluster's plan."""
 
-    def __init__(self, api: Api, caches: Caches, family: Family, fence: Callable[[], None]) -> None:
+    def __init__(self, api: Api, caches: Caches, family: Family, liaison: Liaison, fence: Callable[[], None]) -> None:
         self._api = api
         self._caches = caches
         self._family = family
+        self._liaison = liaison
         self._fence = fence
 
     async def carry_out(self, action: a.Action, holdings: Holdings, target: Target) -> None:
@@ -85,13 +87,20 @@ class Actor:
         await self._ensure(kinds.SECRETS, objects.config, holdings)
         if objects.claim is not None:
             await self._ensure(kinds.CLAIMS, objects.claim, holdings)
+        await self._introduce(objects, holdings)
         await self._ensure(kinds.STATEFUL_SETS, objects.workload, holdings)
 
     async def _stage(self, action: a.Stage, holdings: Holdings) -> None:
         ordinal = int(action.member.removeprefix(names.member(holdings.cluster.metadata.name, action.pool, 0)[:-1]))
         objects = self._member(holdings, action.pool, ordinal, action.version)
         await self._apply(kinds.SECRETS, objects.config)
+        await self._introduce(objects, holdings)
         await self._apply(kinds.STATEFUL_SETS, objects.workload)
+
+    async def _introduce(self, objects: MemberObjects, holdings: Holdings) -> None:
+        """Have the Secret there by which the agent of the pod that is made next is known."""
+        if names.ANNOTATION_AGENT in objects.workload["spec"]["template"]["metadata"]["annotations"]:
+            await self._liaison.credentials.ensure(holdings.cluster, objects.workload["metadata"]["name"])
 
     def _member(self, holdings: Holdings, pool: str, ordinal: int, version: str) -> MemberObjects:
         return self._family.member_objects(holdings.cluster, pool, ordinal, version)
@@ -131,9 +140,8 @@ class Actor:
         await self._patch(kinds.STATEFUL_SETS, holdings, ref, patch)
 
     async def _forget(self, action: a.Forget, holdings: Holdings) -> None:
-        secret = next((s for s in holdings.secrets if s.metadata.labels.get(names.LABEL_MEMBER) == action.member), None)
-        if secret is not None:
-            meta = secret.metadata
+        mine = (s.metadata for s in holdings.secrets if s.metadata.labels.get(names.LABEL_MEMBER) == action.member)
+        for meta in mine:
             await self._delete(kinds.SECRETS, holdings, Ref(meta.name, meta.uid, meta.resource_version))
         if action.workload is not None:
             await self._delete(kinds.STATEFUL_SETS, holdings, action.workload)

@@ -50,8 +50,9 @@ class OpenSearchFamily:
 
     container = opensearch.OPENSEARCH.engine
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, agent_image: str = "") -> None:
         self.engine = engine
+        self._agent_image = agent_image
 
     def desired(self, cluster: OpenSearchCluster) -> Desired:
         """Return what should be, with every default filled in."""
@@ -61,7 +62,7 @@ class OpenSearchFamily:
         self, cluster: OpenSearchCluster, pool: str, ordinal: int, version: str
     ) -> opensearch.MemberObjects:
         """Return the objects of one member; raises KeyError when the spec has no such pool."""
-        return opensearch.member_objects(cluster, pool, ordinal, version)
+        return opensearch.member_objects(cluster, pool, ordinal, version, agent_image=self._agent_image)
 
     def cluster_objects(self, holdings: Holdings, budgets: tuple[Budget, ...]) -> list[Json]:
         """Return the objects that all members share; seeds are the addresses of the pods that vote."""
@@ -90,7 +91,7 @@ def votes(pod: Pod) -> bool:
 
 
 @asynccontextmanager
-async def open_family() -> AsyncGenerator[OpenSearchFamily]:
+async def open_family(agent_image: str = "") -> AsyncGenerator[OpenSearchFamily]:
     """Open the connections to databases while the block runs."""
     async with aiohttp.ClientSession() as session:
-        yield OpenSearchFamily(opensearch.driver(HttpTransport(session)))
+        yield OpenSearchFamily(opensearch.driver(HttpTransport(session)), agent_image)

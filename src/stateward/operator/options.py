@@ -21,3 +21,5 @@ class OperatorOptions:
     metrics_port: int = 8080
     log_level: str = "info"
     grace_seconds: float = 20.0
+    agent_image: str = ""
+    """Stateward's own image, from which the agent comes into new pods; they are made without one where it is empty."""

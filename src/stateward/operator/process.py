@@ -28,12 +28,15 @@ from stateward.kube.queue import WorkQueue
 from stateward.kube.reflector import ReflectorOptions
 from stateward.kube.workers import Workers
 from stateward.operator.act import Actor
+from stateward.operator.agents import Agents, open_agents
 from stateward.operator.announce import Announcer
 from stateward.operator.caches import Caches
 from stateward.operator.companion import Companion
+from stateward.operator.credentials import Credentials
 from stateward.operator.engine import Family, open_family
 from stateward.operator.furnish import Furnisher
 from stateward.operator.health import health_routes, metrics_routes, serve
+from stateward.operator.liaison import Liaison
 from stateward.operator.metrics import Metrics
 from stateward.operator.options import OperatorOptions
 from stateward.operator.reconcile import Parts, Reconciler
@@ -58,6 +61,7 @@ class Operator:
         family: Family,
         options: OperatorOptions,
         *,
+        agents: Agents | None = None,
         clock: Clock | None = None,
         chance: random.Random | None = None,
         metrics: Metrics | None = None,
@@ -77,10 +81,13 @@ class Operator:
         )
         self.recorder = EventRecorder(api, "stateward.dev/operator", options.identity, clock=self.clock)
         self._api = api
+        credentials = Credentials(api, self.caches, self.clock)
+        liaison = Liaison(agents, credentials)
         parts = Parts(
             caches=self.caches,
             family=family,
-            actor=Actor(api, self.caches, family, self.fence),
+            liaison=liaison,
+            actor=Actor(api, self.caches, family, liaison, self.fence),
             furnisher=Furnisher(api, self.caches, family, Applier(api, FIELD_MANAGER)),
             announcer=Announcer(self.recorder),
             metrics=self.metrics,
@@ -140,8 +147,9 @@ async def run_operator(options: OperatorOptions) -> None:
     )
     async with AsyncExitStack() as stack:
         api = await stack.enter_async_context(HttpApi(connection))
-        family = await stack.enter_async_context(open_family())
-        operator = Operator(api, family, options)
+        family = await stack.enter_async_context(open_family(options.agent_image))
+        agents = await stack.enter_async_context(open_agents())
+        operator = Operator(api, family, options, agents=agents)
         operator.companions.append(restart_control(api, operator))
         await stack.enter_async_context(serve(options.health_host, options.health_port, health_routes(operator.ready)))
         routes = metrics_routes(operator.metrics.registry)

@@ -23,6 +23,7 @@ from stateward.operator.caches import CLUSTERS, Caches
 from stateward.operator.engine import Family
 from stateward.operator.furnish import Furnisher
 from stateward.operator.holdings import Holdings
+from stateward.operator.liaison import Liaison
 from stateward.operator.live import read_live
 from stateward.operator.metrics import Metrics
 from stateward.operator.pace import next_look
@@ -57,6 +58,7 @@ class Parts:
 
     caches: Caches
     family: Family
+    liaison: Liaison
     actor: Actor
     furnisher: Furnisher
     announcer: Announcer
@@ -71,6 +73,7 @@ class Reconciler:
         self._api = api
         self._caches = parts.caches
         self._family = parts.family
+        self._liaison = parts.liaison
         self._actor = parts.actor
         self._furnisher = parts.furnisher
         self._announcer = parts.announcer
@@ -125,6 +128,7 @@ class Reconciler:
         try:
             if turn.observed.desired.pools:
                 await self._furnisher.furnish(turn.holdings, turn.plan.budgets)
+                await self._liaison.credentials.keep(turn.holdings)
             for action in turn.plan.actions:
                 await self._actor.carry_out(action, turn.holdings, target)
                 self._announcer.carried_out(turn.holdings.cluster, action)

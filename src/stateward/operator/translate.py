@@ -94,7 +94,7 @@ def members(holdings: Holdings, container: str) -> tuple[o.Member, ...]:
     sets = by_member(holdings.sets)
     pods = by_member(holdings.pods)
     claims = by_member(holdings.claims)
-    secrets = by_member(holdings.secrets)
+    secrets = {s.metadata.name: s for s in holdings.secrets}
     found: list[o.Member] = []
     for name in sorted(sets.keys() | pods.keys() | claims.keys()):
         parts = [part for part in (sets.get(name), pods.get(name), claims.get(name)) if part is not None]

@@ -5,6 +5,6 @@ PEM. `certificate` makes and reads single certificates, `authority` is an author
 """
 
 from stateward.pki.authority import Authority, changed, new_authority
-from stateward.pki.certificate import Pair, due, ends, fits, issue
+from stateward.pki.certificate import DAYS, LEFT, Pair, due, ends, fits, issue, signs
 
-__all__ = ["Authority", "Pair", "changed", "due", "ends", "fits", "issue", "new_authority"]
+__all__ = ["DAYS", "LEFT", "Authority", "Pair", "changed", "due", "ends", "fits", "issue", "new_authority", "signs"]

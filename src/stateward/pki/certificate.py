@@ -103,6 +103,16 @@ def fits(pair: Pair, authority: Pair, alternatives: Sequence[str]) -> bool:
     return own and set(found) == {_alternative(each) for each in alternatives}
 
 
+def signs(pair: Pair) -> bool:
+    """Return whether a pair is that of an authority: a certificate that may sign, and its key."""
+    try:
+        loaded = x509.load_pem_x509_certificate(pair.certificate.encode())
+        constraints = loaded.extensions.get_extension_for_class(x509.BasicConstraints).value
+        return constraints.ca and signer(pair).public_key() == loaded.public_key()
+    except (ValueError, TypeError, x509.ExtensionNotFound):
+        return False
+
+
 def signer(pair: Pair) -> ec.EllipticCurvePrivateKey:
     """Return the key of a pair; raises ValueError for another kind of key."""
     key = serialization.load_pem_private_key(pair.key.encode(), None)

@@ -68,8 +68,7 @@ def _member(world: World, member: Stored, pool: Pool, version: str) -> Iterator[
         yield f"{name} does not run {version}"
         return
     secret = world.store.get("/secrets", member.key)
-    content = next(iter(part(secret.doc, "data").values()), "") if secret is not None else ""
-    if process.content != content:
+    if process.files != (part(secret.doc, "data") if secret is not None else {}):
         yield f"{name} runs with another configuration than its Secret has"
     yield from _claim(world, member, pool)
 

@@ -23,6 +23,10 @@ def test_a_certificate_is_for_its_names_and_of_its_authority() -> None:
     assert not pki.fits(pair, ours.signs, NAMES[:1])
     assert not pki.fits(pki.Pair(pair.certificate, other.signs.key), ours.signs, NAMES)
     assert not pki.fits(pki.Pair("", ""), ours.signs, NAMES)
+    assert pki.signs(ours.signs)
+    assert not pki.signs(pair)
+    assert not pki.signs(pki.Pair(ours.signs.certificate, other.signs.key))
+    assert not pki.signs(pki.Pair("", ""))
 
 
 def test_a_certificate_is_due_when_a_third_of_its_life_is_left() -> None:

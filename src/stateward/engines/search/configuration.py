@@ -4,10 +4,16 @@ import json
 from typing import Any
 
 from stateward.api import names
+from stateward.engines.search.agent import probe_files
 from stateward.engines.search.flavor import HTTP_PORT, TRANSPORT_PORT
 from stateward.engines.search.identity import cluster_name
 from stateward.engines.search.pools import ResolvedPool
 from stateward.engines.search.versions import role_names
+
+
+def config_files(pool: ResolvedPool, ordinal: int, version: str) -> dict[str, str]:
+    """Return everything in a member's configuration Secret, by name of the file."""
+    return {pool.flavor.config_file: render(pool, ordinal, version), **probe_files()}
 
 
 def render(pool: ResolvedPool, ordinal: int, version: str) -> str:

@@ -7,7 +7,8 @@ from msgspec import Struct
 from stateward.api import names
 from stateward.api.base import Json
 from stateward.api.cluster import Retention, VolumePolicy
-from stateward.engines.search.configuration import render
+from stateward.engines.search.agent import checksum
+from stateward.engines.search.configuration import config_files
 from stateward.engines.search.flavor import Flavor, SearchCluster
 from stateward.engines.search.identity import owner
 from stateward.engines.search.labels import member_labels
@@ -40,13 +41,15 @@ def headless(cluster: SearchCluster) -> str:
 
 
 def _config(pool: ResolvedPool, ordinal: int, version: str) -> Json:
-    content = render(pool, ordinal, version)
+    files = config_files(pool, ordinal, version)
+    metadata = _metadata(pool, ordinal, owned=True)
+    annotations = {**made_from(pool, version), names.ANNOTATION_CHECKSUM: checksum(files)}
     return {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {**_metadata(pool, ordinal, owned=True), "annotations": made_from(pool, version)},
+        "metadata": {**metadata, "annotations": annotations},
         "type": "Opaque",
-        "data": {pool.flavor.config_file: base64.b64encode(content.encode()).decode()},
+        "data": {name: base64.b64encode(content.encode()).decode() for name, content in files.items()},
     }
 
 

@@ -2,6 +2,7 @@
 
 from stateward.api import names
 from stateward.api.base import Json
+from stateward.engines.search import agent
 from stateward.engines.search.pools import ResolvedPool
 
 ROOT = "/stateward"
@@ -30,8 +31,9 @@ def volumes(pool: ResolvedPool, member: str) -> list[Json]:
         {"name": "config", "secret": {"secretName": member}},
         {"name": "seeds", "configMap": {"name": seeds(cluster)}},
         {"name": "scripts", "configMap": {"name": scripts(cluster), "defaultMode": 0o555}},
-        {"name": "pod", "downwardAPI": {"items": [bootstrap]}},
+        {"name": "pod", "downwardAPI": {"items": [bootstrap, *(agent.downward() if pool.managed else ())]}},
         {"name": "run", "emptyDir": {}},
+        *(agent.volumes(member) if pool.managed else ()),
     ]
 
 
@@ -39,7 +41,8 @@ def volume_mounts(pool: ResolvedPool) -> list[Json]:
     """Return where the volumes are mounted in the database's container."""
     fixed = [{"name": name, "mountPath": f"{ROOT}/{name}", "readOnly": True} for name in _READ_ONLY]
     data = {"name": "data", "mountPath": f"{pool.flavor.home}/data"}
-    return [data, *fixed, {"name": "run", "mountPath": f"{ROOT}/run"}]
+    ours = agent.volume_mounts() if pool.managed else []
+    return [data, *fixed, {"name": "run", "mountPath": f"{ROOT}/run"}, *ours]
 
 
 _READ_ONLY = ("config", "seeds", "scripts", "pod")

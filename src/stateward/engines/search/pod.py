@@ -4,10 +4,12 @@ import hashlib
 import json
 from typing import Any, cast
 
+from stateward import __version__
 from stateward.api import names
 from stateward.api.base import Json
 from stateward.engines.merge import merge
-from stateward.engines.search.configuration import render
+from stateward.engines.search import agent
+from stateward.engines.search.configuration import config_files
 from stateward.engines.search.flavor import HTTP_PORT, TRANSPORT_PORT
 from stateward.engines.search.identity import candidate
 from stateward.engines.search.images import image_for
@@ -33,7 +35,10 @@ def template(pool: ResolvedPool, ordinal: int, version: str) -> Json:
     member = names.member(pool.cluster.metadata.name, pool.name, ordinal)
     waits = candidate(pool.flavor, pool.cluster, member)
     own: Json = {
-        "metadata": {"labels": member_labels(pool, ordinal), "annotations": _annotations(pool, version, waits=waits)},
+        "metadata": {
+            "labels": member_labels(pool, ordinal),
+            "annotations": {**_annotations(pool, version, waits=waits), **_agent_annotations(pool, ordinal, version)},
+        },
         "spec": _spec(pool, member, version, waits=waits),
     }
     merged = merge(own, pool.template)
@@ -43,6 +48,13 @@ def template(pool: ResolvedPool, ordinal: int, version: str) -> Json:
 def _annotations(pool: ResolvedPool, version: str, *, waits: bool) -> dict[str, str]:
     annotations = made_from(pool, version)
     return {**annotations, names.ANNOTATION_BOOTSTRAP_CANDIDATE: "true"} if waits else annotations
+
+
+def _agent_annotations(pool: ResolvedPool, ordinal: int, version: str) -> dict[str, str]:
+    if not pool.managed:
+        return {}
+    expected = agent.checksum(config_files(pool, ordinal, version))
+    return {names.ANNOTATION_AGENT: __version__, names.ANNOTATION_CHECKSUM: expected}
 
 
 def made_from(pool: ResolvedPool, version: str) -> dict[str, str]:
@@ -67,25 +79,28 @@ def _spec(pool: ResolvedPool, member: str, version: str, *, waits: bool) -> Json
         },
         "affinity": affinity(pool),
         "topologySpreadConstraints": spread(pool),
+        **({"initContainers": [agent.init_container(pool.flavor.agent_image)]} if pool.managed else {}),
         "containers": [_container(pool, member, version, waits=waits)],
         "volumes": volumes(pool, member),
     }
 
 
 def _container(pool: ResolvedPool, member: str, version: str, *, waits: bool) -> Json:
+    script = ["/bin/bash", f"{ROOT}/scripts/{SCRIPT}"]
     return {
         "name": pool.flavor.engine,
         "image": image_for(pool.flavor, pool.cluster, version),
-        "command": ["/bin/bash", f"{ROOT}/scripts/{SCRIPT}"],
+        **(agent.start(script, GRACE) if pool.managed else {"command": script}),
         "env": _environment(pool, member, version, waits=waits),
         "ports": [
             {"name": "http", "containerPort": HTTP_PORT, "protocol": "TCP"},
             {"name": "transport", "containerPort": TRANSPORT_PORT, "protocol": "TCP"},
+            *(agent.ports() if pool.managed else ()),
         ],
         "resources": pool.spec.resources or DEFAULT_RESOURCES,
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
         "volumeMounts": volume_mounts(pool),
-        **probes(),
+        **(agent.probes() if pool.managed else probes()),
     }
 
 
@@ -97,7 +112,8 @@ def _environment(pool: ResolvedPool, member: str, version: str, *, waits: bool) 
         "STATEWARD_HOME": flavor.home,
         "STATEWARD_ENTRYPOINT": flavor.entrypoint,
         "STATEWARD_INITIAL_NODES": initial_nodes_setting(version),
-        CONFIG_DIGEST: _config_digest(pool, member, version),
+        "STATEWARD_ENGINE_VERSION": version,
+        **({} if pool.managed else {CONFIG_DIGEST: _config_digest(pool, member, version)}),
         **({BOOTSTRAP_CANDIDATE: "true"} if waits else {}),
         **flavor.environment,
     }
@@ -111,8 +127,8 @@ def _config_digest(pool: ResolvedPool, member: str, version: str) -> str:
     A kubelet may mount a Secret as it was before its last change; the pod would then say that it was made from the new
     configuration, run the old one, and nobody would ever restart it.
     """
-    content = render(pool, int(member.rpartition("-")[2]), version)
-    return hashlib.sha256(content.encode()).hexdigest()
+    files = config_files(pool, int(member.rpartition("-")[2]), version)
+    return hashlib.sha256("".join(files[name] for name in sorted(files)).encode()).hexdigest()
 
 
 def _with_own_metadata(merged: Json, own: Json) -> Json:

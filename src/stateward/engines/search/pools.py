@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from stateward.api import names
 from stateward.api.base import Json
-from stateward.api.cluster import Pool, Storage
+from stateward.api.cluster import InPlace, Pool, Storage, UpdatePolicy
 from stateward.api.settings import flatten
 from stateward.engines.merge import compose
 from stateward.engines.search.flavor import Flavor, SearchCluster
@@ -76,6 +76,12 @@ class ResolvedPool(Struct, frozen=True, dict=True):
     def template(self) -> Json:
         """Overrides of the pod: the cluster's and then the pool's, as one patch."""
         return compose(self.cluster.spec.pod_template or {}, self.spec.pod_template or {})
+
+    @property
+    def managed(self) -> bool:
+        """Whether new pods of it are made with an agent."""
+        update = self.cluster.spec.update or UpdatePolicy()
+        return bool(self.flavor.agent_image) and update.in_place is InPlace.PREFERRED
 
     @property
     def role_label(self) -> str:

@@ -17,16 +17,17 @@ def probes() -> Json:
     """Return the three probes of the database's container."""
     return {
         # 15 minutes: the leave to form the cluster may take 5, and a node with many shards reads their state first.
-        "startupProbe": _get(ALIVE, period=5, timeout=5, failures=180),
-        "readinessProbe": _get(SERVES, period=5, timeout=5, failures=3),
+        "startupProbe": probe(ALIVE, HTTP_PORT, period=5, timeout=5, failures=180),
+        "readinessProbe": probe(SERVES, HTTP_PORT, period=5, timeout=5, failures=3),
         # 3 minutes without any answer: a long collection of garbage is not a reason to lose a node.
-        "livenessProbe": _get(ALIVE, period=20, timeout=10, failures=9),
+        "livenessProbe": probe(ALIVE, HTTP_PORT, period=20, timeout=10, failures=9),
     }
 
 
-def _get(path: str, *, period: int, timeout: int, failures: int) -> Json:
+def probe(path: str, port: int, *, period: int, timeout: int, failures: int) -> Json:
+    """Return a probe over HTTP; times in seconds."""
     return {
-        "httpGet": {"path": path, "port": HTTP_PORT, "scheme": "HTTP"},
+        "httpGet": {"path": path, "port": port, "scheme": "HTTP"},
         "periodSeconds": period,
         "timeoutSeconds": timeout,
         "failureThreshold": failures,

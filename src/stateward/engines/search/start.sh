@@ -21,6 +21,7 @@ say() {
 # A new pod may be given a Secret from before its last change, as its node hears of changes late. It waits for the very
 # content that its template was made with; otherwise it would run an old configuration for ever and look up to date.
 await_configuration() {
+  [[ -n ${STATEWARD_CONFIG:-} ]] && return 0 # the agent has seen to it
   local wanted=${STATEWARD_CONFIG_SHA256:-} started=$SECONDS told=-30 found
   compgen -G "$root/run/*" >/dev/null && return 0
   while [[ -n $wanted ]]; do
@@ -38,15 +39,20 @@ await_configuration() {
   done
 }
 
-# A pod runs with the configuration it was made with, also when its container is started again after a newer one was
+# With the agent as process 1 the configuration is the one that it has kept for this very start. Without one,
+# a pod runs with the configuration it was made with, also when its container is started again after a newer one was
 # written: a change takes effect when the plan says so, and not when a process happens to crash.
 place_configuration() {
   local file kept name
-  for file in "$root"/config/*; do
+  for file in "${STATEWARD_CONFIG:-$root/config}"/*; do
     name=${file##*/}
-    kept=$root/run/$name
-    if [[ ! -e $kept ]]; then
-      cp -L -- "$file" "$kept.new" && mv -- "$kept.new" "$kept" || return 1
+    [[ $name == stateward-* ]] && continue # for the agent
+    kept=$file
+    if [[ -z ${STATEWARD_CONFIG:-} ]]; then
+      kept=$root/run/$name
+      if [[ ! -e $kept ]]; then
+        cp -L -- "$file" "$kept.new" && mv -- "$kept.new" "$kept" || return 1
+      fi
     fi
     cp -- "$kept" "$home/config/$name" || return 1
   done

@@ -184,12 +184,12 @@ class Kubelets:
             ready=lambda yes: self._ground.soon(*self.habits.probe, self._probed, run, yes) and None,
         )
 
-    def _config(self, run: Run, pod: Stored) -> str:
+    def _config(self, run: Run, pod: Stored) -> dict[str, str]:
         name = next((part(v, "secret")["secretName"] for v in items(pod.doc, "spec", "volumes") if v.get("secret")), "")
         key = Key(run.pod.namespace, name)
         late = self._ground.now - self.habits.config
         secret = self._store.past("/secrets", key, late) or self._store.get("/secrets", key)
-        return "" if secret is None else next(iter(part(secret.doc, "data").values()), "")
+        return {} if secret is None else dict(part(secret.doc, "data"))
 
     def _late(self) -> float:
         return self._ground.now - self._ground.chance.uniform(*self.habits.files)

@@ -18,8 +18,8 @@ class Container:
     address: str
     version: str
     """The version of the image."""
-    config: Callable[[], str]
-    """The configuration file, in base64, as the Secret's volume shows it now."""
+    config: Callable[[], dict[str, str]]
+    """The files of the configuration, in base64, as the Secret's volume shows them now."""
     environment: dict[str, str]
     seeds: Callable[[], dict[str, str]]
     """The files of the seeds volume as they are now."""

@@ -38,8 +38,8 @@ class Node:
         self.disk = disk
         self.stage = Stage.WAITING
         self.cluster: Cluster | None = None
-        self.content = container.config()
-        self.config = parse_config(self.content)
+        self.files = container.config()
+        self.config = parse_config(self.files)
         self.name = str(self.config.get("node.name", container.pod.name))
         self.cluster_name = str(self.config.get("cluster.name", ""))
         self.version = container.version
@@ -117,15 +117,16 @@ class Node:
         """Wait for the configuration that the pod was made for, as the start script does, and go on."""
         if not self.alive:
             return
-        self.content = self.container.config()
+        self.files = self.container.config()
         wanted = self.container.environment.get("STATEWARD_CONFIG_SHA256", "")
-        if wanted and hashlib.sha256(base64.b64decode(self.content)).hexdigest() != wanted:
+        found = b"".join(base64.b64decode(self.files[name]) for name in sorted(self.files))
+        if wanted and hashlib.sha256(found).hexdigest() != wanted:
             if self._ground.now - self._since >= PATIENCE:
                 self._fail("the configuration is not the one that this pod was made for")
             else:
                 self._ground.later(4.0, self._begin)
             return
-        self.config = parse_config(self.content)
+        self.config = parse_config(self.files)
         if self.container.environment.get("STATEWARD_BOOTSTRAP_CANDIDATE") == "true":
             self._await_leave()
         else:
@@ -186,9 +187,10 @@ class Node:
         self.container.exited(1, why)
 
 
-def parse_config(content: str) -> dict[str, Any]:
-    """Return the settings of a configuration file: one `key: JSON` a line."""
+def parse_config(files: dict[str, str]) -> dict[str, Any]:
+    """Return the settings of a configuration: one `key: JSON` a line of its one YAML file."""
     found: dict[str, Any] = {}
+    content = next((content for name, content in files.items() if name.endswith(".yml")), "")
     for line in base64.b64decode(content).decode().splitlines():
         key, separator, value = line.partition(": ")
         if separator:

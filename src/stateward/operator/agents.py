@@ -1,0 +1,128 @@
+"""Talking to the agents in the pods: HTTPS to the pod's address, its name verified, with the cluster's token.
+
+Addresses of pods are used again. A certificate of its own for each member makes sure that a word for one member is
+never heard by another one.
+"""
+
+import ssl
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import lru_cache
+from typing import Protocol
+
+import aiohttp
+import msgspec
+from msgspec import Struct
+
+from stateward.engines.search.agent import API_PORT
+from stateward.planning.process import Process, ProcessState
+
+PATIENCE = 5.0
+"""Seconds for one answer; the agent itself gives a slow client no more."""
+LARGEST = 1 << 16
+"""Bytes of an answer."""
+
+
+class AgentError(Exception):
+    """What an agent did not do or answer, in words a person understands."""
+
+
+class Access(Struct, frozen=True):
+    """How the agents of one cluster are believed, and what they believe."""
+
+    bundle: str
+    """Certificates of the authorities that sign for the cluster's agents, in PEM."""
+    token: str
+
+
+class Peer(Struct, frozen=True):
+    """One agent: where it answers, and the name that it proves."""
+
+    address: str
+    name: str
+
+
+class Agents(Protocol):
+    """The agents of all pods; every method raises `AgentError`, and may be called again after it did."""
+
+    async def ask(self, access: Access, peer: Peer) -> Process:
+        """Return what the agent says about its process."""
+        ...
+
+    async def stop(self, access: Access, peer: Peer) -> None:
+        """Have the process stopped; it may not have ended yet."""
+        ...
+
+    async def start(self, access: Access, peer: Peer, checksum: str) -> None:
+        """Have the process started with exactly this configuration, or (empty) with what is mounted."""
+        ...
+
+
+class _Answer(Struct, frozen=True, rename="camel"):
+    state: str
+    mounted_checksum: str | None = None
+    running_checksum: str | None = None
+    agent_version: str = ""
+
+
+class HttpAgents:
+    """`Agents` over aiohttp. Every connection is its own: the agent ends each after one answer."""
+
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
+
+    async def ask(self, access: Access, peer: Peer) -> Process:
+        """Return what the agent says about its process."""
+        body = await self._call(access, peer, "GET", "/v1/process", None)
+        try:
+            answer = msgspec.json.decode(body, type=_Answer)
+            state = ProcessState(answer.state)
+        except (msgspec.DecodeError, ValueError) as error:
+            raise AgentError(f"its agent at {peer.address} answers what it should not: {error}") from error
+        return Process(state, answer.mounted_checksum or "", answer.running_checksum or "", answer.agent_version)
+
+    async def stop(self, access: Access, peer: Peer) -> None:
+        """Have the process stopped; it may not have ended yet."""
+        await self._call(access, peer, "POST", "/v1/process/stop", {})
+
+    async def start(self, access: Access, peer: Peer, checksum: str) -> None:
+        """Have the process started with exactly this configuration, or (empty) with what is mounted."""
+        await self._call(access, peer, "POST", "/v1/process/start", {"checksum": checksum} if checksum else {})
+
+    async def _call(self, access: Access, peer: Peer, method: str, path: str, body: dict[str, str] | None) -> bytes:
+        host = f"[{peer.address}]" if ":" in peer.address else peer.address
+        try:
+            async with self._session.request(
+                method,
+                f"https://{host}:{API_PORT}{path}",
+                data=None if body is None else msgspec.json.encode(body),
+                headers={"Authorization": f"Bearer {access.token}"},
+                ssl=_context(access.bundle),
+                server_hostname=peer.name,
+                timeout=aiohttp.ClientTimeout(total=PATIENCE),
+                allow_redirects=False,
+            ) as response:
+                content = await response.content.read(LARGEST)
+                if response.status not in (200, 202):
+                    said = content.decode(errors="replace")[:300]
+                    raise AgentError(f"its agent at {peer.address} refuses: {response.status}, {said}")
+                return content
+        except TimeoutError as error:
+            raise AgentError(f"its agent at {peer.address} did not answer in time") from error
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise AgentError(f"its agent at {peer.address} cannot be asked: {error or type(error).__name__}") from error
+
+
+@asynccontextmanager
+async def open_agents() -> AsyncGenerator[Agents]:
+    """Open the connections to agents while the block runs."""
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True, limit=64)) as session:
+        yield HttpAgents(session)
+
+
+@lru_cache(maxsize=256)
+def _context(bundle: str) -> ssl.SSLContext:
+    """Return a context that believes the authorities of one cluster and nobody else."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(cadata=bundle)
+    return context

@@ -1,0 +1,189 @@
+"""What operator and agents know each other by: an authority and a token for each cluster, a certificate for each.
+
+The authority's key and the token are in a Secret of the cluster that no pod mounts; each member's Secret has its own
+certificate, key and the token. When a certificate is due stands in the Secret's annotations, so the caches tell it and
+no content has to be read for it. The agents read their files again when these change: a renewal restarts nothing.
+"""
+
+import base64
+import hashlib
+import secrets
+from typing import Any
+
+from msgspec import Struct
+
+from stateward import pki
+from stateward.api import names
+from stateward.api.base import GROUP
+from stateward.api.cluster import OpenSearchCluster
+from stateward.engines.search.identity import owner
+from stateward.kube import resources as kinds
+from stateward.kube.client import Api, ApplyOptions
+from stateward.kube.clock import Clock
+from stateward.kube.errors import NotFound
+from stateward.kube.metadata import Key, ObjectMeta
+from stateward.operator.agents import Access
+from stateward.operator.caches import Caches
+from stateward.operator.holdings import Holdings
+from stateward.operator.ownership import exists, key_in
+
+ANNOTATION_ISSUER = f"{GROUP}/issuer"
+"""On a member's Secret: which authority has signed."""
+ANNOTATION_ENDS = f"{GROUP}/certificate-ends"
+"""On a member's Secret: when its certificate ends, in seconds since the epoch."""
+LABEL_PURPOSE = f"{GROUP}/purpose"
+PURPOSE = "agent"
+RAW_SECRETS = kinds.SECRETS.raw()
+
+
+class Keys(Struct, frozen=True):
+    """The secrets of one cluster."""
+
+    authority: pki.Authority
+    token: str
+
+    @property
+    def access(self) -> Access:
+        """How the agents are talked to."""
+        return Access(self.authority.bundle, self.token)
+
+
+class Credentials:
+    """Makes, keeps and renews the secrets between operator and agents."""
+
+    def __init__(self, api: Api, caches: Caches, clock: Clock) -> None:
+        self._api = api
+        self._caches = caches
+        self._clock = clock
+        self._known: dict[str, tuple[str, Keys]] = {}
+
+    async def access(self, cluster: OpenSearchCluster) -> Access:
+        """Return how the agents of a cluster are talked to; raises ApiError, NotOurs."""
+        return (await self._keys(cluster)).access
+
+    async def keep(self, holdings: Holdings) -> None:
+        """Renew what is due, of the members whose pods have agents; raises ApiError, NotOurs."""
+        managed = [s for s in holdings.sets if names.ANNOTATION_AGENT in s.spec.template.metadata.annotations]
+        keys = await self._keys(holdings.cluster) if managed else None
+        for workload in managed:
+            if keys is not None:
+                await self._ensure(holdings.cluster, workload.metadata.name, keys)
+
+    async def ensure(self, cluster: OpenSearchCluster, member: str) -> None:
+        """Make or renew a member's Secret where it is missing or due; raises ApiError, NotOurs."""
+        await self._ensure(cluster, member, await self._keys(cluster))
+
+    async def _ensure(self, cluster: OpenSearchCluster, member: str, keys: Keys) -> None:
+        key = Key(cluster.metadata.namespace, names.agent(member))
+        cached = self._caches.of(kinds.SECRETS).get(key)
+        if cached is not None and self._good(cached.metadata, keys, cluster):
+            return
+        await exists(self._api, kinds.SECRETS, key, cluster)
+        signs = keys.authority.signs
+        pair = pki.issue(signs, member, [agent_name(key.namespace, member)], self._now())
+        annotations = {ANNOTATION_ISSUER: mark(signs), ANNOTATION_ENDS: str(int(pki.ends(pair.certificate)))}
+        data = {"tls.crt": pair.certificate, "tls.key": pair.key, "token": keys.token}
+        await self._apply(secret(cluster, key.name, data, annotations, member))
+
+    def _good(self, meta: ObjectMeta, keys: Keys, cluster: OpenSearchCluster) -> bool:
+        ours = meta.controller_uid == cluster.metadata.uid and not meta.terminating
+        signed = meta.annotations.get(ANNOTATION_ISSUER) == mark(keys.authority.signs)
+        end = meta.annotations.get(ANNOTATION_ENDS, "")
+        if not (ours and signed and end.isdigit()):
+            return False
+        left = int(end) - self._now()
+        # One that ends with its authority could be made no longer.
+        return left > pki.DAYS * 86400 * pki.LEFT or (
+            left > 0 and int(end) >= int(pki.ends(keys.authority.signs.certificate))
+        )
+
+    async def _keys(self, cluster: OpenSearchCluster) -> Keys:
+        """Return the cluster's secrets as they should be now; read again only when their Secret has changed."""
+        key = Key(cluster.metadata.namespace, f"{cluster.metadata.name}-agents")
+        cached = self._caches.of(kinds.SECRETS).get(key)
+        version = cached.metadata.resource_version if cached is not None else ""
+        known = self._known.get(cluster.metadata.uid)
+        keys = known[1] if known is not None and version and known[0] == version else await self._read(cluster, key)
+        now = self._now()
+        if keys is None:
+            keys = Keys(pki.new_authority(f"{key} agents", now), secrets.token_urlsafe(32))
+        elif pki.changed(keys.authority, now) is keys.authority:
+            self._known[cluster.metadata.uid] = (version, keys)
+            return keys
+        keys = Keys(pki.changed(keys.authority, now), keys.token)
+        written = await self._apply(secret(cluster, key.name, written_as(keys), {}))
+        self._known[cluster.metadata.uid] = (written.metadata.resource_version, keys)
+        return keys
+
+    async def _read(self, cluster: OpenSearchCluster, key: Key) -> Keys | None:
+        """Return what the Secret holds; None when it is not there, or holds what makes no sense."""
+        if not await exists(self._api, kinds.SECRETS, key, cluster):
+            return None
+        try:
+            found = await self._api.get(RAW_SECRETS, key)
+        except NotFound:
+            return None
+        encoded: dict[str, str] = found.get("data") or {}
+        data = {name: base64.b64decode(value).decode() for name, value in encoded.items()}
+        return read_as(data)
+
+    async def _apply(self, body: dict[str, Any]) -> Any:
+        options = ApplyOptions(manager=names.FIELD_MANAGER, force=True)
+        written = await self._api.apply(kinds.SECRETS, key_in(body), body, options)
+        owner_key = Key(written.metadata.namespace, written.metadata.labels[names.LABEL_CLUSTER])
+        self._caches.expectations(owner_key).wrote(self._caches.of(kinds.SECRETS), written)
+        return written
+
+    def _now(self) -> float:
+        return self._clock.now().timestamp()
+
+
+def agent_name(namespace: str, member: str) -> str:
+    """Return the name that a member's agent proves."""
+    return f"{member}.{namespace}.agent"
+
+
+def mark(pair: pki.Pair) -> str:
+    """Return what tells one authority from another."""
+    return hashlib.sha256(pair.certificate.encode()).hexdigest()[:16]
+
+
+def secret(
+    cluster: OpenSearchCluster, name: str, data: dict[str, str], annotations: dict[str, str], member: str = ""
+) -> dict[str, Any]:
+    """Return a Secret of the cluster."""
+    labels = {names.LABEL_CLUSTER: cluster.metadata.name, LABEL_PURPOSE: PURPOSE}
+    metadata = {
+        "name": name,
+        "namespace": cluster.metadata.namespace,
+        "labels": {**labels, **({names.LABEL_MEMBER: member} if member else {})},
+        "annotations": annotations,
+        "ownerReferences": [owner(cluster)],
+    }
+    encoded = {key: base64.b64encode(value.encode()).decode() for key, value in data.items()}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": encoded}
+
+
+def written_as(keys: Keys) -> dict[str, str]:
+    """Return the files of the cluster's Secret."""
+    authority = keys.authority
+    coming = authority.coming
+    return {
+        "token": keys.token,
+        "tls.crt": authority.signs.certificate,
+        "tls.key": authority.signs.key,
+        **({} if coming is None else {"next.crt": coming.certificate, "next.key": coming.key}),
+        **({"retired.crt": "".join(authority.retired)} if authority.retired else {}),
+        "ca.crt": authority.bundle,
+    }
+
+
+def read_as(data: dict[str, str]) -> Keys | None:
+    """Return the secrets that the files hold; None when they make no sense: then they are made anew."""
+    end = "-----END CERTIFICATE-----\n"
+    retired = tuple(part + end for part in data.get("retired.crt", "").split(end) if part)
+    coming = pki.Pair(data["next.crt"], data["next.key"]) if {"next.crt", "next.key"} <= data.keys() else None
+    signs = pki.Pair(data.get("tls.crt", ""), data.get("tls.key", ""))
+    if not data.get("token") or not pki.signs(signs):
+        return None
+    return Keys(pki.Authority(signs, coming, retired), data["token"])

@@ -1,0 +1,27 @@
+"""What an agent says about the database process in its pod."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class ProcessState(StrEnum):
+    """What the database process is doing, in the agent's words."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    EXITED = "exited"
+
+
+class Process(Struct, frozen=True):
+    """One answer of an agent. Checksums are empty where there is none."""
+
+    state: ProcessState
+    mounted: str
+    """Of the configuration that is mounted in the pod now."""
+    running: str
+    """Of the configuration that the process was started with; empty while none runs."""
+    version: str = ""
+    """Of the agent."""

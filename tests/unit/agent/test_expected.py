@@ -1,0 +1,49 @@
+"""A new pod waits for the configuration that it was made for, and one that comes back does not."""
+
+from stateward.agent import configuration
+from tests.unit.agent.pod import WAITS, Pod
+
+OLD, NEW = {"database.yml": b"a: 1\n"}, {"database.yml": b"a: 2\n"}
+
+
+def expecting(pod: Pod, files: dict[str, bytes]) -> tuple[str, ...]:
+    (pod.root / "expected").write_text(f"{configuration.checksum(files)}\n")
+    return ("--keep", str(pod.root / "kept"), "--expected", str(pod.root / "expected"))
+
+
+def test_it_starts_when_the_configuration_it_was_made_for_has_arrived(pod: Pod) -> None:
+    pod.run(WAITS, *expecting(pod, NEW))
+    pod.expect("waiting for the configuration")
+    before = pod.get()
+    assert (before["state"], before["mountedChecksum"]) == ("stopped", configuration.checksum(OLD))
+    assert pod.probe("/ready") == 503
+    (pod.config / "database.yml").write_bytes(NEW["database.yml"])
+    pod.expect("up")
+    assert pod.get()["runningChecksum"] == configuration.checksum(NEW)
+
+
+def test_a_process_that_comes_back_has_what_it_had(pod: Pod) -> None:
+    options = expecting(pod, OLD)
+    pod.run(WAITS, *options)
+    pod.expect("up")
+    pod.close()
+    (pod.config / "database.yml").write_bytes(NEW["database.yml"])
+    expecting(pod, {"database.yml": b"a: 3\n"})
+    pod.run(WAITS, *options)
+    pod.expect("up")
+    assert pod.get()["runningChecksum"] == configuration.checksum(OLD)
+
+
+def test_a_word_of_the_operator_ends_the_wait(pod: Pod) -> None:
+    pod.run(WAITS, *expecting(pod, NEW))
+    pod.expect("waiting for the configuration")
+    assert pod.post("start")[0] == 200
+    pod.expect("up")
+
+
+def test_it_ends_when_the_configuration_does_not_come(pod: Pod) -> None:
+    impatient = "from stateward.agent import agent\nagent._PATIENCE = 0.5\nsys.exit(main"
+    pod.launcher[-1] = pod.launcher[-1].replace("sys.exit(main", impatient)
+    pod.run(WAITS, *expecting(pod, NEW))
+    pod.expect("not the one that this pod was made for")
+    assert pod.wait() == 1

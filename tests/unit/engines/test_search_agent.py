@@ -1,0 +1,89 @@
+"""Pods with an agent: what they are made of, and what stays the same for pods without one."""
+
+import base64
+from typing import Any
+
+from stateward.agent import commandline, configuration
+from stateward.api import names
+from stateward.api.base import Json
+from stateward.engines import opensearch
+from stateward.engines.search.agent import API_PORT, PROBES_PORT
+from tests.unit.engines.search_clusters import cluster
+
+IMAGE = "stateward.dev/stateward:1"
+
+
+def objects(**spec: Any) -> opensearch.MemberObjects:
+    return opensearch.member_objects(cluster(**spec), "hot", 1, "2.19.5", agent_image=IMAGE)
+
+
+def template(**spec: Any) -> Json:
+    return objects(**spec).workload["spec"]["template"]
+
+
+def test_the_agent_is_process_1_and_the_script_is_its_database() -> None:
+    (container,) = template()["spec"]["containers"]
+    assert container["command"][0] == "/stateward/agent/current/ld.so"
+    assert container["args"][-2:] == ["/bin/bash", "/stateward/scripts/start.sh"]
+    before, script = commandline._split(container["args"])
+    settings = commandline._settings(commandline._parser().parse_args(before), script)
+    assert settings.api == ("", API_PORT)
+    assert settings.probes == ("", PROBES_PORT)
+    grace = template()["spec"]["terminationGracePeriodSeconds"]
+    assert settings.grace_seconds < grace
+    assert {probe["httpGet"]["port"] for name, probe in container.items() if name.endswith("Probe")} == {PROBES_PORT}
+
+
+def test_every_file_that_the_agent_reads_is_mounted() -> None:
+    (container,) = template()["spec"]["containers"]
+    before, script = commandline._split(container["args"])
+    settings = commandline._settings(commandline._parser().parse_args(before), script)
+    mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    read = (settings.configuration, settings.kept, settings.certificate, settings.key, settings.token, settings.phase)
+    for path in (*read, settings.expected, settings.releases):
+        assert path is not None
+        assert {str(path), *map(str, path.parents)} & mounts.keys(), path
+    volumes = {volume["name"]: volume for volume in template()["spec"]["volumes"]}
+    assert volumes["agent-tls"]["secret"] == {"secretName": "logs-hot-1-agent"}
+    files = {item["path"] for item in volumes["pod"]["downwardAPI"]["items"]}
+    assert files == {"bootstrap", "restart-phase", "config-checksum"}
+    secret = objects().config["data"]
+    assert {str(settings.started_url), str(settings.ready_url)} == {
+        f"@{n}" for n in secret if n.startswith("stateward")
+    }
+
+
+def test_the_agent_comes_in_the_restricted_way() -> None:
+    (init,) = template()["spec"]["initContainers"]
+    assert init["image"] == IMAGE
+    assert init["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    assert init["resources"]["limits"]["memory"]
+    assert init["resources"]["requests"]
+
+
+def test_the_checksum_is_the_one_that_the_agent_finds() -> None:
+    made = objects()
+    files = {name: base64.b64decode(content) for name, content in made.config["data"].items()}
+    checksum = configuration.checksum(files)
+    assert made.config["metadata"]["annotations"][names.ANNOTATION_CHECKSUM] == checksum
+    assert template()["metadata"]["annotations"][names.ANNOTATION_CHECKSUM] == checksum
+
+
+def test_a_change_of_configuration_changes_only_annotations_of_the_template() -> None:
+    before, after = template(), template(config={"indices.first": 1})
+    assert before["spec"] == after["spec"]
+    assert before["metadata"]["annotations"] != after["metadata"]["annotations"]
+
+
+def test_the_agent_is_no_input() -> None:
+    bare = opensearch.member_objects(cluster(), "hot", 1, "2.19.5").workload["spec"]["template"]
+    inputs = names.ANNOTATION_INPUTS
+    assert bare["metadata"]["annotations"][inputs] == template()["metadata"]["annotations"][inputs]
+
+
+def test_pods_have_no_agent_where_nobody_wants_one() -> None:
+    bare = opensearch.member_objects(cluster(), "hot", 1, "2.19.5").workload["spec"]["template"]
+    assert "initContainers" not in bare["spec"]
+    assert bare["spec"]["containers"][0]["command"] == ["/bin/bash", "/stateward/scripts/start.sh"]
+    assert names.ANNOTATION_AGENT not in bare["metadata"]["annotations"]
+    assert template(update={"inPlace": "Never"}) == bare

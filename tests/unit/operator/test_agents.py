@@ -1,0 +1,86 @@
+"""The operator's client and the real agent: names are verified, words are carried out, failures are told in words."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from stateward import pki
+from stateward.operator import agents
+from stateward.operator.agents import Access, AgentError, HttpAgents, Peer, open_agents
+from stateward.planning.process import ProcessState
+from tests.unit.agent.authority import Authority
+from tests.unit.agent.pod import TOKEN, WAITS, Pod
+
+NAME = "logs-hot-0.prod.agent"
+PEER = Peer("127.0.0.1", NAME)
+
+
+@pytest.fixture
+def authority() -> pki.Authority:
+    return pki.new_authority("logs", time.time())
+
+
+@pytest.fixture
+def pod(tmp_path: Path, authority: pki.Authority, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pod]:
+    pod = Pod(tmp_path, Authority(tmp_path))
+    pair = pki.issue(authority.signs, "logs-hot-0", [NAME], time.time())
+    pod.certificate.write_text(pair.certificate)
+    pod.key.write_text(pair.key)
+    pod.run(WAITS)
+    pod.expect("up")
+    monkeypatch.setattr(agents, "API_PORT", pod.api)
+    yield pod
+    pod.close()
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[HttpAgents]:
+    async with open_agents() as opened:
+        assert isinstance(opened, HttpAgents)
+        yield opened
+
+
+async def test_a_process_is_stopped_and_started_with_what_was_asked_for(
+    pod: Pod, client: HttpAgents, authority: pki.Authority
+) -> None:
+    access = Access(authority.bundle, TOKEN)
+    said = await client.ask(access, PEER)
+    assert said.state is ProcessState.RUNNING
+    assert said.running == said.mounted
+    await client.stop(access, PEER)
+    await asyncio.to_thread(pod.expect, "the process is stopped")
+    assert (await client.ask(access, PEER)).state is ProcessState.STOPPED
+    with pytest.raises(AgentError, match="409"):
+        await client.start(access, PEER, "sha256:other")
+    await client.start(access, PEER, said.mounted)
+    assert (await client.ask(access, PEER)).running == said.mounted
+
+
+async def test_another_members_agent_is_not_believed(pod: Pod, client: HttpAgents, authority: pki.Authority) -> None:
+    """Addresses of pods are used again: a word for one member must not stop another one."""
+    access = Access(authority.bundle, TOKEN)
+    with pytest.raises(AgentError, match="certificate"):
+        await client.stop(access, Peer("127.0.0.1", "logs-hot-1.prod.agent"))
+    assert (await client.ask(access, PEER)).state is ProcessState.RUNNING
+
+
+async def test_another_clusters_authority_is_not_believed(pod: Pod, client: HttpAgents) -> None:
+    other = pki.new_authority("logs", time.time())
+    with pytest.raises(AgentError, match="certificate"):
+        await client.ask(Access(other.bundle, TOKEN), PEER)
+
+
+async def test_a_refusal_is_told_in_words(pod: Pod, client: HttpAgents, authority: pki.Authority) -> None:
+    with pytest.raises(AgentError, match="refuses: 401"):
+        await client.ask(Access(authority.bundle, "wrong"), PEER)
+
+
+async def test_nobody_there_is_told_in_words(
+    client: HttpAgents, authority: pki.Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agents, "API_PORT", 1)
+    with pytest.raises(AgentError, match="cannot be asked"):
+        await client.ask(Access(authority.bundle, TOKEN), PEER)

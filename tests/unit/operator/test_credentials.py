@@ -1,0 +1,136 @@
+"""The secrets between operator and agents: made once, read seldom, renewed in time, and for one member each."""
+
+import base64
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from stateward import pki
+from stateward.api import names
+from stateward.api.cluster import OpenSearchCluster
+from stateward.kube import resources as kinds
+from stateward.kube.clock import SystemClock
+from stateward.kube.metadata import Key
+from stateward.operator.caches import Caches
+from stateward.operator.credentials import RAW_SECRETS, Credentials, agent_name
+from stateward.operator.ownership import NotOurs
+from tests.unit.engines.search_clusters import cluster
+from tests.unit.kube.memory_api import MemoryApi
+
+
+class Time(SystemClock):
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.at = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        return self.at
+
+    def later(self, days: float) -> None:
+        self.at += timedelta(days=days)
+
+
+class Stage:
+    def __init__(self) -> None:
+        self.api = MemoryApi(latency=0)
+        self.time = Time()
+        self.caches = Caches()
+        self.cluster: OpenSearchCluster = cluster()
+        self.credentials = self.fresh()
+
+    def fresh(self) -> Credentials:
+        """Return what an operator begins with that has just started and remembers nothing."""
+        return Credentials(self.api, self.caches, self.time)
+
+    def data(self, name: str) -> dict[str, str]:
+        found = self.api.objects["secrets", Key("prod", name)]
+        return {key: base64.b64decode(value).decode() for key, value in found["data"].items()}
+
+    def pair(self, member: str) -> pki.Pair:
+        data = self.data(names.agent(member))
+        return pki.Pair(data["tls.crt"], data["tls.key"])
+
+    async def ensure(self, member: str = "logs-hot-0") -> pki.Pair:
+        await self.credentials.ensure(self.cluster, member)
+        return self.pair(member)
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+async def test_each_member_proves_its_own_name_and_all_know_one_token(stage: Stage) -> None:
+    first, second = await stage.ensure(), await stage.ensure("logs-hot-1")
+    access = await stage.credentials.access(stage.cluster)
+    authority = pki.Pair(stage.data("logs-agents")["tls.crt"], stage.data("logs-agents")["tls.key"])
+    assert pki.fits(first, authority, [agent_name("prod", "logs-hot-0")])
+    assert pki.fits(second, authority, [agent_name("prod", "logs-hot-1")])
+    assert access.bundle == authority.certificate
+    assert {stage.data(f"logs-hot-{i}-agent")["token"] for i in range(2)} == {access.token}
+    assert "tls.key" in stage.data("logs-hot-0-agent")
+    assert authority.key not in str(stage.data("logs-hot-0-agent"))
+
+
+async def test_nothing_is_read_or_written_while_all_is_well(stage: Stage) -> None:
+    await stage.ensure()
+    stage.api.calls.clear()
+    stage.time.later(50)
+    await stage.ensure()
+    assert stage.api.calls == []
+
+
+async def test_a_new_operator_goes_on_with_what_is_there(stage: Stage) -> None:
+    pair, access = await stage.ensure(), await stage.credentials.access(stage.cluster)
+    stage.credentials = stage.fresh()
+    assert await stage.ensure() == pair
+    assert await stage.credentials.access(stage.cluster) == access
+    assert "apply" not in stage.api.verbs("secrets")[-2:]
+
+
+async def test_a_certificate_is_renewed_with_a_third_of_its_life_left(stage: Stage) -> None:
+    before = await stage.ensure()
+    stage.time.later(61)
+    after = await stage.ensure()
+    assert after != before
+    assert pki.ends(after.certificate) > pki.ends(before.certificate)
+
+
+async def test_an_authority_that_ends_is_followed_by_another_and_both_are_trusted(stage: Stage) -> None:
+    await stage.ensure()
+    before = stage.data("logs-agents")["tls.crt"]
+    stage.time.later(365 * 3.5)
+    pair = await stage.ensure()
+    assert stage.data("logs-agents")["tls.crt"] == before
+    assert "next.crt" in stage.data("logs-agents")
+    stage.time.later(2)
+    stage.credentials = stage.fresh()
+    assert await stage.ensure() != pair
+    bundle = (await stage.credentials.access(stage.cluster)).bundle
+    assert before in bundle
+    assert stage.data("logs-agents")["tls.crt"] in bundle
+    assert stage.data("logs-agents")["tls.crt"] != before
+
+
+async def test_what_makes_no_sense_is_made_anew(stage: Stage) -> None:
+    await stage.ensure()
+    stage.api.objects["secrets", Key("prod", "logs-agents")]["data"]["tls.key"] = base64.b64encode(b"x").decode()
+    stage.credentials = stage.fresh()
+    pair = await stage.ensure()
+    data = stage.data("logs-agents")
+    assert pki.fits(pair, pki.Pair(data["tls.crt"], data["tls.key"]), [agent_name("prod", "logs-hot-0")])
+
+
+async def test_a_secret_of_somebody_else_is_left_alone(stage: Stage) -> None:
+    other: dict[str, Any] = {"metadata": {"name": "logs-agents", "namespace": "prod"}, "data": {}}
+    await stage.api.create(RAW_SECRETS, other, namespace="prod")
+    with pytest.raises(NotOurs):
+        await stage.ensure()
+
+
+async def test_the_secret_is_read_again_when_it_has_changed(stage: Stage) -> None:
+    await stage.ensure()
+    written = await stage.api.get(kinds.SECRETS, Key("prod", "logs-agents"))
+    assert stage.caches.of(kinds.SECRETS).get(Key("prod", "logs-agents")) == written
