@@ -31,13 +31,17 @@ __all__ = ["parse_time", "rfc3339", "status"]
 def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> ClusterStatus:
     """Return the status to write after a plan was made (and, where it was, carried out) at time `now`."""
     facts = derive(obs, now)
+    version = deployed(facts, before)
+    if version != obs.deployed_version:
+        # What this very status records it also speaks of: a version that is deployed is not being upgraded to.
+        facts = derive(msgspec.structs.replace(obs, deployed_version=version), now)
     present = [m for m in obs.members if m.present or m.name in plan.intents]
     pools = standings(facts, plan.removals, before)
     ready, desired = sum(pool.ready for pool in pools), sum(pool.desired for pool in pools)
     database = facts.database
     draft = ClusterStatus(
         observed_generation=obs.generation,
-        version=deployed(facts, before),
+        version=version,
         health=database.health.value if database else "unknown",
         cluster_uuid=database.identity if database else before.cluster_uuid,
         doing=plan.doing,

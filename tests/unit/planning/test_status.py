@@ -34,6 +34,13 @@ def test_conditions_of_a_cluster_that_changes() -> None:
     assert condition(world, "Ready")[0] == "False"
 
 
+def test_the_status_that_names_a_version_as_deployed_is_not_upgrading_to_it() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(version="2.19.5")
+    world.until(lambda w: w.status.version == "2.19.5")
+    assert condition(world, "Upgrading")[0] == "False"
+    assert [pool.upgrade for pool in world.status.pools] == ["", ""]
+
+
 def test_a_member_that_does_not_start_stalls_the_cluster_and_starting_does_not() -> None:
     world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(), hot(config={"config/a": "1"})])
     for _ in range(12):
