@@ -14,6 +14,7 @@ from stateward.engines.base import Engine, Target
 from stateward.engines.http import HttpTransport
 from stateward.engines.search.flavor import HTTP_PORT
 from stateward.kube.pods import Pod
+from stateward.operator.agents import Agents, open_agents
 from stateward.operator.holdings import Holdings
 from stateward.planning.budget import Budget
 from stateward.planning.observation import Desired
@@ -25,6 +26,8 @@ class Family(Protocol):
     container: str
     """Name of the database's container in the pods."""
     engine: Engine
+    agents: Agents | None
+    """The agents in the pods; None where nobody talks to them."""
 
     def desired(self, cluster: OpenSearchCluster) -> Desired:
         """Return what should be, with every default filled in."""
@@ -50,8 +53,9 @@ class OpenSearchFamily:
 
     container = opensearch.OPENSEARCH.engine
 
-    def __init__(self, engine: Engine, agent_image: str = "") -> None:
+    def __init__(self, engine: Engine, agent_image: str = "", agents: Agents | None = None) -> None:
         self.engine = engine
+        self.agents = agents
         self._agent_image = agent_image
 
     def desired(self, cluster: OpenSearchCluster) -> Desired:
@@ -93,5 +97,5 @@ def votes(pod: Pod) -> bool:
 @asynccontextmanager
 async def open_family(agent_image: str = "") -> AsyncGenerator[OpenSearchFamily]:
     """Open the connections to databases while the block runs."""
-    async with aiohttp.ClientSession() as session:
-        yield OpenSearchFamily(opensearch.driver(HttpTransport(session)), agent_image)
+    async with aiohttp.ClientSession() as session, open_agents() as agents:
+        yield OpenSearchFamily(opensearch.driver(HttpTransport(session)), agent_image, agents)

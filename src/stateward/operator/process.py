@@ -28,7 +28,6 @@ from stateward.kube.queue import WorkQueue
 from stateward.kube.reflector import ReflectorOptions
 from stateward.kube.workers import Workers
 from stateward.operator.act import Actor
-from stateward.operator.agents import Agents, open_agents
 from stateward.operator.announce import Announcer
 from stateward.operator.caches import Caches
 from stateward.operator.companion import Companion
@@ -61,7 +60,6 @@ class Operator:
         family: Family,
         options: OperatorOptions,
         *,
-        agents: Agents | None = None,
         clock: Clock | None = None,
         chance: random.Random | None = None,
         metrics: Metrics | None = None,
@@ -82,7 +80,7 @@ class Operator:
         self.recorder = EventRecorder(api, "stateward.dev/operator", options.identity, clock=self.clock)
         self._api = api
         credentials = Credentials(api, self.caches, self.clock)
-        liaison = Liaison(agents, credentials)
+        liaison = Liaison(family.agents, credentials)
         parts = Parts(
             caches=self.caches,
             family=family,
@@ -148,8 +146,7 @@ async def run_operator(options: OperatorOptions) -> None:
     async with AsyncExitStack() as stack:
         api = await stack.enter_async_context(HttpApi(connection))
         family = await stack.enter_async_context(open_family(options.agent_image))
-        agents = await stack.enter_async_context(open_agents())
-        operator = Operator(api, family, options, agents=agents)
+        operator = Operator(api, family, options)
         operator.companions.append(restart_control(api, operator))
         await stack.enter_async_context(serve(options.health_host, options.health_port, health_routes(operator.ready)))
         routes = metrics_routes(operator.metrics.registry)
