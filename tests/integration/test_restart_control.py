@@ -1,6 +1,8 @@
 """Restart control on a real API server: what restarts, what does not, and what an operator that starts again does."""
 
 import asyncio
+import os
+import signal
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -8,15 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from stateward.kube.client import Api, DeleteOptions, PatchKind, Preconditions
+from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.clock import SystemClock
 from stateward.kube.config import connect
 from stateward.kube.events import EventRecorder
 from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Selection
+from stateward.kube.metadata import Key, PartialObject
+from stateward.kube.resource import Resource, Selection
 from stateward.kube.resources import EVENTS, NAMESPACES, SECRETS
+from stateward.operator.options import OperatorOptions
+from stateward.operator.process import run_operator
 from stateward.operator.restarts.control import RestartControl, Setting
 from stateward.operator.restarts.digestkey import NAME as KEY_NAME
 from stateward.operator.restarts.views import ANNOTATION_CONTROL, SOURCES, WORKLOADS
@@ -26,7 +31,16 @@ from stateward.packages.restarts import ANNOTATION_BECAUSE, ANNOTATION_DIGEST, A
 pytestmark = pytest.mark.integration
 DEPLOYMENTS = WORKLOADS["Deployment"].raw()
 CONFIG_MAPS = SOURCES["ConfigMap"].raw()
-PATIENCE = 30.0
+DEFINITIONS = Resource(
+    "apiextensions.k8s.io",
+    "v1",
+    "customresourcedefinitions",
+    "CustomResourceDefinition",
+    PartialObject,
+    namespaced=False,
+)
+ROOT = Path(__file__).parents[2]
+PATIENCE = 180.0
 
 
 class Place:
@@ -213,6 +227,32 @@ async def test_a_paused_workload_waits_with_an_event_and_goes_on(place: Place) -
         assert await place.digest() == ""
         await place.annotate(ANNOTATION_PAUSED, None)
         assert await place.restarted("") == "ConfigMap/settings:x"
+
+
+async def test_the_operator_brings_restart_control_with_it(place: Place, control_plane: Path) -> None:
+    for path in sorted((ROOT / "charts/stateward/crds").glob("*.yaml")):
+        body = yaml.safe_load(path.read_text())
+        await place.api.apply(DEFINITIONS, Key("", body["metadata"]["name"]), body, ApplyOptions("test", force=True))
+    await place.config(x="1")
+    await place.deploy()
+    options = OperatorOptions(
+        kubeconfig=str(control_plane),
+        namespaces=(place.namespace,),
+        lease_namespace=place.namespace,
+        health_host="127.0.0.1",
+        health_port=0,
+        metrics_host="127.0.0.1",
+        metrics_port=0,
+    )
+    running = asyncio.create_task(run_operator(options))
+    try:
+        await place.recorded("settings:x")
+        await place.change(x="2")
+        assert await place.restarted("") == "ConfigMap/settings:x"
+    finally:
+        if not running.done():
+            os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.wait_for(running, PATIENCE)
 
 
 async def _events(place: Place, reason: str) -> list[Any]:

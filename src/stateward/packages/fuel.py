@@ -13,7 +13,7 @@ LARGEST_OUTPUT = 4 << 20
 """Characters that one template may write."""
 LARGEST_VALUE = 1 << 20
 """Characters and elements that one value may have."""
-TANK = 32 << 20
+TANK = 16 << 20
 """Characters and elements that all calls of one rendering may handle together: about a second of work."""
 
 
@@ -25,7 +25,12 @@ class Fuel:
     """What is left for one rendering."""
 
     def __init__(self, tank: int = TANK) -> None:
+        self._tank = tank
         self.left = tank
+
+    def fill(self) -> None:
+        """Begin a rendering."""
+        self.left = self._tank
 
     def burn(self, amount: int) -> None:
         """Pay for work; raises Exhausted."""

@@ -9,6 +9,7 @@ either works or does not.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import gotpl
@@ -60,8 +61,10 @@ class Variables:
 
 def render(name: str, source: str, variables: Variables) -> str:
     """Return what a template makes; raises TemplateProblem."""
+    template, fuel = _compiled(name, source)
+    fuel.fill()
     try:
-        return _compiled(name, source).render(variables.seen())
+        return template.render(variables.seen())
     except gotpl.TemplateExecutionError as error:
         raise TemplateProblem(name, error.line or 0, _sentence(error.message)) from error
     except Exhausted as error:
@@ -75,16 +78,14 @@ def parse(name: str, source: str) -> None:
     _compiled(name, source)
 
 
-def _compiled(name: str, source: str) -> gotpl.Template:
-    available = functions(Fuel())
+@lru_cache(maxsize=256)
+def _compiled(name: str, source: str) -> tuple[gotpl.Template, Fuel]:
+    """Return a template with the fuel that its functions pay from; a rendering never yields, so they are not shared."""
+    fuel = Fuel()
+    available = functions(fuel)
+    policy = gotpl.SandboxPolicy.strict(allow_functions=available, default_budget=_BUDGET)
     try:
-        return gotpl.Template(
-            source,
-            name=name,
-            functions=available,
-            missing_key="error",
-            sandbox=gotpl.SandboxPolicy.strict(allow_functions=available, default_budget=_BUDGET),
-        )
+        return gotpl.Template(source, name=name, functions=available, missing_key="error", sandbox=policy), fuel
     except gotpl.TemplateSyntaxError as error:
         raise TemplateProblem(name, error.line, _syntax(error)) from error
     except gotpl.TemplateError as error:
