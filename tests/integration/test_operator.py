@@ -54,7 +54,7 @@ class CountingApi:
 
         async def counted(resource: Resource[Any], *args: Any, **options: Any) -> Any:
             if resource.plural not in {"leases", "events"}:
-                self.writes.append(f"{name} {resource.plural} {args[0] if isinstance(args[0], Key) else ''}")
+                self.writes.append(f"{name} {resource.plural} {' '.join(map(str, args))}")
             return await method(resource, *args, **options)
 
         return counted
@@ -170,7 +170,7 @@ async def test_a_cluster_is_created_settles_and_then_nothing_is_written(control_
         for _ in range(5):
             stage.operator.queue.add(Key(stage.namespace, "logs"))
             await asyncio.sleep(0.2)
-        assert stage.counting.writes == []
+        assert not stage.counting.writes, stage.counting.writes
 
 
 async def test_a_configuration_change_restarts_each_member_once_and_managers_last(control_plane: Path) -> None:
