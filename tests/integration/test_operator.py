@@ -1,7 +1,7 @@
 """The operator on a real API server: what it creates, what it leaves alone, and that settled means silent."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,6 +70,7 @@ class Stage:
     kubelet: PuppetKubelet
     database: PuppetDatabase
     namespace: str
+    running: asyncio.Task[None]
     generation: int = 0
 
     async def cluster(self, name: str) -> OpenSearchCluster:
@@ -98,11 +99,22 @@ class Stage:
                     if found is not None and found.metadata.generation >= self.generation and holds(found):
                         return found
                     changed.clear()
-                    await changed.wait()
+                    await self.while_running(changed.wait())
         except TimeoutError:
             caches = self.operator.caches
             unmet = ", ".join(map(str, caches.expectations(key).unmet()))
             pytest.fail(f"after {PATIENCE} s: {unmet} {caches.clusters.get(key)}")
+
+    async def while_running(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Wait for something that the operator brings about; an operator that ended says why."""
+        waiting = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait({waiting, self.running}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+        if self.running.done():
+            self.running.result()
+            pytest.fail("the operator has ended")
 
 
 def settled(cluster: OpenSearchCluster) -> bool:
@@ -141,12 +153,13 @@ async def on_stage(kubeconfig: Path) -> AsyncGenerator[Stage]:
         counting = CountingApi(api)
         shown: Api = counting  # type: ignore[assignment]
         database = PuppetDatabase()
-        options = OperatorOptions(namespaces=(namespace,), lease_namespace=namespace, identity="test")
+        # Nobody starts an operator again here that ends because a busy machine kept it from renewing its lease.
+        options = OperatorOptions(namespaces=(namespace,), leader_elect=False, identity="test")
         operator = Operator(shown, OpenSearchFamily(database), options)
         kubelet = PuppetKubelet(api, operator.caches.of(kinds.PODS), database)
         running = asyncio.create_task(operator.run())
         try:
-            yield Stage(api, counting, operator, kubelet, database, namespace)
+            yield Stage(api, counting, operator, kubelet, database, namespace, running)
         finally:
             await operator.stop()
             running.cancel()
@@ -217,7 +230,7 @@ async def test_a_deleted_cluster_takes_its_objects_with_it_but_not_its_volumes(c
         async with asyncio.timeout(PATIENCE):
             while len(sets) or len(pods):
                 left.clear()
-                await left.wait()
+                await stage.while_running(left.wait())
         assert len(caches.of(kinds.CLAIMS)) == 5
 
 

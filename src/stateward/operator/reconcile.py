@@ -26,7 +26,7 @@ from stateward.operator.holdings import Holdings
 from stateward.operator.liaison import Liaison
 from stateward.operator.live import read_live
 from stateward.operator.metrics import Metrics
-from stateward.operator.pace import next_look
+from stateward.operator.pace import BUSY_SECONDS, next_look
 from stateward.operator.translate import observation
 from stateward.planning.intent import Wait
 from stateward.planning.observation import Desired, Observation, Refusal
@@ -96,7 +96,8 @@ class Reconciler:
             try:
                 holdings = await read_live(self._api, key)
             except NotFound:
-                return None
+                # Gone, says this read; the cache says so too when its watch has told of it, and not before.
+                return BUSY_SECONDS
             turn = await self._decide(holdings)
         failure = await self._act(turn)
         try:
