@@ -190,9 +190,10 @@ def trouble(source: Pod) -> str:
     """Return what keeps the pod from running, in Kubernetes' words; empty when nothing does.
 
     A pod that is being deleted ends as Failed when its database was stopped by a signal: that is no trouble but the end
-    that was asked for. Taken for trouble, it would lift the limit on the allocation at each restart.
+    that was asked for. Taken for trouble, it would lift the limit on the allocation at each restart. One that is Ready
+    runs, whatever an earlier condition still says.
     """
-    if source.metadata.terminating:
+    if source.metadata.terminating or source.ready:
         return ""
     for condition in source.status.conditions:
         if condition.type == "PodScheduled" and condition.status == "False":

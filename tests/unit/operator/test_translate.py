@@ -64,6 +64,12 @@ def test_a_pod_without_room_is_trouble_in_the_schedulers_words() -> None:
     assert seen(pod({"conditions": [condition]})).trouble == "Unschedulable: 0/3 nodes"
 
 
+def test_a_pod_that_is_ready_has_no_trouble_whatever_was_said_before() -> None:
+    late = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"}
+    assert seen(pod({"conditions": [late, {"type": "Ready", "status": "True"}]})).trouble == ""
+    assert seen(pod({"conditions": [late, {"type": "Ready", "status": "False"}]})).trouble != ""
+
+
 def test_a_pod_that_ends_because_it_was_deleted_is_no_trouble() -> None:
     """Its database was stopped by a signal, so its phase is Failed; that lifted the allocation at each restart."""
     failed = {"phase": "Failed", "reason": "", "message": ""}
