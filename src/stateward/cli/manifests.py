@@ -19,8 +19,9 @@ SOURCE_NAMESPACE = "stateward-system"
 @click.option("--image", default=f"stateward:{__version__}", show_default=True, help="Image of the operator.")
 @click.option("--namespace", "-n", default=SOURCE_NAMESPACE, show_default=True, help="Namespace of the operator.")
 @click.option("--replicas", default=1, type=click.IntRange(min=0), show_default=True, help="Operators; one works.")
+@click.option("--webhook", is_flag=True, help="Also refuse at `kubectl apply` what can never be done.")
 @click.option("--crds-only", is_flag=True, help="Only what the API server has to know; before an upgrade, for example.")
-def manifests(image: str, namespace: str, replicas: int, *, crds_only: bool) -> None:
+def manifests(image: str, namespace: str, replicas: int, *, webhook: bool, crds_only: bool) -> None:
     """Print everything to install.
 
     CRDs, rights and the operator's Deployment, for kubectl:
@@ -29,6 +30,8 @@ def manifests(image: str, namespace: str, replicas: int, *, crds_only: bool) -> 
     stateward manifests --image registry.example/stateward:0.1.0 | kubectl apply --server-side -f -
     """  # noqa: D301 - \b keeps click from folding the example
     found = [d for d in documents(source()) if d["kind"] == "CustomResourceDefinition" or not crds_only]
+    if webhook and not crds_only:
+        found = with_webhook(found, source())
     shown = [adapted(document, image, namespace, replicas) for document in found]
     click.echo(yaml.safe_dump_all(shown, sort_keys=False, width=120), nl=False)
 
@@ -47,6 +50,14 @@ def documents(folder: Path) -> Iterator[dict[str, Any]]:
     listed = yaml.safe_load((folder / "kustomization.yaml").read_text(encoding="utf-8"))
     for name in listed["resources"]:
         yield from yaml.safe_load_all((folder / name).read_text(encoding="utf-8"))
+
+
+def with_webhook(found: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
+    """Return the objects with those of the webhook before the Deployment, which is told to serve it."""
+    more = list(yaml.safe_load_all((folder / "webhook/webhook.yaml").read_text(encoding="utf-8")))
+    for container in found[-1]["spec"]["template"]["spec"]["containers"]:
+        container["args"].append("--webhook")
+    return [*found[:-1], *more, found[-1]]
 
 
 def adapted(document: dict[str, Any], image: str, namespace: str, replicas: int) -> dict[str, Any]:

@@ -57,6 +57,22 @@ DEFAULTS = OperatorOptions()
     help="Of /metrics; 0 is any free one.",
 )
 @click.option(
+    "--webhook/--no-webhook",
+    envvar="STATEWARD_WEBHOOK",
+    default=DEFAULTS.webhook,
+    show_default=True,
+    help="Refuse at once what can never be done; needs `stateward manifests --webhook`.",
+)
+@click.option("--webhook-host", envvar="STATEWARD_WEBHOOK_HOST", default=DEFAULTS.webhook_host, show_default=True)
+@click.option(
+    "--webhook-port",
+    envvar="STATEWARD_WEBHOOK_LISTEN_PORT",
+    default=DEFAULTS.webhook_port,
+    type=click.IntRange(0, 65535),
+    show_default=True,
+    help="Of the webhook; 0 is any free one.",
+)
+@click.option(
     "--log-level",
     envvar="STATEWARD_LOG_LEVEL",
     default=DEFAULTS.log_level,

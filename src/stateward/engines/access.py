@@ -32,8 +32,7 @@ def context(access: Access) -> ssl.SSLContext:
         made = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cadata=access.trusted)
         made.minimum_version = ssl.TLSVersion.TLSv1_2
         if access.certificate:
-            with _file(access.certificate) as certificate, _file(access.key) as key:
-                made.load_cert_chain(certificate, key)
+            show(made, access.certificate, access.key)
     except (ssl.SSLError, ValueError, OSError) as error:
         # The library's own words may quote what it was given.
         raise BadAccessError(f"the certificates for {access.name} cannot be used: {type(error).__name__}") from None
@@ -56,6 +55,12 @@ class Contexts:
         while len(self._made) > self._most:
             self._made.popitem(last=False)
         return found
+
+
+def show(made: ssl.SSLContext, certificate: str, key: str) -> None:
+    """Make a context show a certificate; raises ssl.SSLError, OSError."""
+    with _file(certificate) as certificate_path, _file(key) as key_path:
+        made.load_cert_chain(certificate_path, key_path)
 
 
 @contextmanager

@@ -19,6 +19,9 @@ class OperatorOptions:
     health_port: int = 8081
     metrics_host: str = "0.0.0.0"  # noqa: S104
     metrics_port: int = 8080
+    webhook: bool = False
+    webhook_host: str = "0.0.0.0"  # noqa: S104
+    webhook_port: int = 9443
     log_level: str = "info"
     grace_seconds: float = 20.0
     agent_image: str = ""

@@ -15,6 +15,7 @@ from uuid import uuid4
 import structlog
 
 from stateward import __version__
+from stateward.api.cluster import OpenSearchCluster
 from stateward.api.names import FIELD_MANAGER
 from stateward.kube.apply import Applier
 from stateward.kube.client import Api
@@ -28,6 +29,8 @@ from stateward.kube.queue import WorkQueue
 from stateward.kube.reflector import ReflectorOptions
 from stateward.kube.workers import Workers
 from stateward.operator.act import Actor
+from stateward.operator.admission.judge import Verdict, judge
+from stateward.operator.admission.server import Webhook, open_webhook
 from stateward.operator.announce import Announcer
 from stateward.operator.caches import Caches
 from stateward.operator.companion import Companion
@@ -79,6 +82,7 @@ class Operator:
         )
         self.recorder = EventRecorder(api, "stateward.dev/operator", options.identity, clock=self.clock)
         self._api = api
+        self._family = family
         credentials = Credentials(api, self.caches, self.clock)
         liaison = Liaison(family.agents, credentials)
         parts = Parts(
@@ -100,6 +104,12 @@ class Operator:
     def ready(self) -> bool:
         """Return whether the caches have the whole state."""
         return self.caches.synced
+
+    def judge(self, new: OpenSearchCluster, old: OpenSearchCluster | None) -> Verdict:
+        """Return whether a new or changed cluster may be stored."""
+        key = Key(new.metadata.namespace, new.metadata.name)
+        holdings = self.caches.holdings(key) if self.ready() else None
+        return judge(self._family, new, old, holdings, self.clock.now().timestamp())
 
     async def run(self) -> None:
         """Watch, campaign and work until cancelled or the lease is lost (raises LostLease)."""
@@ -151,6 +161,9 @@ async def run_operator(options: OperatorOptions) -> None:
         await stack.enter_async_context(serve(options.health_host, options.health_port, health_routes(operator.ready)))
         routes = metrics_routes(operator.metrics.registry)
         await stack.enter_async_context(serve(options.metrics_host, options.metrics_port, routes))
+        if options.webhook:
+            webhook = Webhook(api, operator.judge, options.lease_namespace, operator.clock)
+            await stack.enter_async_context(open_webhook(webhook, options.webhook_host, options.webhook_port))
         await until_signalled(operator)
 
 

@@ -52,11 +52,20 @@ def lines(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "name", ["deployment", "leases-role", "operator-role", "service", "service-account", "user-roles"]
+    "file",
+    [
+        "manifests/deployment",
+        "manifests/leases-role",
+        "manifests/operator-role",
+        "manifests/service",
+        "manifests/service-account",
+        "manifests/user-roles",
+        "webhook/webhook",
+    ],
 )
-def test_every_line_of_a_manifest_is_in_its_template_in_order(name: str) -> None:
-    rest = iter(expanded(f"{name}.yaml"))
-    missing = [line for line in lines((CHART / f"manifests/{name}.yaml").read_text()) if line not in rest]
+def test_every_line_of_a_manifest_is_in_its_template_in_order(file: str) -> None:
+    rest = iter(expanded(f"{Path(file).name}.yaml"))
+    missing = [line for line in lines((CHART / f"{file}.yaml").read_text()) if line not in rest]
     assert missing == []
 
 

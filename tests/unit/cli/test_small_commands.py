@@ -148,6 +148,18 @@ def test_manifests_carry_the_image_and_the_namespace_everywhere(run: Run) -> Non
     assert "stateward-system" not in result.output
 
 
+def test_manifests_bring_the_webhook_where_it_is_asked_for(run: Run) -> None:
+    without, found = (
+        list(yaml.safe_load_all(run("manifests", "-n", "ops", *words).output)) for words in ([], ["--webhook"])
+    )
+    assert "ValidatingWebhookConfiguration" not in {document["kind"] for document in without}
+    webhook = next(d for d in found if d["kind"] == "ValidatingWebhookConfiguration")["webhooks"][0]
+    assert webhook["failurePolicy"] == "Ignore"
+    assert webhook["clientConfig"]["service"]["namespace"] == "ops"
+    assert "--webhook" in found[-1]["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert "--webhook" not in without[-1]["spec"]["template"]["spec"]["containers"][0]["args"]
+
+
 def test_the_wheel_carries_every_manifest() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]

@@ -1,0 +1,66 @@
+"""Whether a change may be stored: pure, and decided by the plan that would be made of it.
+
+Refused is what the plan would refuse for good. What only waits is let through, and so is a change that brings nothing
+new to refuse: a spec that is wrong in two places may be put right one by one, and a bad change never keeps its revert
+or its repair from coming in.
+"""
+
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from stateward.api.cluster import OpenSearchCluster
+from stateward.api.validation import Severity, errors, validate
+from stateward.operator.engine import Family
+from stateward.operator.holdings import Holdings
+from stateward.operator.translate import observation
+from stateward.planning.observation import Unknown
+from stateward.planning.plan import plan
+
+NEVER = frozenset({"InvalidSpec", "UpgradeRefused", "ImageWithoutVersion", "CannotGoBack", "VolumeRefused"})
+"""Reasons to wait that no time and no other step ends: only another spec does."""
+
+Reasons = dict[tuple[str, str], str]
+"""What is refused: a sentence for each subject and reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why a change is refused, empty when it is not, and what is worth knowing about it."""
+
+    refused: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def judge(
+    family: Family, new: OpenSearchCluster, old: OpenSearchCluster | None, holdings: Holdings | None, now: float
+) -> Verdict:
+    """Return the verdict on a new or changed cluster at time `now`; `holdings` is what is known of its objects."""
+    if new.metadata.deletion_timestamp is not None or (old is not None and old.spec == new.spec):
+        return Verdict()
+    warnings = tuple(str(p) for p in validate(new) if p.severity is Severity.WARNING)
+    found = reasons(family, new, old, holdings, now)
+    known = reasons(family, old, old, holdings, now) if found and old is not None else {}
+    return Verdict(tuple(text for key, text in found.items() if key not in known), warnings)
+
+
+def reasons(
+    family: Family,
+    cluster: OpenSearchCluster,
+    stored: OpenSearchCluster | None,
+    holdings: Holdings | None,
+    now: float,
+) -> Reasons:
+    """Return what would be refused of a cluster's spec, with the status and the objects that are there."""
+    wrong = errors(validate(cluster))
+    if wrong:
+        return {(problem.path, problem.message): str(problem) for problem in wrong}
+    if stored is not None:
+        cluster = msgspec.structs.replace(cluster, status=stored.status)
+    desired = family.desired(cluster)
+    if holdings is None:
+        return {(r.subject, r.reason): f"{r.subject}: {r.message}" for r in desired.refusals}
+    holdings = replace(holdings, cluster=cluster)
+    # The database is not asked: what depends on it may change, and is for the plan to wait for.
+    waits = plan(observation(holdings, desired, Unknown("it was not asked"), family.container), now).waits
+    return {(w.subject, w.reason): f"{w.subject}: {w.message}" for w in waits if w.stalled and w.reason in NEVER}

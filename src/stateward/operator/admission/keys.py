@@ -1,0 +1,89 @@
+"""The webhook's certificate: made by the first operator that needs it, kept in a Secret, the same for all of them.
+
+Its authority signs this one certificate and is forgotten: nobody else needs it, and a key that is nowhere is not lost.
+A new pair is made when a third of its life is left; the old authority stays trusted beside the new one, because the
+other operators find the new pair a little later.
+"""
+
+from base64 import b64decode, b64encode
+from typing import Any
+
+from msgspec import Struct
+
+from stateward.kube.client import Api, PatchKind
+from stateward.kube.errors import AlreadyExists, Conflict, NotFound
+from stateward.kube.metadata import Key
+from stateward.kube.resources import SECRETS
+from stateward.pki import Pair, due, issue, new_authority
+
+SERVICE = "stateward-webhook"
+"""Name of the Service that the API server calls, and of the Secret with its certificate."""
+YEARS = 2.0
+_WHOLE = SECRETS.raw()
+
+
+class Keys(Struct, frozen=True):
+    """Certificates to trust, and the pair to show; in PEM."""
+
+    trusted: str
+    shown: Pair
+
+
+async def keys(api: Api, namespace: str, now: float) -> Keys:
+    """Return the webhook's keys at time `now` (seconds since the epoch), made or renewed where need be.
+
+    Raises ApiError.
+    """
+    key = Key(namespace, SERVICE)
+    try:
+        secret = await api.get(_WHOLE, key)
+    except NotFound:
+        try:
+            return _read(await api.create(_WHOLE, _manifest(key, made(namespace, now)), namespace=namespace))
+        except AlreadyExists:
+            secret = await api.get(_WHOLE, key)
+    found = readable(secret)
+    if found is not None and not due(found.shown.certificate, now):
+        return found
+    body = _manifest(key, made(namespace, now, found.trusted if found else ""))
+    body["metadata"]["resourceVersion"] = secret["metadata"]["resourceVersion"]
+    try:
+        return _read(await api.patch(_WHOLE, key, body, kind=PatchKind.MERGE))
+    except Conflict:
+        # Another operator has just renewed it.
+        return _read(await api.get(_WHOLE, key))
+
+
+def made(namespace: str, now: float, trusted: str = "") -> Keys:
+    """Return a new pair; of what was trusted before, the newest certificate stays trusted."""
+    names = [f"{SERVICE}.{namespace}.svc", f"{SERVICE}.{namespace}.svc.cluster.local"]
+    authority = new_authority("stateward webhook", now, YEARS).signs
+    end = "-----END CERTIFICATE-----\n"
+    before, found, _ = trusted.partition(end)
+    return Keys(authority.certificate + before + found, issue(authority, names[0], names, now, YEARS * 365))
+
+
+def readable(secret: dict[str, Any]) -> Keys | None:
+    """Return the keys in a Secret; None where somebody has put something else into it."""
+    try:
+        found = _read(secret)
+        due(found.shown.certificate, 0.0)
+    except (KeyError, TypeError, ValueError):
+        return None
+    return found
+
+
+def _read(secret: dict[str, Any]) -> Keys:
+    data = {name: b64decode(text).decode() for name, text in secret["data"].items()}
+    return Keys(data["ca.crt"], Pair(data["tls.crt"], data["tls.key"]))
+
+
+def _manifest(key: Key, wanted: Keys) -> dict[str, Any]:
+    data = {"ca.crt": wanted.trusted, "tls.crt": wanted.shown.certificate, "tls.key": wanted.shown.key}
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "type": "kubernetes.io/tls",
+        "metadata": {"name": key.name, "namespace": key.namespace, "labels": {"app.kubernetes.io/name": "stateward"}},
+        "data": {name: b64encode(text.encode()).decode() for name, text in data.items()},
+    }

@@ -1,0 +1,156 @@
+"""Answers the API server: one address, over TLS, for as long as the operator runs.
+
+Every operator answers, whether it leads or not. What it cannot judge it lets through: a webhook that is at a loss must
+not keep anybody from repairing a cluster.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import msgspec
+import structlog
+from aiohttp import web
+
+from stateward.api.base import Json
+from stateward.api.cluster import OpenSearchCluster
+from stateward.engines.access import show
+from stateward.kube.client import Api
+from stateward.kube.clock import Clock
+from stateward.kube.errors import ApiError
+from stateward.kube.metadata import WireRecord
+from stateward.operator.admission.judge import Verdict
+from stateward.operator.admission.keys import Keys, keys
+from stateward.operator.admission.registration import register
+
+_log = structlog.get_logger(__name__)
+
+PATH = "/validate"
+RENEWAL, RETRY = 600.0, 10.0
+"""Seconds between two looks at the certificate and at who trusts it; the second where the last one failed."""
+LARGEST = 8 << 20
+"""Bytes of a question: two objects of the largest size that etcd takes, and room."""
+
+Judge = Callable[[OpenSearchCluster, OpenSearchCluster | None], Verdict]
+"""Decides about a new cluster, or a changed one and what it was before."""
+
+
+class Request(WireRecord):
+    """What the API server wants to know; on a deletion there is no object, on a creation no old one."""
+
+    uid: str = ""
+    object: OpenSearchCluster | None = None
+    old_object: OpenSearchCluster | None = None
+
+
+class Review(WireRecord):
+    """The question as it is sent."""
+
+    request: Request = Request()
+
+
+class _Asked(WireRecord):
+    uid: str = ""
+
+
+class _Unread(WireRecord):
+    request: _Asked = _Asked()
+
+
+@dataclass(slots=True)
+class Webhook:
+    """The endpoint, and the upkeep of its certificate."""
+
+    api: Api
+    judge: Judge
+    namespace: str
+    clock: Clock
+    shown: Keys | None = None
+    ready: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once a certificate is shown and the API server trusts it."""
+
+    async def answer(self, request: web.Request) -> web.Response:
+        """Answer one question."""
+        return web.json_response(respond(self.judge, await request.read()))
+
+    @asynccontextmanager
+    async def serving(self, host: str, port: int, context: ssl.SSLContext) -> AsyncGenerator[int]:
+        """Serve while the block runs; yields the port. Raises OSError when it is taken."""
+        app = web.Application(client_max_size=LARGEST)
+        app.add_routes([web.post(PATH, self.answer)])
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, host, port, ssl_context=context)
+            await site.start()
+            addresses: list[tuple[str, int]] = list(runner.addresses)
+            yield addresses[0][1]
+        finally:
+            await runner.cleanup()
+
+    async def renew(self, context: ssl.SSLContext) -> None:
+        """Make the context show the certificate as it is kept, and the API server trust it; raises ApiError."""
+        found = await keys(self.api, self.namespace, self.clock.now().timestamp())
+        if found != self.shown:
+            show(context, found.shown.certificate, found.shown.key)
+            self.shown = found
+        if await register(self.api, found.trusted):
+            _log.info("the webhook is registered", namespace=self.namespace)
+        self.ready.set()
+
+    async def keep_up(self, context: ssl.SSLContext) -> None:
+        """Look after the certificate until cancelled."""
+        while True:
+            wait = RENEWAL
+            try:
+                await self.renew(context)
+            except ApiError as error:
+                _log.warning("the webhook is not ready", error=f"{type(error).__name__}: {error}")
+                wait = RETRY
+            await self.clock.sleep(wait)
+
+
+@asynccontextmanager
+async def open_webhook(webhook: Webhook, host: str, port: int) -> AsyncGenerator[int]:
+    """Serve and look after the certificate while the block runs; yields the port."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    async with webhook.serving(host, port, context) as bound:
+        upkeep = asyncio.create_task(webhook.keep_up(context))
+        try:
+            yield bound
+        finally:
+            upkeep.cancel()
+            await asyncio.gather(upkeep, return_exceptions=True)
+
+
+def respond(judge: Judge, question: bytes) -> Json:
+    """Return the answer to a question; what cannot be read is let through, and said."""
+    try:
+        asked = msgspec.json.decode(question, type=Review).request
+    except msgspec.DecodeError as error:
+        _log.warning("a question of the API server cannot be read", error=str(error))
+        return review(_uid(question), Verdict())
+    if asked.object is None:
+        return review(asked.uid, Verdict())
+    return review(asked.uid, judge(asked.object, asked.old_object))
+
+
+def review(uid: str, verdict: Verdict) -> Json:
+    """Return a verdict as the API server reads it."""
+    response: Json = {"uid": uid, "allowed": not verdict.refused}
+    if verdict.refused:
+        response["status"] = {"code": 422, "reason": "Invalid", "message": "; ".join(verdict.refused)}
+    if verdict.warnings:
+        # More than 256 characters are cut off by the API server, in the middle of a word.
+        response["warnings"] = [text if len(text) <= 256 else f"{text[:253]}..." for text in verdict.warnings]
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+
+
+def _uid(question: bytes) -> str:
+    try:
+        return msgspec.json.decode(question, type=_Unread).request.uid
+    except msgspec.DecodeError:
+        return ""

@@ -1,0 +1,133 @@
+"""What is refused before it is stored: what can never be done, and nothing else."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from stateward.api import names
+from stateward.api.cluster import OpenSearchCluster
+from stateward.engines import opensearch
+from stateward.kube.nodes import Node
+from stateward.kube.storage import PersistentVolumeClaim, StorageClass
+from stateward.kube.workloads import StatefulSet
+from stateward.operator.admission.judge import Verdict, judge
+from stateward.operator.engine import OpenSearchFamily
+from stateward.operator.holdings import Holdings
+
+FAMILY = OpenSearchFamily(engine=None)  # type: ignore[arg-type]
+MANAGERS = {"name": "managers", "replicas": 3, "roles": ["cluster_manager"], "storage": {"size": "1Gi"}}
+HOT = {"name": "hot", "replicas": 2, "roles": ["data"], "storage": {"size": "20Gi"}}
+RUNS = {"version": "2.17.1"}
+
+
+def cluster(status: dict[str, Any] | None = None, **spec: Any) -> OpenSearchCluster:
+    body = {
+        "metadata": {"name": "logs", "namespace": "ns", "uid": "u"},
+        "spec": {"version": "2.17.1", "pools": [MANAGERS, HOT], **spec},
+        "status": status or {},
+    }
+    return msgspec.convert(body, OpenSearchCluster)
+
+
+def verdict(new: OpenSearchCluster, old: OpenSearchCluster | None = None, holdings: Holdings | None = None) -> Verdict:
+    return judge(FAMILY, new, old, holdings, 1000.0)
+
+
+def running(stored: OpenSearchCluster, size: str = "20Gi") -> Holdings:
+    """Return a cluster of which one data member is seen."""
+    labels = {
+        names.LABEL_CLUSTER: "logs",
+        names.LABEL_POOL: "hot",
+        names.LABEL_ORDINAL: "0",
+        names.LABEL_MEMBER: "logs-hot-0",
+    }
+    made_from = opensearch.member_objects(stored, "hot", 0, "2.17.1").workload["spec"]["template"]["metadata"]
+    meta = {"name": "logs-hot-0", "uid": "s", "labels": labels}
+    spec = {"template": {"metadata": {"annotations": made_from["annotations"]}}}
+    claim = {
+        "metadata": {"name": names.claim("logs-hot-0"), "uid": "c", "labels": labels},
+        "spec": {"resources": {"requests": {"storage": size}}},
+        "status": {"capacity": {"storage": size}},
+    }
+    nodes: dict[str, Node] = {}
+    classes: dict[str, StorageClass] = {}
+    return Holdings(
+        cluster=stored,
+        sets=(msgspec.convert({"metadata": meta, "spec": spec}, StatefulSet),),
+        pods=(),
+        claims=(msgspec.convert(claim, PersistentVolumeClaim),),
+        secrets=(),
+        nodes=nodes,
+        classes=classes,
+    )
+
+
+def test_a_good_cluster_comes_in() -> None:
+    assert verdict(cluster()).refused == ()
+
+
+def test_a_role_that_the_version_does_not_know_is_refused_with_its_place() -> None:
+    found = verdict(cluster(pools=[MANAGERS, {**HOT, "roles": ["dta"]}]))
+    assert len(found.refused) == 1
+    assert "spec.pools[1].roles" in found.refused[0]
+
+
+def test_what_is_only_worth_knowing_is_a_warning() -> None:
+    found = verdict(cluster(pools=[{**MANAGERS, "replicas": 2}, HOT]))
+    assert found.refused == ()
+    assert any("manager" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("version", ["2.11.0", "4.0.0"])
+def test_a_version_that_cannot_be_reached_is_refused(version: str, *, known: bool) -> None:
+    old = cluster(RUNS)
+    found = verdict(cluster(version=version), old, running(old) if known else None)
+    assert len(found.refused) == 1
+    assert found.refused[0].startswith("spec.version: ")
+    assert version in found.refused[0]
+
+
+def test_a_version_that_members_have_passed_already_is_refused_half_way() -> None:
+    states = [{"name": "logs-hot-0", "pool": "hot", "version": "2.19.5", "state": "Ready"}]
+    old = cluster({**RUNS, "memberStates": states}, version="2.19.5")
+    found = verdict(cluster(version="2.17.1"), old, running(old))
+    assert any("logs-hot-0" in text and "cannot go back" in text for text in found.refused)
+
+
+def test_an_upgrade_that_nobody_has_begun_may_be_taken_back() -> None:
+    old = cluster(RUNS, version="2.19.5")
+    assert verdict(cluster(version="2.17.1"), old, running(old)).refused == ()
+
+
+def test_a_smaller_volume_is_refused_where_that_was_asked_for() -> None:
+    refuse = {"onShrink": "Refuse"}
+    old = cluster(RUNS, volumes=refuse)
+    smaller = [MANAGERS, {**HOT, "storage": {"size": "5Gi"}}]
+    found = verdict(cluster(volumes=refuse, pools=smaller), old, running(old))
+    assert any("20Gi" in text and "5Gi" in text for text in found.refused)
+    assert verdict(cluster(pools=smaller), old, running(old)).refused == ()
+
+
+def test_a_spec_that_is_wrong_in_two_places_may_be_put_right_one_by_one() -> None:
+    """It came in while the webhook was away."""
+    wrong = {**HOT, "roles": ["dta"]}
+    old = cluster(RUNS, pools=[MANAGERS, wrong], update={"order": ["nobody"]})
+    assert verdict(cluster(pools=[MANAGERS, wrong]), old, running(cluster(RUNS))).refused == ()
+    assert verdict(cluster(), old, running(cluster(RUNS))).refused == ()
+
+
+def test_a_change_that_adds_a_wrong_thing_to_another_is_refused_for_the_new_one() -> None:
+    old = cluster(RUNS, update={"order": ["nobody"]})
+    found = verdict(cluster(pools=[MANAGERS, {**HOT, "roles": ["dta"]}], update={"order": ["nobody"]}), old)
+    assert len(found.refused) == 1
+    assert "roles" in found.refused[0]
+
+
+def test_labels_finalizers_and_the_end_are_nobodys_business() -> None:
+    old = cluster({"version": "2.19.5"})
+    assert verdict(old, old) == Verdict()
+    meta = msgspec.structs.replace(old.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
+    new = msgspec.structs.replace(cluster(version="2.11.0"), metadata=meta)
+    assert verdict(new, old) == Verdict()

@@ -1,0 +1,105 @@
+"""Questions of the API server over TLS, and that one that cannot be judged holds nobody up."""
+
+import asyncio
+import ssl
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+
+from stateward.api.cluster import OpenSearchCluster
+from stateward.kube.clock import SystemClock
+from stateward.kube.errors import Forbidden
+from stateward.kube.metadata import Key
+from stateward.operator.admission.judge import Verdict
+from stateward.operator.admission.keys import SERVICE
+from stateward.operator.admission.server import PATH, Webhook, open_webhook, respond
+from tests.unit.operator.test_admission_judge import cluster
+from tests.unit.operator.test_admission_keys import Patched
+
+
+def question(new: object, old: object = None) -> dict[str, Any]:
+    request = {"uid": "q-1", "operation": "UPDATE", "object": new, "oldObject": old, "options": {"kind": "x"}}
+    body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    return msgspec.json.decode(msgspec.json.encode(body))
+
+
+def asked(body: object, verdict: Verdict | None = None) -> Any:
+    answer = respond(lambda _new, _old: verdict or Verdict(), msgspec.json.encode(body))
+    assert answer["kind"] == "AdmissionReview"
+    return answer["response"]
+
+
+def test_a_refusal_says_all_of_it() -> None:
+    found = asked(question(cluster()), Verdict(refused=("spec.version: no", "spec.image: no")))
+    assert found["uid"] == "q-1"
+    assert not found["allowed"]
+    assert found["status"]["message"] == "spec.version: no; spec.image: no"
+
+
+def test_warnings_go_with_what_is_let_through_and_are_short_enough_to_be_shown_whole() -> None:
+    found = asked(question(cluster()), Verdict(warnings=("a", "b" * 400)))
+    assert found["allowed"]
+    assert found["warnings"][0] == "a"
+    assert len(found["warnings"][1]) == 256
+
+
+@pytest.mark.parametrize("body", [question(None), question({"spec": {"pools": 7}}), {}, 7])
+def test_what_cannot_be_judged_is_let_through(body: Any) -> None:
+    refuse_all = Verdict(refused=("no",))
+    found = asked(body, refuse_all)
+    assert found["allowed"]
+    assert found["uid"] == ("q-1" if isinstance(body, dict) and body else "")
+
+
+def test_the_old_cluster_is_told_from_the_new_one() -> None:
+    seen: list[Any] = []
+
+    def judge(new: OpenSearchCluster, old: OpenSearchCluster | None) -> Verdict:
+        seen.append((new.spec.version, old.spec.version if old else None))
+        return Verdict()
+
+    respond(judge, msgspec.json.encode(question(cluster(version="2.19.5"), cluster())))
+    respond(judge, msgspec.json.encode(question(cluster())))
+    assert seen == [("2.19.5", "2.17.1"), ("2.17.1", None)]
+
+
+async def test_the_api_server_that_trusts_the_bundle_gets_its_answer() -> None:
+    webhook = Webhook(Patched(), lambda _new, _old: Verdict(refused=("no",)), "ops", SystemClock())
+    async with open_webhook(webhook, "127.0.0.1", 0) as port, aiohttp.ClientSession() as session:
+        await asyncio.wait_for(webhook.ready.wait(), 10)
+        assert webhook.shown is not None
+        trusting = ssl.create_default_context(cadata=webhook.shown.trusted)
+        url = f"https://127.0.0.1:{port}{PATH}"
+        name = f"{SERVICE}.ops.svc"
+        async with session.post(url, json=question(cluster()), ssl=trusting, server_hostname=name) as answer:
+            assert not (await answer.json())["response"]["allowed"]
+        with pytest.raises(aiohttp.ClientConnectorCertificateError):
+            await session.post(url, json={}, ssl=ssl.create_default_context(), server_hostname=name)
+
+
+async def test_an_operator_without_the_rights_goes_on_without_the_webhook() -> None:
+    class Refusing(Patched):
+        async def get(self, resource: Any, key: Key) -> Any:
+            raise Forbidden("secrets is forbidden")
+
+    clock = Waiting()
+    webhook = Webhook(Refusing(), lambda _new, _old: Verdict(), "ops", clock)
+    async with open_webhook(webhook, "127.0.0.1", 0):
+        await asyncio.wait_for(clock.waiting.wait(), 10)
+    assert clock.waits == [10.0]
+    assert webhook.shown is None
+
+
+class Waiting(SystemClock):
+    """A clock on which every wait begins and none ends."""
+
+    def __init__(self) -> None:
+        self.waits: list[float] = []
+        self.waiting = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        self.waiting.set()
+        await super().sleep(3600.0)
