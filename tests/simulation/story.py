@@ -11,6 +11,7 @@ from stateward.simulation import listening
 from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.goal import unmet
 from stateward.simulation.opensearch.cluster import Cluster
+from stateward.simulation.opensearch.node import Node
 from stateward.simulation.run import QUIET, Plan, Run
 from stateward.simulation.world import NAME, Layout
 
@@ -78,6 +79,10 @@ class Story:
         found = self.world.database()
         assert found is not None
         return found
+
+    def nodes(self) -> list[Node]:
+        """Return the database's nodes."""
+        return list(self.database.nodes.values())
 
     @property
     def status(self) -> Json:

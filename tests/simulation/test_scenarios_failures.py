@@ -32,6 +32,20 @@ async def test_28_after_a_full_outage_all_members_start_at_once(power: bool) -> 
         assert len(story.world.formed()) == 1
 
 
+async def test_28_a_change_that_waits_disturbs_nobody_who_starts_after_an_outage() -> None:
+    """The spec is edited while all are down; the change is applied once they are back, one after the other."""
+    with Story(managers(), hot(3)).told() as story:
+        await story.begin()
+        story.world.databases.habits.boot = (100.0, 110.0)
+        for run in list(story.world.kubelets.runs.values()):
+            story.world.kubelets.crash(run, 137, "killed")
+        story.edit(config={"indices.first": 1})
+        assert await story.until(lambda: bool(story.database.leader) and len(story.nodes()) == 6, 240.0)
+        assert not story.disrupted()
+        await story.settle()
+        assert sorted(story.disrupted()) == sorted(story.uids(SETS))
+
+
 async def test_31_a_drain_is_not_taken_for_a_roll_out() -> None:
     with Story(managers(), hot(3)).told() as story:
         await story.begin()

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from stateward.simulation.user import ABSENT, BROKEN
-from tests.simulation.story import CLAIMS, PODS, SECRETS, Story, hot, managers
+from tests.simulation.story import CLAIMS, PODS, SECRETS, SETS, Story, hot, managers
 
 pytestmark = pytest.mark.simulation
 
@@ -58,15 +58,24 @@ async def test_24_a_replica_that_only_the_upgrade_can_place_does_not_hold_the_up
         await story.settle()
 
 
-async def test_25_a_wrong_name_in_a_list_stops_nothing_else() -> None:
-    """The order names a pool that is not there: it is passed over or refused, and the rest goes on."""
+async def test_25_a_wrong_name_in_the_replace_list_is_reported_and_the_rest_goes_on() -> None:
+    """One of the members to replace does not exist: the other one is replaced, and a change is rolled out."""
+    with Story(managers(), hot(3)).told() as story:
+        await story.begin()
+        story.edit(members={"replace": ["logs-typo-0", "logs-hot-1"]}, config={"indices.first": 1})
+        assert await story.until(lambda: "NoSuchMember" in story.waits)
+        assert await story.until(lambda: "logs-hot-1" not in story.uids(SETS))
+        assert await story.until(lambda: all(n.config.get("indices.first") == 1 for n in story.nodes()))
+        assert "NoSuchMember: members names logs-typo-0" in story.waits
+        story.edit(members={}, config={"indices.first": 1})
+        await story.settle()
+
+
+async def test_25_a_wrong_name_in_the_order_of_pools_stops_nothing_else() -> None:
     with Story(managers(), hot(3)).told() as story:
         await story.begin()
         story.edit(update={"order": ["hot", "typo", "managers"]}, config={"indices.first": 1})
-        await asyncio.sleep(900.0)
-        told = "typo" in story.waits
-        applied = len(story.disrupted()) == 6
-        assert told or applied
+        assert await story.until(lambda: "typo" in story.waits or len(story.disrupted()) == 6, 900.0)
         story.edit(update={"order": ["hot", "managers"]}, config={"indices.first": 1})
         await story.settle()
 

@@ -15,7 +15,7 @@ from stateward.engines.search import driver, inputs, pod
 from stateward.kube.client import DeleteOptions, Preconditions
 from stateward.kube.metadata import Key
 from stateward.operator import act, furnish, reconcile
-from stateward.planning import choice, facts, gate, plan, roll, scale
+from stateward.planning import choice, facts, gate, plan, repair, replacement, roll, scale
 from stateward.planning.intent import Part
 from stateward.planning.observation import Database, Health, Unknown
 from tests.simulation import test_scenarios_crashes as crashes
@@ -146,6 +146,21 @@ def _no_repair(patch: pytest.MonkeyPatch) -> None:
 
 def _strict_gate(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(gate, "placeable", lambda *_: True)
+
+
+def _strict_names(patch: pytest.MonkeyPatch) -> None:
+    original = replacement.asked_for
+
+    def asked_for(found: Any, listed: Any) -> Any:
+        for name in found.obs.desired.replacement.replace:
+            assert found.members[name]
+        return original(found, listed)
+
+    patch.setattr(replacement, "asked_for", asked_for)
+
+
+def _impatient(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(repair, "broken", lambda *_: True)
 
 
 def _strict_order(patch: pytest.MonkeyPatch) -> None:
@@ -306,9 +321,15 @@ MUTATIONS = (
     ),
     Mutation(
         "25",
-        "a wrong name is reported, and is no error in the operator",
+        "a wrong member is reported, and is no error in the operator",
+        _strict_names,
+        people.test_25_a_wrong_name_in_the_replace_list_is_reported_and_the_rest_goes_on,
+    ),
+    Mutation(
+        "25",
+        "a wrong pool is passed over, and is no error in the operator",
         _strict_order,
-        people.test_25_a_wrong_name_in_a_list_stops_nothing_else,
+        people.test_25_a_wrong_name_in_the_order_of_pools_stops_nothing_else,
     ),
     Mutation(
         "26",
@@ -321,6 +342,12 @@ MUTATIONS = (
         "another storage class is a new member",
         _no_replacement,
         people.test_27_another_storage_class_replaces_member_by_member_and_other_clusters_go_on,
+    ),
+    Mutation(
+        "28",
+        "who only starts is left alone",
+        _impatient,
+        failures.test_28_a_change_that_waits_disturbs_nobody_who_starts_after_an_outage,
     ),
     Mutation(
         "30", "the number of members is in no template", _scale_in_template, people.test_30_scaling_out_restarts_nobody

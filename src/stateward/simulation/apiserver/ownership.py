@@ -82,7 +82,9 @@ def after_update(
     """Return everybody's fields after an ordinary write: the writer takes what it changed, what is gone is nobody's."""
     if not kind_of(kind).tracked:
         return {}
-    old, new = leaves(kind, before), leaves(kind, after)
+    # Documents share what a write has left as it was: only the other parts need to be walked.
+    old = leaves(kind, {name: value for name, value in before.items() if after.get(name) is not value})
+    new = leaves(kind, {name: value for name, value in after.items() if before.get(name) is not value})
     changed = frozenset(path for path, value in new.items() if path not in old or old[path] != value)
     gone = frozenset(old) - frozenset(new)
     result = {manager: fields - changed - gone for manager, fields in managers.items()}

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from stateward.simulation.apiserver.documents import part
 from stateward.simulation.apiserver.selectors import selector_matches
+from stateward.simulation.cluster.budgets import ready
 from stateward.simulation.cluster.ground import Ground
 from stateward.simulation.cluster.process import Container
 from stateward.simulation.opensearch.cluster import Cluster
@@ -156,7 +157,9 @@ class Databases:
             if service.key == (namespace, f"{cluster}-discovery"):
                 selector = {"matchLabels": part(service.doc, "spec", "selector")}
                 pods = (p for p in self.ground.store.all("/pods") if p.key.namespace == namespace)
-                found = (p for p in pods if selector_matches(selector, p.labels))
+                # A Service names pods that are not ready only where it says so.
+                unready = part(service.doc, "spec").get("publishNotReadyAddresses", False)
+                found = (p for p in pods if selector_matches(selector, p.labels) and (unready or ready(p)))
                 return {part(pod.doc, "status").get("podIP", "") for pod in found} - {""}
         return set()
 
