@@ -254,3 +254,13 @@ def test_a_refused_version_leaves_the_rest_of_the_edit_to_go_on() -> None:
     world = cluster().edit(refusals=(refusal,), pools=[managers(), hot(4), gateway()])
     world.until(lambda w: "c-hot-3" in w.pods())
     assert any(w.reason == "UpgradeRefused" and w.stalled for w in world.plan().waits)
+
+
+def test_a_pool_that_is_renamed_half_way_through_an_upgrade_comes_to_the_same_end() -> None:
+    """The new members are made in turn, the data moves to them, and nobody is left behind with the old version."""
+    world = settled(managers(), hot(), indices=((2,), (2,))).edit(version="2.19.5")
+    world.until(lambda w: any(m.version == "2.19.5" for m in w.status.member_states))
+    world.edit(pools=[managers(), hot(name="warm")]).run()
+    assert sorted(world.pods()) == [*(f"c-managers-{i}" for i in range(3)), *(f"c-warm-{i}" for i in range(3))]
+    assert set(world.pods().values()) == {"2.19.5"}
+    assert (world.status.ready, world.status.version) == ("6/6", "2.19.5")
