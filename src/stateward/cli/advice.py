@@ -17,12 +17,20 @@ UNKNOWN = Advice("the operator takes it up again by itself when the reason is go
 """For a reason that this program does not know: the operator may be newer."""
 
 ADVICE = {
+    "AgentSilent": Advice(
+        "the agent in the member's pod answers, or the pod is made anew after a minute without an answer",
+        "let the operator reach port 9443 of the pods; look at the log of the member's pod",
+    ),
     "ArrivingFirst": Advice("the new member has joined the cluster and is ready", "look at the new member's pod"),
     "BootstrapInterrupted": Advice(
         "a person decides: nobody else can know whether a cluster was formed on the lost volume",
         "find the old volume and give it back, or accept an empty cluster with the annotation that is named above",
     ),
     "CannotGoBack": Advice("spec.version is at least what the member has joined with", "set it so"),
+    "ConfigurationOnItsWay": Advice(
+        "the node has brought the new configuration into the pod, which takes up to two minutes",
+        "if it takes much longer, look at the node's kubelet",
+    ),
     "DataMoving": Advice("the data that is on the move has arrived", "nothing is needed; `status --watch` follows it"),
     "DatabaseNotReady": Advice(
         "every shard is recovered, or can nowhere be placed for a reason that this change itself removes",
@@ -41,6 +49,7 @@ ADVICE = {
     "ImageWithoutVersion": Advice("spec.image shows the version in its tag", "name such an image"),
     "InvalidSpec": Advice("the spec is valid", "correct the field; `validate -f` checks a file before it is applied"),
     "KeepConflict": Advice("spec.members names it once", "remove it from members.keep, or from the lists to replace"),
+    "KeptStopped": Advice("a person lets it start again", "run `start` with the member's name"),
     "LeaderLast": Advice("the other managers have changed; the elected one is last, so that one election is enough"),
     "LosingVote": Advice("the other managers have taken over the vote"),
     "ManagersLost": Advice(
@@ -60,6 +69,10 @@ ADVICE = {
         "read the pod's log, then correct the spec, or set back what was changed",
     ),
     "NoSuchMember": Advice("spec.members names members that are there", "correct the name; everything else goes on"),
+    "NeedsAgent": Advice(
+        "the member's pod has an agent: pods that are made anew get one unless update.inPlace is Never",
+        "make the pod anew with `restart --recreate`, or take the member out of the annotation",
+    ),
     "NotSafeYet": Advice(
         "going down costs nobody the last copy, the quorum, or more members than may be down at once",
         "for a single copy: add a replica to the index, or choose update.singleCopy",
@@ -72,6 +85,7 @@ ADVICE = {
         "the pool that the broken member belongs to is in the spec again",
         "add the pool again with a spec that starts; it may leave once the database answers",
     ),
+    "ProcessStopped": Advice("the process in the pod runs", "nothing is needed, if it is being started"),
     "RepairNotSafe": Advice(
         "the broken member can be made anew without losing data",
         "bring back the members that hold the other copies, or set a version that the member can run",
@@ -81,14 +95,19 @@ ADVICE = {
         "what holds it is over; a wrong replacement moves all of a member's data, so none is begun in doubt",
         "`replace MEMBER` begins it by your word, `keep MEMBER` forbids it",
     ),
+    "RestartPhaseUnknown": Advice("the annotation is one of the values that are named above", "correct or remove it"),
+    "RestartPoolUnknown": Advice("the annotation names pools that are there", "correct or remove it"),
+    "RestartsFirst": Advice("the restart that has begun is ended"),
     "ShrinkRefused": Advice(
         "the remaining members can take the data",
         "set the old size again, lower the number of copies, or make room on the remaining members",
     ),
     "StepFailed": Advice("the step succeeds; it is tried again with growing delays", "read the message: it names it"),
+    "StoppedUnknown": Advice("the annotation names members that are there", "correct it"),
     "StorageClassUnknown": Advice(
         "the storage class of the volume can be read", "look whether the class exists, and whether it may be read"
     ),
+    "TemplateNotSeen": Advice("the StatefulSet controller has seen the new template"),
     "UpgradeRefused": Advice(
         "spec.version is a version that this cluster can become", "set the deployed version again"
     ),
@@ -112,10 +131,11 @@ MEANING = {
     State.STARTING: "its pod starts, or the database has not let it in yet",
     State.WAITING: "it serves, and a change waits for it",
     State.PREPARING: "it still serves, and is being prepared for going down",
-    State.RESTARTING: "its pod is being made anew",
+    State.RESTARTING: "its process is restarted in its pod, or its pod is being made anew",
     State.REPAIRING: "it is broken, and its pod is made anew with what the spec says now",
     State.DRAINING: "it leaves, and its data moves to others first",
     State.LEAVING: "it leaves",
     State.GROWING: "its volume grows; it serves meanwhile",
+    State.STOPPED: "a person keeps its process stopped",
     State.DOWN: "it does not serve, and nobody meant it to be down",
 }

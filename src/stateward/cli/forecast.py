@@ -15,7 +15,14 @@ from stateward.cli.picture import columns
 from stateward.cli.preview import Kind, Preview
 
 NO_END = "how long is not known: it would wait before its end"
-STYLES = {Kind.NONE: "dim", Kind.CREATE: "green", Kind.REMOVE: "red", Kind.REPLACE: "magenta", Kind.RECREATE: "yellow"}
+STYLES = {
+    Kind.NONE: "dim",
+    Kind.CREATE: "green",
+    Kind.REMOVE: "red",
+    Kind.REPLACE: "magenta",
+    Kind.RECREATE: "yellow",
+    Kind.RESTART: "cyan",
+}
 
 
 def forecast(found: Look, shown: Preview) -> RenderableType:

@@ -18,6 +18,8 @@ COMMANDS = {
     "pause": "stateward.cli.pause:pause",
     "resume": "stateward.cli.pause:resume",
     "restart": "stateward.cli.restart:restart",
+    "stop": "stateward.cli.stop:stop",
+    "start": "stateward.cli.stop:start",
     "replace": "stateward.cli.replace:replace",
     "keep": "stateward.cli.replace:keep",
     "validate": "stateward.cli.validate:validate",

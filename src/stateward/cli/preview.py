@@ -26,6 +26,7 @@ class Kind(StrEnum):
     NONE = "none"
     RELOAD = "reload"
     CREATE = "create"
+    RESTART = "restart"
     RECREATE = "recreate"
     REPLACE = "replace"
     REMOVE = "remove"
@@ -143,11 +144,12 @@ def steps(journey: Journey) -> Iterator[Step]:
             yield Step("move single copies away from", tuple(sorted({m.origin for m in moves.moves})), moves.why, at)
 
 
-MemberAction = a.GrowVolume | a.Create | a.GrantBootstrap | a.DeletePod | a.Release | a.DeleteVolume
+MemberAction = a.GrowVolume | a.Create | a.GrantBootstrap | a.StopProcess | a.DeletePod | a.Release | a.DeleteVolume
 VERBS: tuple[tuple[str, type[MemberAction]], ...] = (
     ("grow the volume of", a.GrowVolume),
     ("create", a.Create),
     ("form the cluster on", a.GrantBootstrap),
+    ("restart in its pod", a.StopProcess),
     ("recreate", a.DeletePod),
     ("let go", a.Release),
     ("delete the volume of", a.DeleteVolume),
@@ -180,6 +182,9 @@ def member_change(
         )
     if name in did["recreate"]:
         return MemberChange(name, member.pool, Kind.RECREATE, mode_of("recreate", name, done), because)
+    if name in did["restart in its pod"]:
+        mode = mode_of("restart in its pod", name, done)
+        return MemberChange(name, member.pool, Kind.RESTART, mode, because or "what a person has asked for")
     held = next((w.message for w in journey.last.waits if w.subject == name), "")
     if static is Effect.NONE and name in did["grow the volume of"]:
         return MemberChange(name, member.pool, Kind.RELOAD, "in place", "volume")

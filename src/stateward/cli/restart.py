@@ -1,50 +1,105 @@
-"""`restart`: make all members anew, one safe set at a time, without changing what they are made from otherwise."""
+"""`restart`: stop and start all members, one safe set at a time or all together, without changing anything else."""
 
 from typing import Any
 
 import click
 import msgspec
 
+from stateward.api import names
 from stateward.api.base import GROUP
 from stateward.api.cluster import OpenSearchCluster
 from stateward.cli.completion import cluster_names
 from stateward.cli.failures import Failure
 from stateward.cli.session import Session, read_cluster, run, target_options
 from stateward.kube.client import PatchKind
+from stateward.kube.errors import NotFound
+from stateward.kube.metadata import Key
+from stateward.kube.resources import PODS
 from stateward.operator.caches import CLUSTERS
+from stateward.planning.phase import Phase
 
 RESTARTED_AT = f"{GROUP}/restarted-at"
-"""Annotation of pod templates that says when a person asked for a restart."""
+"""Annotation of pod templates that says when a person asked for new pods."""
 
 
 @click.command()
 @click.argument("name", shell_complete=cluster_names)
 @click.option("--pool", default="", help="Only the members of this pool.")
+@click.option("--member", default="", help="Only this member.")
+@click.option(
+    "--coordinated", is_flag=True, help="Stop all of them, then start all of them: the cluster is down meanwhile."
+)
+@click.option("--recreate", is_flag=True, help="Make the pods anew; their volumes stay.")
 @target_options
-def restart(name: str, *, pool: str, **target: str) -> None:
+def restart(name: str, *, pool: str, member: str, coordinated: bool, recreate: bool, **target: str) -> None:
     """Restart all members, one safe set at a time.
 
-    Sets an annotation in the pod template of cluster NAME, or of one pool, which rolls out like any other change.
+    The processes of cluster NAME are stopped and started in their pods, where these have an agent. Sets the annotation
+    stateward.dev/restart-phase on the cluster or on the pod.
     """
+    if bool(pool) + bool(member) > 1 or (recreate and (member or coordinated)):
+        raise click.UsageError("--pool, --member and --recreate each stand alone, and --recreate is always rolling")
 
     async def work(session: Session) -> None:
         cluster = await read_cluster(session, name)
-        patch = restart_patch(cluster, pool, session.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
-        await session.api.patch(CLUSTERS, session.key(name), patch, kind=PatchKind.JSON)
+        check_pool(cluster, pool)
+        if recreate:
+            patch = restart_patch(cluster, pool, session.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
+            await session.api.patch(CLUSTERS, session.key(name), patch, kind=PatchKind.JSON)
+        elif member:
+            await schedule_member(session, name, member, coordinated=coordinated)
+        else:
+            asked = schedule_patch(pool, coordinated=coordinated)
+            await session.api.patch(CLUSTERS, session.key(name), asked, kind=PatchKind.MERGE)
 
     run(work, **target)
-    what = f"the members of pool {pool}" if pool else "all members"
-    click.echo(f"{what} of {name} restart when it is safe; `status {name} --watch` follows it")
+    what = f"the members of pool {pool}" if pool else f"member {member}" if member else "all members"
+    how = "restart together" if coordinated else "restart when it is safe"
+    click.echo(f"{what} of {name} {how}; `status {name} --watch` follows it")
 
 
-def restart_patch(cluster: OpenSearchCluster, pool: str, when: str) -> list[dict[str, Any]]:
-    """Return the JSON patch that sets the annotation; it applies only to the cluster as it was read.
+def phase_of(*, coordinated: bool) -> str:
+    """Return the phase that asks for a restart."""
+    return (Phase.SCHEDULE_COORDINATED if coordinated else Phase.SCHEDULE_ROLLING).value
 
-    Raises Failure when there is no such pool.
-    """
+
+def schedule_patch(pool: str, *, coordinated: bool) -> dict[str, Any]:
+    """Return the patch of the cluster that asks for a restart of one pool, or of all."""
+    annotations = {
+        names.ANNOTATION_PHASE: phase_of(coordinated=coordinated),
+        names.ANNOTATION_RESTART_POOLS: pool or None,
+    }
+    return {"metadata": {"annotations": annotations}}
+
+
+async def schedule_member(session: Session, name: str, member: str, *, coordinated: bool) -> None:
+    """Ask for a restart of one member, on its pod; raises Failure when the cluster has no such member."""
+    key = Key(session.namespace, names.pod(member))
+    try:
+        pod = await session.api.get(PODS, key)
+    except NotFound as error:
+        raise Failure(f"{name} has no member {member!r} with a pod") from error
+    if pod.metadata.labels.get(names.LABEL_CLUSTER) != name:
+        raise Failure(f"{member} is no member of {name}")
+    phase = phase_of(coordinated=True) if coordinated else Phase.SCHEDULE.value
+    patch = {"metadata": {"uid": pod.metadata.uid, "annotations": {names.ANNOTATION_PHASE: phase}}}
+    await session.api.patch(PODS, key, patch, kind=PatchKind.MERGE)
+
+
+def check_pool(cluster: OpenSearchCluster, pool: str) -> None:
+    """Raise Failure when there is no such pool."""
     pools = [found.name for found in cluster.spec.pools]
     if pool and pool not in pools:
         raise Failure(f"{cluster.metadata.name} has no pool {pool!r}; it has {', '.join(pools)}")
+
+
+def restart_patch(cluster: OpenSearchCluster, pool: str, when: str) -> list[dict[str, Any]]:
+    """Return the JSON patch that asks for new pods; it applies only to the cluster as it was read.
+
+    Raises Failure when there is no such pool.
+    """
+    check_pool(cluster, pool)
+    pools = [found.name for found in cluster.spec.pools]
     place = f"/spec/pools/{pools.index(pool)}" if pool else "/spec"
     template = cluster.spec.pools[pools.index(pool)].pod_template if pool else cluster.spec.pod_template
     wanted: dict[str, Any] = msgspec.to_builtins(template or {})

@@ -4,7 +4,8 @@ Deletes name the exact object by UID and resourceVersion, and only a process tha
 What the API server returns for a write goes into the cache, so the next plan knows of it.
 """
 
-from collections.abc import Awaitable, Callable
+import json
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import structlog
@@ -18,7 +19,7 @@ from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, P
 from stateward.kube.errors import NotFound
 from stateward.kube.metadata import Key
 from stateward.kube.resource import Resource
-from stateward.operator.caches import Caches
+from stateward.operator.caches import CLUSTERS, Caches
 from stateward.operator.engine import Family
 from stateward.operator.holdings import Holdings
 from stateward.operator.liaison import Liaison
@@ -64,6 +65,12 @@ class Actor:
             a.RecordRemoval: self._nothing,
             a.TakeBack: self._nothing,
             a.GrantBootstrap: self._grant,
+            a.SetPhase: self._set_phase,
+            a.StopProcess: self._stop_process,
+            a.StartProcess: self._start_process,
+            a.FinishRestart: self._finish_restart,
+            a.ClearSchedule: self._clear_schedule,
+            a.CollectConfiguration: self._collect,
         }
         return steps[type(action)](action, holdings)
 
@@ -77,9 +84,38 @@ class Actor:
         await self._delete(kinds.CLAIMS, holdings, action.claim)
 
     async def _grant(self, action: a.GrantBootstrap, holdings: Holdings) -> None:
-        annotations = {names.ANNOTATION_BOOTSTRAP: "granted"}
-        patch = {"metadata": {"uid": action.pod.uid, "annotations": annotations}}
-        await self._patch(kinds.PODS, holdings, action.pod, patch)
+        await self._annotate(holdings, action.pod, {names.ANNOTATION_BOOTSTRAP: "granted"})
+
+    async def _set_phase(self, action: a.SetPhase, holdings: Holdings) -> None:
+        await self._annotate(holdings, action.pod, {names.ANNOTATION_PHASE: action.phase.value or None})
+
+    async def _stop_process(self, action: a.StopProcess, holdings: Holdings) -> None:
+        await self._liaison.stop(holdings, action.member, action.address)
+
+    async def _start_process(self, action: a.StartProcess, holdings: Holdings) -> None:
+        await self._liaison.start(holdings, action.member, action.address, action.checksum)
+
+    async def _finish_restart(self, action: a.FinishRestart, holdings: Holdings) -> None:
+        inputs = json.dumps(dict(action.inputs), sort_keys=True, separators=(",", ":"))
+        checksum = {names.ANNOTATION_CHECKSUM: action.checksum} if action.checksum else {}
+        changes = {names.ANNOTATION_PHASE: None, names.ANNOTATION_INPUTS: inputs, **checksum}
+        await self._annotate(holdings, action.pod, changes)
+
+    async def _clear_schedule(self, _action: a.ClearSchedule, holdings: Holdings) -> None:
+        meta = holdings.cluster.metadata
+        key = Key(meta.namespace, meta.name)
+        changes = {names.ANNOTATION_PHASE: None, names.ANNOTATION_RESTART_POOLS: None}
+        # Somebody may have asked for another restart meanwhile: only the request that was read is taken away.
+        patch = {"metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version, "annotations": changes}}
+        written = await self._api.patch(CLUSTERS, key, patch, kind=PatchKind.MERGE)
+        self._caches.expectations(key).wrote(self._caches.clusters, written)
+
+    async def _collect(self, action: a.CollectConfiguration, holdings: Holdings) -> None:
+        await self._delete(kinds.SECRETS, holdings, action.secret)
+
+    async def _annotate(self, holdings: Holdings, pod: Ref, changes: Mapping[str, str | None]) -> None:
+        patch = {"metadata": {"uid": pod.uid, "annotations": dict(changes)}}
+        await self._patch(kinds.PODS, holdings, pod, patch)
 
     async def _create(self, action: a.Create, holdings: Holdings) -> None:
         objects = self._member(holdings, action.pool, action.ordinal, action.version)

@@ -6,7 +6,7 @@ from stateward.kube.events import EventRecorder
 from stateward.operator.caches import CLUSTERS
 from stateward.planning import actions as a
 
-ROUTINE = (a.Flush, a.RecordBootstrap)
+ROUTINE = (a.Flush, a.RecordBootstrap, a.SetPhase, a.StartProcess)
 """Steps that mean nothing by themselves."""
 
 

@@ -18,6 +18,7 @@ from stateward.kube.clock import Clock
 from stateward.kube.errors import ApiError, Conflict, Invalid, NotFound
 from stateward.kube.metadata import Key
 from stateward.operator.act import Actor, NotOurs
+from stateward.operator.agents import AgentError
 from stateward.operator.announce import Announcer
 from stateward.operator.caches import CLUSTERS, Caches
 from stateward.operator.engine import Family
@@ -27,10 +28,11 @@ from stateward.operator.liaison import Liaison
 from stateward.operator.live import read_live
 from stateward.operator.metrics import Metrics
 from stateward.operator.pace import BUSY_SECONDS, next_look
-from stateward.operator.translate import observation
+from stateward.operator.translate import observation, with_answers
 from stateward.planning.intent import Wait
 from stateward.planning.observation import Desired, Observation, Refusal
 from stateward.planning.plan import Plan, plan
+from stateward.planning.questions import questions
 from stateward.planning.status import status
 
 _log = structlog.get_logger(__name__)
@@ -107,12 +109,15 @@ class Reconciler:
             return EDITED_SECONDS
         if failure is not None:
             raise failure
-        return next_look(key, settled=settled, now=self._now())
+        restarting = any(m.pod is not None and m.pod.phase for m in turn.observed.members)
+        return next_look(key, settled=settled, now=self._now(), restarting=restarting)
 
     async def _decide(self, holdings: Holdings) -> Round:
         desired = self._desired(holdings.cluster)
         database = await self._family.engine.observe(self._family.target(holdings))
         observed = observation(holdings, desired, database, self._family.container)
+        answers = await self._liaison.ask(holdings, questions(observed))
+        observed = with_answers(observed, answers)
         return Round(holdings, observed, plan(observed, self._now()))
 
     def _desired(self, cluster: OpenSearchCluster) -> Desired:
@@ -135,7 +140,7 @@ class Reconciler:
                 self._announcer.carried_out(turn.holdings.cluster, action)
                 labels = (turn.observed.namespace, turn.observed.name, type(action).__name__)
                 self._metrics.actions.labels(*labels).inc()
-        except (ApiError, EngineError, NotOurs) as error:
+        except (ApiError, EngineError, AgentError, NotOurs) as error:
             _log.warning("a step failed and will be tried again", error=f"{type(error).__name__}: {error}")
             return error
         return None

@@ -19,6 +19,7 @@ from stateward.kube.workloads import StatefulSet
 from stateward.operator.holdings import Holdings
 from stateward.planning import observation as o
 from stateward.planning.pending import removals
+from stateward.planning.phase import Phase, parse_phase
 from stateward.planning.status import parse_time
 
 TROUBLES = frozenset(
@@ -60,6 +61,10 @@ def observation(
         removals=removals(status),
         bootstrap=bootstrap(status),
         bootstrap_again=meta.annotations.get(names.ANNOTATION_BOOTSTRAP_AGAIN) == "accept-data-loss",
+        waits=waits(status),
+        schedule=schedule(meta.annotations),
+        stopped=frozenset(listed(meta.annotations.get(names.ANNOTATION_STOPPED, ""))),
+        orphans=orphans(holdings),
         settled_writes=holdings.caught_up,
         live=holdings.live,
     )
@@ -80,6 +85,34 @@ def missing(status: ClusterStatus) -> dict[str, float]:
     """Return since when each missing member is missing, in seconds since the epoch."""
     times = ((m, parse_time(m.missing_since)) for m in status.member_states)
     return {m.name: when for m, when in times if when is not None}
+
+
+def waits(status: ClusterStatus) -> dict[str, float]:
+    """Return since when each thing waits, in seconds since the epoch, by its subject and reason."""
+    times = ((f"{w.subject} {w.reason}", parse_time(w.since)) for w in status.waiting)
+    return {name: when for name, when in times if when is not None}
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """Return the names in a list with commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def schedule(annotations: Mapping[str, str]) -> o.Schedule | None:
+    """Return the restart that is asked for on the cluster."""
+    phase = annotations.get(names.ANNOTATION_PHASE, "")
+    return o.Schedule(phase, listed(annotations.get(names.ANNOTATION_RESTART_POOLS, ""))) if phase else None
+
+
+def orphans(holdings: Holdings) -> tuple[o.Orphan, ...]:
+    """Return the configuration Secrets, and those of agents, of members that have neither StatefulSet nor pod."""
+    there = by_member(holdings.sets).keys() | by_member(holdings.pods).keys()
+    left = (s.metadata for s in holdings.secrets if s.metadata.labels.get(names.LABEL_MEMBER, "") not in {"", *there})
+    return tuple(
+        o.Orphan(ref(meta), meta.creation_timestamp.timestamp())
+        for meta in left
+        if meta.creation_timestamp is not None and not meta.terminating
+    )
 
 
 def bootstrap(status: ClusterStatus) -> o.Bootstrap | None:
@@ -110,9 +143,20 @@ def members(holdings: Holdings, container: str) -> tuple[o.Member, ...]:
                 pod=pod(pods[name], holdings.nodes, container) if name in pods else None,
                 claim=claim(claims[name], holdings.classes) if name in claims else None,
                 config=inputs(secrets[name].metadata.annotations) if name in secrets else None,
+                config_checksum=secrets[name].metadata.annotations.get(names.ANNOTATION_CHECKSUM, "")
+                if name in secrets
+                else "",
             )
         )
     return tuple(found)
+
+
+def with_answers(observed: o.Observation, answers: Mapping[str, o.Process | o.Unknown]) -> o.Observation:
+    """Return the observation with what the agents of some members have said."""
+    if not answers:
+        return observed
+    heard = (msgspec.structs.replace(m, process=answers.get(m.name, m.process)) for m in observed.members)
+    return msgspec.structs.replace(observed, members=tuple(heard))
 
 
 Labelled = TypeVar("Labelled", StatefulSet, Pod, PersistentVolumeClaim, PartialObject)
@@ -182,8 +226,16 @@ def pod(source: Pod, nodes: Mapping[str, Node], container: str) -> o.Pod:
         ip=source.status.pod_ip,
         claims=names.claim(meta.labels.get(names.LABEL_MEMBER, "")) in source.claim_names,
         bootstrap=annotations.get(names.ANNOTATION_BOOTSTRAP, ""),
+        agent=names.ANNOTATION_AGENT in annotations,
+        phase=parse_phase(annotations.get(names.ANNOTATION_PHASE, "")) or Phase.NONE,
+        strange_phase=strange_phase(annotations.get(names.ANNOTATION_PHASE, "")),
         candidate=annotations.get(names.ANNOTATION_BOOTSTRAP_CANDIDATE) == "true",
     )
+
+
+def strange_phase(text: str) -> str:
+    """Return what a pod's annotation says where that is no phase."""
+    return text if parse_phase(text) is None else ""
 
 
 def trouble(source: Pod) -> str:

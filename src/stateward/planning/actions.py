@@ -11,7 +11,8 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from stateward.planning.observation import Allocation, Ref
+from stateward.planning.observation import Allocation, Inputs, Ref
+from stateward.planning.phase import Phase
 
 
 class Action(Struct, frozen=True, tag=True):
@@ -44,6 +45,56 @@ class DeletePod(Action, frozen=True):
     destructive: ClassVar[bool] = True
     member: str
     pod: Ref
+
+
+class SetPhase(Action, frozen=True):
+    """Write down how far the restart of the member's process is, on its very pod."""
+
+    # It destroys nothing by itself, but a phase that is read off an old cache would begin a restart again.
+    destructive: ClassVar[bool] = True
+    member: str
+    pod: Ref
+    phase: Phase
+
+
+class StopProcess(Action, frozen=True):
+    """Have the agent in the pod at this address stop the member's process; the pod stays."""
+
+    destructive: ClassVar[bool] = True
+    member: str
+    pod: Ref
+    address: str
+
+
+class StartProcess(Action, frozen=True):
+    """Have the agent start the member's process with exactly this configuration (empty: with what is mounted)."""
+
+    member: str
+    address: str
+    checksum: str
+
+
+class FinishRestart(Action, frozen=True):
+    """End a restart: take the phase off the pod, and say what its process now runs with."""
+
+    member: str
+    pod: Ref
+    inputs: Inputs
+    checksum: str
+
+
+class ClearSchedule(Action, frozen=True):
+    """Take the request for a restart off the cluster, since it stands on its pods."""
+
+    # With what was to be written onto the pods left out, the request would be lost.
+    destructive: ClassVar[bool] = True
+
+
+class CollectConfiguration(Action, frozen=True):
+    """Delete a configuration Secret that belongs to no member any more."""
+
+    destructive: ClassVar[bool] = True
+    secret: Ref
 
 
 class Release(Action, frozen=True):

@@ -3,7 +3,8 @@
 from msgspec import Struct
 
 from stateward.planning.facts import Facts
-from stateward.planning.observation import Effect, Inputs, Member, Pool
+from stateward.planning.observation import Effect, Inputs, Member, Pool, Unknown
+from stateward.planning.process import AGENT_PATIENCE
 from stateward.planning.upgrade import newer, reached
 
 
@@ -12,6 +13,10 @@ class Change(Struct, frozen=True):
 
     effect: Effect = Effect.NONE
     because: tuple[str, ...] = ()
+    coordinated: bool = False
+    """Whether members with it and without it cannot talk to each other, so that all change together."""
+    note: str = ""
+    """Why its pod is made anew though a restart of its process would be enough."""
 
     def describe(self) -> str:
         """Return what differs as a clause, for example `version, config/path.repo`."""
@@ -39,10 +44,33 @@ def change_of(facts: Facts, member: Member) -> Change:
     hard = [(effect, name) for effect, name in effects if effect > Effect.RELOAD]
     if not hard:
         return Change()
-    # Without an agent in the pod, a process is restarted by making its pod anew.
-    effect = max(effect for effect, _ in hard)
-    effect = Effect.RECREATE if effect is Effect.RESTART else effect
-    return Change(effect=effect, because=tuple(name for _, name in hard))
+    effect, because = max(effect for effect, _ in hard), tuple(name for _, name in hard)
+    together = any(name.partition("/")[0] in pool.coordinated for name in because)
+    if effect is not Effect.RESTART:
+        return Change(effect, because, together)
+    problem = in_place_problem(facts, member)
+    return Change(Effect.RESTART if problem is None else Effect.RECREATE, because, together, problem or "")
+
+
+def in_place_problem(facts: Facts, member: Member) -> str | None:
+    """Return why the member's process cannot be restarted in its pod; None when it can."""
+    if not facts.obs.desired.in_place:
+        return "update.inPlace is Never"
+    if not facts.managed(member):
+        return "its pod has no agent"
+    if isinstance(member.process, Unknown) and facts.waited(member.name, "AgentSilent") >= AGENT_PATIENCE:
+        return f"its agent does not answer ({member.process.why})"
+    return None
+
+
+def confirmed(pool: Pool, before: Inputs, config: Inputs) -> Inputs:
+    """Return what a pod is made from after its process was restarted with a configuration.
+
+    Only what a restart applies is taken from the configuration: it may have been written together with a new template,
+    which this pod still lacks.
+    """
+    kept = {name: digest for name, digest in before.items() if effect_of(pool, name) > Effect.RESTART}
+    return kept | {name: digest for name, digest in config.items() if effect_of(pool, name) <= Effect.RESTART}
 
 
 def member_target(facts: Facts, member: Member, pool: Pool) -> Inputs:

@@ -42,6 +42,8 @@ class Pool(Struct, frozen=True):
     """Effect by first part of an input's name (`config`, `template`, `version` …); an unlisted part recreates."""
     volume_size: int = 0
     storage_class: str | None = None
+    coordinated: frozenset[str] = frozenset()
+    """First parts of names of inputs that members before and after cannot talk across: all change together."""
     tier: int = 0
     """Tiers change from the lowest number to the highest: frozen, cold, warm, hot."""
 
@@ -90,6 +92,8 @@ class Desired(Struct, frozen=True):
     order: tuple[str, ...] = ()
     replace_on_shrink: bool = True
     """Whether a smaller volume or another class is done member by member, or refused."""
+    in_place: bool = True
+    """Whether a process is restarted in its pod where that is enough."""
     delete_volumes: bool = False
     """Whether volumes of members that left are deleted."""
     replacement: Replacement = Replacement()

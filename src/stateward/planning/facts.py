@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from stateward.planning.fitting import unfit
 from stateward.planning.observation import Database, Effect, Member, Node, Observation, Pool, Unit, Unknown
+from stateward.planning.phase import BEGUN, Phase
 from stateward.planning.upgrade import pool_in_turn, versions
 
 TROUBLE_PATIENCE = 20.0
@@ -28,6 +29,8 @@ class Facts(Struct, frozen=True):
     """Members that serve: pod ready, and in the database with the version that their pod runs."""
     down: frozenset[str]
     """Members that have been in the cluster, are still meant to be, and do not serve now, for whatever reason."""
+    going: frozenset[str]
+    """Members whose processes are being restarted in their pods: they count as down until that is ended."""
     turn: Pool | None
     """The pool that changes its version now."""
     versions: Mapping[str, str]
@@ -94,6 +97,19 @@ class Facts(Struct, frozen=True):
         unbound = claim.capacity == 0 if claim is not None else pod is None or not pod.claims
         return unbound and (pod is None or not (pod.node or pod.running or pod.ready))
 
+    def waited(self, subject: str, reason: str) -> float:
+        """Return for how long, in seconds, something has waited for this reason, by the status; 0 if it has not."""
+        since = self.obs.waits.get(f"{subject} {reason}")
+        return 0.0 if since is None else max(0.0, self.now - since)
+
+    def phase(self, member: Member) -> Phase:
+        """Return how far the restart of the member's process is."""
+        return member.pod.phase if member.pod is not None and not member.pod.terminating else Phase.NONE
+
+    def managed(self, member: Member) -> bool:
+        """Return whether the member's process may be restarted in its pod: there is an agent, and nobody forbids it."""
+        return self.obs.desired.in_place and member.pod is not None and member.pod.agent
+
     def zone(self, name: str) -> str:
         """Return the zone that a member runs in or was last seen in; empty when that is not known."""
         member, record = self.members[name], self.obs.records.get(name)
@@ -127,7 +143,8 @@ def derive(obs: Observation, now: float) -> Facts:
     obs = msgspec.structs.replace(obs, members=tuple(sorted(obs.members, key=lambda m: (m.pool, m.ordinal, m.name))))
     database = None if isinstance(obs.database, Unknown) else obs.database
     pools = {pool.name: pool for pool in obs.desired.pools}
-    up = frozenset(m.name for m in obs.members if serves(m, database))
+    going = frozenset(m.name for m in obs.members if m.pod and not m.pod.terminating and m.pod.phase in BEGUN)
+    up = frozenset(m.name for m in obs.members if serves(m, database)) - going
     turn = pool_in_turn(obs, up)
     units, holders = index(database.units if database else ())
     return Facts(
@@ -140,6 +157,7 @@ def derive(obs: Observation, now: float) -> Facts:
         down=frozenset(
             m.name for m in obs.members if m.name not in up and expected(obs, database, m, held=m.name in units)
         ),
+        going=going,
         turn=turn,
         versions=versions(obs, turn, database),
         units=units,

@@ -23,6 +23,7 @@ class State(StrEnum):
     LEAVING = "Leaving"
     GROWING = "Growing"
     DOWN = "Down"
+    STOPPED = "Stopped"
 
 
 class Intent(Struct, frozen=True):

@@ -7,6 +7,10 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from stateward.planning.database import Unknown
+from stateward.planning.phase import Phase
+from stateward.planning.process import Process
+
 Inputs = Mapping[str, str]
 """What a member is made from: names such as `version`, `config/path.repo`, `template/containers`, each with a digest.
 
@@ -60,6 +64,12 @@ class Pod(Struct, frozen=True):
     """The grant that was given to this very pod: empty or `granted`."""
     candidate: bool = False
     """Whether it waits for the grant to form the cluster when its volume is empty."""
+    agent: bool = False
+    """Whether an agent is process 1 of its container."""
+    phase: Phase = Phase.NONE
+    """How far the restart of its process is, by its annotation."""
+    strange_phase: str = ""
+    """What the annotation says where that is no phase."""
 
 
 class Claim(Struct, frozen=True):
@@ -87,6 +97,10 @@ class Member(Struct, frozen=True):
     claim: Claim | None = None
     config: Inputs | None = None
     """Inputs of the configuration Secret; None when there is no Secret."""
+    config_checksum: str = ""
+    """Checksum of what is in that Secret; empty where it was made before checksums were written."""
+    process: Process | Unknown | None = None
+    """What the agent says about the process; None where it was not asked."""
 
     @property
     def alive(self) -> bool:
@@ -97,6 +111,13 @@ class Member(Struct, frozen=True):
     def present(self) -> bool:
         """Whether it has more than a volume that was kept."""
         return self.workload is not None or self.pod is not None
+
+
+class Orphan(Struct, frozen=True):
+    """A configuration Secret that belongs to no member that is there."""
+
+    ref: Ref
+    created: float
 
 
 class Record(Struct, frozen=True):

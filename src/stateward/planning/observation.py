@@ -9,7 +9,9 @@ from msgspec import Struct
 
 from stateward.planning.database import Allocation, Copy, CopyState, Database, Health, Node, Unit, Unknown
 from stateward.planning.desired import Desired, Effect, Pool, Refusal, Replacement, SoleCopy
-from stateward.planning.member import Claim, Inputs, Member, Pod, Record, Ref, Removal, Workload
+from stateward.planning.member import Claim, Inputs, Member, Orphan, Pod, Record, Ref, Removal, Workload
+from stateward.planning.phase import Phase
+from stateward.planning.process import Process, ProcessState
 
 __all__ = [
     "Allocation",
@@ -25,13 +27,18 @@ __all__ = [
     "Member",
     "Node",
     "Observation",
+    "Orphan",
+    "Phase",
     "Pod",
     "Pool",
+    "Process",
+    "ProcessState",
     "Record",
     "Ref",
     "Refusal",
     "Removal",
     "Replacement",
+    "Schedule",
     "SoleCopy",
     "Unit",
     "Unknown",
@@ -45,6 +52,13 @@ class Bootstrap(Struct, frozen=True):
     member: str
     volume: str
     formed: bool
+
+
+class Schedule(Struct, frozen=True):
+    """A restart that a person has asked for on the cluster, of some pools or (none named) of all."""
+
+    phase: str
+    pools: tuple[str, ...] = ()
 
 
 class Observation(Struct, frozen=True):
@@ -75,6 +89,12 @@ class Observation(Struct, frozen=True):
     bootstrap: Bootstrap | None = None
     bootstrap_again: bool = False
     """Whether a person accepted that a lost cluster is formed anew and empty."""
+    waits: Mapping[str, float] = {}
+    """Since when each thing that the status names waits, by subject and reason with a space between them."""
+    schedule: Schedule | None = None
+    stopped: frozenset[str] = frozenset()
+    """Members whose processes a person wants kept stopped."""
+    orphans: tuple[Orphan, ...] = ()
     settled_writes: bool = True
     """Whether every cache this was made from has caught up with the operator's own writes, or nothing is destroyed."""
     live: bool = False

@@ -3,7 +3,8 @@
 The order below is the order of precedence. A member that an earlier question has claimed is not seen by a later one,
 so no two kinds of work can pick two victims, and none can pick the same one twice.
 
-    replacement ▶ bootstrap ▶ create ▶ leave ▶ repair ▶ roll ▶ volumes ▶ templates ▶ undo
+    replacement ▶ bootstrap ▶ create ▶ restart ▶ leave ▶ repair ▶ together ▶ roll ▶ volumes ▶ templates ▶ schedule
+    ▶ collect ▶ undo
 """
 
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from stateward.planning.actions import Action, Create, Flush, GrowVolume, LimitA
 from stateward.planning.arrive import create
 from stateward.planning.bootstrap import bootstrap
 from stateward.planning.budget import Budget, budgets
+from stateward.planning.collect import collect
 from stateward.planning.facts import Facts, derive
 from stateward.planning.intent import Intent, Part, State, Wait, merge
 from stateward.planning.leave import leave
@@ -22,10 +24,13 @@ from stateward.planning.observation import Observation, Refusal, Removal, Unknow
 from stateward.planning.removal import Removals, drained
 from stateward.planning.repair import repair
 from stateward.planning.replacement import replacement
+from stateward.planning.restart import restart
 from stateward.planning.resting import resting
 from stateward.planning.roll import Elsewhere, roll
 from stateward.planning.scale import Scale, arrival, scale
+from stateward.planning.schedule import schedule
 from stateward.planning.templates import templates
+from stateward.planning.together import together
 from stateward.planning.undo import undo
 from stateward.planning.upgrade import ahead, parse, reached
 from stateward.planning.volume import volumes
@@ -64,7 +69,7 @@ def plan(obs: Observation, now: float) -> Plan:
         part = merge(part, Part(waits=(Wait(obs.name, "Paused", "update.paused is set: no new step is taken"),)))
     removals, said = (Removals(obs.removals, obs.removals), Part()) if hold else replacement(facts)
     scaling = scale(facts, {} if hold else removals.obeyed)
-    part = merge(part, said, Part() if hold else work(facts, scaling))
+    part = merge(part, said, restart(facts, frozenset()) if hold else work(facts, scaling))
     part = merge(Part(actions=undo(facts, part, hold=hold)), part)
     part = merge(part, rest(facts, part))
     settled = not part.actions and not part.waits and all(at_rest(facts, removals, i) for i in part.intents.values())
@@ -138,14 +143,17 @@ def trusted(obs: Observation, actions: tuple[Action, ...]) -> tuple[Action, ...]
 def work(facts: Facts, scaling: Scale) -> Part:
     """Return everything that goes on, by precedence."""
     part = merge(bootstrap(facts), create(facts, scaling))
+    part = merge(part, restart(facts, frozenset(part.intents)))
     leaving = {n: why for n, why in scaling.leaving.items() if n not in part.intents}
     part = merge(part, leave(facts, leaving, arrival(facts, scaling)))
     moving = next((name for name in sorted(part.drain) if is_moving(facts, name)), None)
     elsewhere = Elsewhere(moving=moving, unvoting=min(part.exclude, default=None), drained=part.drain)
     part = merge(part, repair(facts, frozenset(part.intents), part.drain))
+    part = merge(part, together(facts, frozenset(part.intents)))
     part = merge(part, roll(facts, frozenset(part.intents), elsewhere))
     part = merge(part, volumes(facts))
-    return merge(part, templates(facts, part.intents))
+    part = merge(part, templates(facts, part.intents))
+    return merge(part, schedule(facts), collect(facts))
 
 
 def is_moving(facts: Facts, name: str) -> bool:

@@ -4,6 +4,9 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+AGENT_PATIENCE = 60.0
+"""Seconds without an answer of its agent after which a member is made anew: a container needs some to come back."""
+
 
 class ProcessState(StrEnum):
     """What the database process is doing, in the agent's words."""

@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from stateward.planning.actions import Move, MoveCopies
-from stateward.planning.change import Change, change_of, member_target, staged, stranded
+from stateward.planning.change import Change, change_of, in_place_problem, member_target, staged, stranded
 from stateward.planning.choice import choose, room_left
 from stateward.planning.facts import Facts, unschedulable
 from stateward.planning.gate import unready
 from stateward.planning.intent import Intent, Part, State, Wait, merge, told
 from stateward.planning.observation import Effect, Member, SoleCopy
-from stateward.planning.prepare import prepare, stage
+from stateward.planning.phase import Phase
+from stateward.planning.prepare import keeps_pod, prepare, stage
 from stateward.planning.sole import moves_for, sole_verdict
 from stateward.planning.upgrade import pool_order
 
@@ -36,7 +37,16 @@ class Elsewhere(Struct, frozen=True):
 def roll(facts: Facts, taken: frozenset[str], elsewhere: Elsewhere) -> Part:
     """Return what rolling changes do now."""
     changes = pending(facts, taken)
-    waiting = [facts.members[name] for name in changes]
+    urgent = [facts.members[name] for name in changes if at_once(facts, facts.members[name])]
+    first_part = next_step(facts, urgent, changes, elsewhere.drained) if urgent else Part()
+    waiting = [facts.members[name] for name in changes if facts.members[name] not in urgent]
+    if first_part.actions:
+        return merge(first_part, hold(waiting, changes, "NotSafeYet", f"{urgent[0].name} goes first"))
+    return merge(first_part, in_order(facts, waiting, changes, elsewhere))
+
+
+def in_order(facts: Facts, waiting: list[Member], changes: Mapping[str, Change], elsewhere: Elsewhere) -> Part:
+    """Return what changes do that wait for a healthy database, for their pool's turn, and for each other."""
     reason = unready(facts) if waiting else None
     if reason is not None:
         down = f"{', '.join(sorted(facts.down))} must be back first: " if facts.down else ""
@@ -62,7 +72,9 @@ def unproven(facts: Facts, changes: Mapping[str, Change]) -> str | None:
     pools = {facts.members[name].pool for name in changes}
     broken = {m.name for m in facts.obs.members if m.pool in pools and m.name not in facts.up and fails(facts, m)}
     for name in sorted(facts.down | broken):
-        made = facts.members[name].pod or facts.members[name].workload
+        # A process that is restarted in its pod is given what is written in its template.
+        member = facts.members[name]
+        made = member.workload if name in facts.going else member.pod or member.workload
         if made is not None and wanted & made.inputs.items():
             return name
     return None
@@ -76,7 +88,8 @@ def fails(facts: Facts, member: Member) -> bool:
 
 def next_step(facts: Facts, waiting: list[Member], changes: Mapping[str, Change], drained: frozenset[str]) -> Part:
     """Return what is done with the members of which some may go now, and why the others stay."""
-    verdicts = {m.name: verdict for m in waiting if (verdict := sole_verdict(facts, m))}
+    keeps = {m.name: keeps_pod(changes[m.name]) for m in waiting}
+    verdicts = {m.name: verdict for m in waiting if (verdict := sole_verdict(facts, m, keeps=keeps[m.name]))}
     chosen, reasons = pick(facts, [m for m in waiting if m.name not in verdicts])
     part = prepare(facts, [facts.members[name] for name in chosen], changes)
     if not chosen and room_left(facts, 1) > 0 and facts.obs.desired.sole_copy is SoleCopy.MOVE:
@@ -93,10 +106,28 @@ def pending(facts: Facts, taken: frozenset[str]) -> dict[str, Change]:
     place = {pool.name: i for i, pool in enumerate(pool_order(facts.obs))}
     leader = facts.database.leader if facts.database else ""
     open_to = (m for m in facts.obs.members if m.name in facts.up and m.name not in taken and not stranded(facts, m))
-    found = [(m, change_of(facts, m)) for m in open_to]
+    found = [(m, due(facts, m)) for m in open_to]
     found = [(m, change) for m, change in found if Effect.RESTART <= change.effect < Effect.REPLACE]
     found.sort(key=lambda item: (place[item[0].pool], item[0].name == leader, -item[0].ordinal))
     return {m.name: change for m, change in found}
+
+
+def due(facts: Facts, member: Member) -> Change:
+    """Return the change that takes the member down: one of what it is made from, or a restart that was asked for."""
+    change = change_of(facts, member)
+    asked = facts.phase(member) in (Phase.SCHEDULE, Phase.SCHEDULE_ROLLING)
+    stopped = member.name in facts.obs.stopped and in_place_problem(facts, member) is None
+    if change.effect is not Effect.NONE or not (asked or stopped):
+        return change
+    problem = in_place_problem(facts, member)
+    because = ("what a person has asked for",)
+    return Change(Effect.RESTART if problem is None else Effect.RECREATE, because, note=problem or "")
+
+
+def at_once(facts: Facts, member: Member) -> bool:
+    """Return whether a person means this very member, now: it waits for no turn, and for no healthier database."""
+    stopped = member.name in facts.obs.stopped and in_place_problem(facts, member) is None
+    return stopped or facts.phase(member) is Phase.SCHEDULE
 
 
 def in_turn(facts: Facts, waiting: list[Member], changes: Mapping[str, Change]) -> tuple[list[Member], Part]:

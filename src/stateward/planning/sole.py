@@ -12,15 +12,15 @@ from stateward.planning.observation import Member, SoleCopy, Unit
 from stateward.planning.safety import sole_reason, sole_units
 
 
-def sole_verdict(facts: Facts, member: Member) -> str | None:
+def sole_verdict(facts: Facts, member: Member, *, keeps: bool = False) -> str | None:
     """Return why a member that holds the only copy of a unit has to wait; None when it may go.
 
     With nowhere to put the copy and a volume that stays, the restart is the only way: the data is away, not lost.
     But not while a member is down that may bring another copy back.
-    A member whose data goes with its pod is drained instead, and never goes with an only copy.
+    A member whose data goes with its pod is drained instead, and never goes with an only copy, unless it `keeps` that.
     """
     units = sole_units(facts, member.name)
-    if facts.ephemeral(member):
+    if facts.ephemeral(member) and not keeps:
         kept = next((u for u in units if not targets(facts, u) and not moving(u, member.name)), None)
         return f"{sole_reason(facts, kept, member.name)}, whose data goes with its pod" if kept else None
     returning = next((u for u in units if u.wanted > 1 and facts.down - {member.name}), None)

@@ -4,7 +4,7 @@ No memory is needed: the database itself says what Stateward has set (`limited`,
 the parts of the plan say what they need now. The difference is undone.
 """
 
-from stateward.planning.actions import Action, DeletePod, Drain, ExcludeVoters, RestoreAllocation
+from stateward.planning.actions import Action, DeletePod, Drain, ExcludeVoters, RestoreAllocation, StopProcess
 from stateward.planning.facts import Facts
 from stateward.planning.intent import Part
 
@@ -36,6 +36,8 @@ def allocation_needed(facts: Facts, part: Part) -> bool:
     taken = [facts.members[a.member] for a in part.actions if isinstance(a, DeletePod)]
     if any(facts.units_of(m.name) and not facts.ephemeral(m) for m in taken):
         return True
+    if any(facts.units_of(a.member) for a in part.actions if isinstance(a, StopProcess)):
+        return True
     return any(coming_back(facts, name) for name in facts.down)
 
 
@@ -43,6 +45,8 @@ def coming_back(facts: Facts, name: str) -> bool:
     """Return whether a member that is down will be back at once: it starts, without trouble, for minutes at most."""
     member = facts.members[name]
     pod = member.pod
+    if name in facts.obs.stopped:
+        return False
     trouble = pod is not None and (bool(facts.trouble(member)) or not pod.node_ready)
     return member.alive and not trouble and facts.holds_data(member) and facts.unwell(member) < REJOIN_PATIENCE
 

@@ -16,7 +16,7 @@ def complete(api: FakeApi, *words: str) -> list[str]:
 
 
 def test_commands_and_names_of_clusters_are_completed(api: FakeApi) -> None:
-    assert complete(api, "sta") == ["status"]
+    assert complete(api, "stat") == ["status"]
     assert complete(api, "status", "l") == ["logs"]
     assert complete(api, "explain", "x") == []
     assert complete(api, "pause", "-n", "empty", "") == []

@@ -12,6 +12,7 @@ from stateward.cli.advice import ADVICE
 from stateward.cli.main import COMMANDS, cli
 from stateward.planning.intent import State
 from stateward.planning.missing import Cause
+from stateward.planning.phase import AFTER, Phase
 
 ROOT = Path(__file__).parents[3]
 PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{p.name}" for p in sorted((ROOT / "docs").glob("*.md")))]
@@ -60,6 +61,14 @@ def test_the_states_in_the_drawing_are_those_of_the_plan() -> None:
     )
     arrows = re.findall(r"^\s*(\S+) --> ([A-Za-z\[\]*]+)", drawing, re.MULTILINE)
     assert {name for arrow in arrows for name in arrow} - {"[*]"} == {state.value for state in State}
+
+
+def test_the_phases_in_the_drawing_are_those_that_follow_each_other() -> None:
+    drawings = re.findall(r"```mermaid\n(.*?)```", text("docs/concepts.md"), re.DOTALL)
+    drawing = next(d for d in drawings if "schedule_rolling" in d)
+    arrows = set(re.findall(r"^\s*(\w+) --> (\w+)", drawing, re.MULTILINE))
+    said = {phase: phase.value.replace("-", "_") or "none" for phase in Phase}
+    assert arrows == {(said[before], said[after]) for before, found in AFTER.items() for after in found}
 
 
 def test_the_reasons_in_the_playbook_are_those_that_exist() -> None:

@@ -79,6 +79,16 @@ def test_a_setting_recreates_the_members_of_its_pool_and_no_others() -> None:
     assert {change.because for change in shown.members if change.effect is not Kind.NONE} == {"config/path.repo"}
 
 
+def test_a_setting_keeps_the_pods_that_have_agents_and_the_way_ends() -> None:
+    observed = changed(lambda spec: spec.update(config={"path.repo": "/snapshots"}))
+    members = tuple(replace(m, pod=replace(m.pod, agent=True) if m.pod else None) for m in observed.members)
+    shown = preview(replace(observed, members=members), NOW)
+    assert set(effects(shown).values()) == {Kind.RESTART}
+    assert {change.mode for change in shown.members} == {"rolling"}
+    assert order(shown)[0] == "restart in its pod logs-hot-2"
+    assert shown.goes_through
+
+
 def test_several_changes_in_one_edit_are_one_restart_per_member() -> None:
     def edit(spec: dict[str, Any]) -> None:
         spec.update(version="2.19.5", config={"path.repo": "/backup"})

@@ -65,9 +65,56 @@ def test_pausing_what_is_not_there_fails(run: Run) -> None:
     assert run("pause", "metrics").exit_code == 1
 
 
-def test_a_restart_is_an_annotation_of_the_pod_template(run: Run, api: FakeApi) -> None:
+def test_a_restart_is_asked_for_by_an_annotation_of_the_cluster(run: Run, api: FakeApi) -> None:
     assert run("restart", "logs").output.startswith("all members of logs restart when it is safe")
-    assert run("restart", "logs", "--pool", "hot").exit_code == 0
+    assert run("restart", "logs", "--pool", "hot").output.startswith("the members of pool hot of logs")
+    assert run("restart", "logs", "--coordinated").output.startswith("all members of logs restart together")
+    pools = "stateward.dev/restart-pools"
+    phase = "stateward.dev/restart-phase"
+    assert [patch["metadata"]["annotations"] for _, patch in api.patches] == [
+        {phase: "schedule-rolling", pools: None},
+        {phase: "schedule-rolling", pools: "hot"},
+        {phase: "schedule-coordinated", pools: None},
+    ]
+
+
+def test_one_member_is_restarted_by_an_annotation_of_its_pod(run: Run, api: FakeApi) -> None:
+    labels = {"stateward.dev/cluster": "logs"}
+    api.add("pods", {"metadata": {"name": "logs-hot-0-0", "namespace": "default", "uid": "p-1", "labels": labels}})
+    assert run("restart", "logs", "--member", "logs-hot-0").exit_code == 0
+    assert api.patches[-1][1] == {
+        "metadata": {"uid": "p-1", "annotations": {"stateward.dev/restart-phase": "schedule"}}
+    }
+    result = run("restart", "logs", "--member", "logs-hot-7")
+    assert (result.exit_code, result.stderr) == (1, "stateward: logs has no member 'logs-hot-7' with a pod\n")
+
+
+def test_ways_to_restart_that_exclude_each_other_are_not_understood(run: Run) -> None:
+    assert run("restart", "logs", "--pool", "hot", "--member", "logs-hot-0").exit_code == 2
+    assert run("restart", "logs", "--recreate", "--coordinated").exit_code == 2
+
+
+def test_a_member_is_kept_stopped_by_a_list_on_its_cluster(run: Run, api: FakeApi) -> None:
+    document = cluster()
+    document["metadata"]["annotations"] = {"stateward.dev/stopped": "logs-hot-1"}
+    api.add("opensearchclusters", document)
+    labels = {"stateward.dev/cluster": "logs"}
+    for name in ("logs-hot-0", "logs-hot-1"):
+        api.add("statefulsets", {"metadata": {"name": name, "namespace": "default", "labels": labels}})
+    assert "kept so" in run("stop", "logs-hot-0").output
+    assert run("start", "logs-hot-1").output == "logs-hot-1 starts again\n"
+    lists = [patch["metadata"]["annotations"]["stateward.dev/stopped"] for _, patch in api.patches]
+    assert lists == ["logs-hot-0,logs-hot-1", None]
+    result = run("stop", "logs-cold-0")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "stateward: there is no member 'logs-cold-0' in namespace 'default'\n",
+    )
+
+
+def test_new_pods_are_asked_for_by_an_annotation_of_the_pod_template(run: Run, api: FakeApi) -> None:
+    assert run("restart", "logs", "--recreate").output.startswith("all members of logs restart when it is safe")
+    assert run("restart", "logs", "--recreate", "--pool", "hot").exit_code == 0
     template = {"metadata": {"annotations": {"stateward.dev/restarted-at": "2026-11-21T12:00:00Z"}}}
     unchanged = {"op": "test", "path": "/metadata/resourceVersion", "value": "7"}
     assert [patch for _, patch in api.patches] == [
@@ -83,7 +130,7 @@ def test_a_restart_keeps_what_else_the_template_says_and_recreates_every_member(
         "spec": {"priorityClassName": "high"},
     }
     api.add("opensearchclusters", document)
-    run("restart", "logs")
+    run("restart", "logs", "--recreate")
     template = api.patches[0][1][1]["value"]
     assert template["metadata"]["labels"] == {"team": "search"}
     assert template["spec"] == {"priorityClassName": "high"}

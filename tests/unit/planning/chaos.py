@@ -25,6 +25,7 @@ class Chaos:
         self.random = Random(seed)  # noqa: S311 - nothing here is secret
         self.calm = self.random.choice([0.5, 0.9, 0.97, 1.0])
         self.zones = self.odd(0.3)
+        self.agents = self.odd()
         self.staged = self.odd(0.6)
         """Whether members are already staged as they should become."""
 
@@ -78,6 +79,9 @@ class Chaos:
             node="n",
             zone=f"z{ordinal % 3}" if self.zones else "",
             candidate=self.odd(),
+            agent=self.agents,
+            phase=o.Phase.NONE if self.fine() or not self.agents else self.one(*o.Phase),
+            ip="10.0.0.1",
         )
         workload = o.Workload(
             ref=o.Ref(name, f"set-{name}", "7"),
@@ -102,7 +106,15 @@ class Chaos:
             pod=None if gone in ("pod", "both") else pod,
             claim=None if spec.ephemeral else claim,
             config=staged if self.fine() else None,
+            config_checksum=self.one("", "new", "new"),
+            process=self.process() if self.agents else None,
         )
+
+    def process(self) -> o.Process | o.Unknown | None:
+        if not self.fine():
+            return self.one(None, o.Unknown("no answer"))
+        state = o.ProcessState.RUNNING if self.fine() else self.one(*o.ProcessState)
+        return o.Process(state, "new" if self.fine() else "old", self.one("new", "old"))
 
     def unit(self, names: list[str], number: int) -> o.Unit:
         number_of_copies = self.one(1, 2, 2, 2, 2, 3) if self.fine() else 0

@@ -2,6 +2,7 @@
 
 from stateward.planning import actions as a
 from stateward.planning import observation as o
+from stateward.planning.phase import AFTER, Phase
 from tests.unit.planning.kubernetes import FakeKubernetes
 from tests.unit.planning.pools import PoolSpec
 from tests.unit.planning.things import Body, Claim, Workload
@@ -30,6 +31,12 @@ class Hands(FakeKubernetes):
             a.Drain: self.drain,
             a.ExcludeVoters: self.exclude,
             a.MoveCopies: self.move,
+            a.SetPhase: self.set_phase,
+            a.StopProcess: self.stop_process,
+            a.StartProcess: self.start_process,
+            a.FinishRestart: self.finish_restart,
+            a.ClearSchedule: self.clear_schedule,
+            a.CollectConfiguration: self.nothing,
         }[type(action)](action)  # type: ignore[operator]
 
     def nothing(self, action: a.Action) -> None:
@@ -57,6 +64,8 @@ class Hands(FakeKubernetes):
         formed = recorded.formed if recorded is not None else False
         candidate = not formed and body.name == (recorded.member if recorded is not None else first)
         uid = body.workload.uid if body.workload else f"workload-{next(self.ids)}"
+        if body.pod is not None and body.config != inputs:
+            body.pod.arrives = self.now + self.propagation
         body.config = inputs
         body.workload = Workload(uid, inputs, version, spec.voting, spec.data, candidate)
 
@@ -119,3 +128,37 @@ class Hands(FakeKubernetes):
             copy = next(c for c in index.copies if c.member == step.origin)
             assert step.target in self.spots(index)
             copy.target = step.target
+
+    def set_phase(self, action: a.SetPhase) -> None:
+        pod = self.bodies[action.member].pod
+        assert pod is not None
+        assert pod.uid == action.pod.uid
+        assert action.phase in AFTER[Phase(pod.phase)] | {Phase(pod.phase)}, f"{action.phase} over {pod.phase}"
+        pod.phase = action.phase.value
+
+    def stop_process(self, action: a.StopProcess) -> None:
+        pod = self.bodies[action.member].pod
+        assert pod is not None
+        assert pod.agent
+        assert pod.phase, f"{action.member} is stopped and has no phase"
+        if pod.process in ("starting", "running"):
+            pod.process, pod.ready, pod.steps = "stopping", False, 0
+
+    def start_process(self, action: a.StartProcess) -> None:
+        pod = self.bodies[action.member].pod
+        assert pod is not None
+        assert action.checksum == pod.mounted, f"{action.member} starts with what is not there"
+        assert pod.phase in ("start", "start-coordinated")
+        if pod.process == "stopped":
+            pod.process, pod.runs = "starting", pod.mounted
+            pod.given = dict(self.bodies[action.member].config or {})
+            pod.starts += 1
+
+    def finish_restart(self, action: a.FinishRestart) -> None:
+        pod = self.bodies[action.member].pod
+        assert pod is not None
+        assert pod.process == "running"
+        pod.phase, pod.inputs = "", dict(action.inputs)
+
+    def clear_schedule(self, _: a.ClearSchedule) -> None:
+        self.schedule = None

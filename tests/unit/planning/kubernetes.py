@@ -10,6 +10,10 @@ def node_of(body: Body) -> str:
     return f"node-{body.pool}-{body.ordinal}"
 
 
+def checksum(config: dict[str, str] | None) -> str:
+    return "sum:" + ",".join(f"{name}={value}" for name, value in sorted((config or {}).items()))
+
+
 class FakeKubernetes(FakeDatabase):
     """The machinery that brings pods up and down."""
 
@@ -52,6 +56,11 @@ class FakeKubernetes(FakeDatabase):
         pod.node = "" if pod.trouble.startswith("Unschedulable") else node_of(body)
         pod.zone = f"zone-{body.ordinal % self.zones}" if self.zones and pod.node else ""
         pod.running = not pod.trouble
+        if pod.agent:
+            self.step_process(body, pod)
+            if pod.process not in ("starting", "running"):
+                pod.ready, pod.steps = False, 0
+                return
         if pod.trouble:
             pod.ready, pod.steps = False, 0
             return
@@ -64,8 +73,17 @@ class FakeKubernetes(FakeDatabase):
         if pod.ready:
             body.disk_version = max(body.disk_version, pod.version, key=parse)
 
+    def step_process(self, body: Body, pod: Pod) -> None:
+        wanted = checksum(body.config)
+        if pod.mounted != wanted and self.now >= pod.arrives:
+            pod.mounted = wanted
+        if pod.process == "stopping":
+            pod.process = "stopped"
+        elif pod.process == "starting":
+            pod.process = "running"
+
     def may_join(self, body: Body, pod: Pod) -> bool:
-        if self.hang & set(pod.inputs.items()) or not self.identity:
+        if self.hang & set((pod.given or pod.inputs).items()) or not self.identity:
             return False
         nodes = self.joined().values()
         elects = not self.available and body.name in self.voters
@@ -75,7 +93,7 @@ class FakeKubernetes(FakeDatabase):
         bound = body.claim is not None and node_of(body) in self.dead_nodes
         if body.name in self.unschedulable or bound or (body.claim is not None and not body.claim.capacity):
             return "Unschedulable: no node fits"
-        if self.crash & set(pod.inputs.items()):
+        if self.crash & set((pod.given or pod.inputs).items()) and pod.process in ("starting", "running"):
             return "CrashLoopBackOff: it ended with code 1"
         if newer(body.disk_version, pod.version):
             return "CrashLoopBackOff: Could not load codec"
@@ -90,6 +108,9 @@ class FakeKubernetes(FakeDatabase):
             voting=workload.voting,
             data=workload.data,
             candidate=workload.candidate,
+            agent=self.agents,
+            mounted=checksum(body.config),
+            runs=checksum(body.config),
         )
         self.restarts[body.name] = self.restarts.get(body.name, 0) + 1
 

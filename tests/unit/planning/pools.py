@@ -21,6 +21,7 @@ class PoolSpec:
     storage_class: str | None = None
     config: Mapping[str, str] = field(default_factory=dict[str, str])
     tier: int = 0
+    coordinated: frozenset[str] = frozenset()
 
     def inputs(self, version: str) -> dict[str, str]:
         holds = {} if self.data and self.voting else {"storage/holds": f"{self.data}{self.voting}"}
@@ -38,6 +39,7 @@ class PoolSpec:
             effects={
                 "version": o.Effect.RECREATE,
                 "config": o.Effect.RESTART,
+                "security": o.Effect.RESTART,
                 "template": o.Effect.RECREATE,
                 "storage": o.Effect.REPLACE,
                 "dynamic": o.Effect.RELOAD,
@@ -46,6 +48,7 @@ class PoolSpec:
             volume_size=0 if self.ephemeral else self.size,
             storage_class=self.storage_class,
             tier=self.tier,
+            coordinated=self.coordinated,
         )
 
 

@@ -36,6 +36,16 @@ class Pod:
     candidate: bool = False
     zone: str = ""
     node: str = ""
+    agent: bool = False
+    phase: str = ""
+    process: str = "running"
+    mounted: str = ""
+    runs: str = ""
+    given: dict[str, str] = field(default_factory=dict[str, str])
+    """What the configuration that the process runs with was made from."""
+    arrives: float = 0.0
+    """When the newest configuration is in the pod."""
+    starts: int = 1
 
 
 @dataclass
@@ -89,6 +99,16 @@ class Index:
 
 class Things:
     """Everything that is, and what a scenario may set."""
+
+    agents = False
+    """Whether new pods have agents."""
+    mute: frozenset[str] | set[str] = frozenset()
+    """Members whose agents do not answer."""
+    propagation = 0.0
+    """Seconds that a configuration takes into a pod."""
+    schedule: o.Schedule | None = None
+    kept_stopped: frozenset[str] = frozenset()
+    orphans: tuple[o.Orphan, ...] = ()
 
     def __init__(self, *pools: PoolSpec, version: str = "2.17.1", zones: int = 0, **policy: object) -> None:
         self.pools = list(pools)

@@ -8,12 +8,17 @@ checks what must be true in every state (`check`), so each scenario is a proof o
 from collections.abc import Callable
 from copy import deepcopy
 
+from msgspec.structs import replace
+
 from stateward.planning import actions as a
 from stateward.planning import observation as o
 from stateward.planning.pending import removals
+from stateward.planning.phase import COORDINATED
 from stateward.planning.plan import Plan, plan
+from stateward.planning.questions import questions
 from stateward.planning.status import parse_time, status
 from tests.unit.planning.hands import Hands
+from tests.unit.planning.kubernetes import checksum
 from tests.unit.planning.pools import GIB, PoolSpec, gateway, hot, managers, mixed
 from tests.unit.planning.things import Body, Index, Shard
 
@@ -30,6 +35,20 @@ class World(Hands):
     """One cluster, its operator's status, and the database behind it."""
 
     def observe(self) -> o.Observation:
+        """Return what is there, with the answers of the agents that are asked."""
+        silent = self.silent()
+        asked = {m.name for m in questions(silent)}
+        heard = (replace(m, process=self.answer(m.name)) if m.name in asked else m for m in silent.members)
+        return replace(silent, members=tuple(heard))
+
+    def answer(self, name: str) -> o.Process | o.Unknown:
+        pod = self.bodies[name].pod
+        if pod is None or name in self.mute:
+            return o.Unknown("no answer")
+        runs = pod.runs if pod.process in ("starting", "running") else ""
+        return o.Process(o.ProcessState(pod.process), pod.mounted, runs)
+
+    def silent(self) -> o.Observation:
         deployed = self.status.version
         return o.Observation(
             name="c",
@@ -60,6 +79,10 @@ class World(Hands):
             bootstrap_again=self.bootstrap_again,
             settled_writes=self.settled_writes,
             live=True,
+            waits={f"{w.subject} {w.reason}": parse_time(w.since) or 0.0 for w in self.status.waiting},
+            schedule=self.schedule,
+            stopped=self.kept_stopped,
+            orphans=self.orphans,
         )
 
     def member(self, body: Body) -> o.Member:
@@ -93,6 +116,9 @@ class World(Hands):
                 bootstrap="granted" if pod.granted else "",
                 candidate=pod.candidate,
                 claims=body.claim is not None,
+                agent=pod.agent,
+                phase=o.Phase(pod.phase),
+                ip="10.0.0.1",
                 node_ready=pod.node not in self.dead_nodes,
                 taints=tuple(self.taints.get(pod.node, ())),
             ),
@@ -106,6 +132,7 @@ class World(Hands):
                 expandable=self.expandable,
             ),
             config=body.config,
+            config_checksum=checksum(body.config) if self.agents and body.config is not None else "",
         )
 
     def plan(self) -> Plan:
@@ -196,7 +223,9 @@ class World(Hands):
             if member.workload is not None or member.pod is not None:
                 intent = made.intents[member.name]
                 assert intent.state.value == "Ready" or intent.sentence, f"{member.name} has no sentence"
-        deleted = {x.member for x in made.actions if isinstance(x, a.DeletePod)}
+        deleted = {x.member for x in made.actions if isinstance(x, a.DeletePod | a.StopProcess)}
+        if all((pod := members[n].pod) is not None and pod.phase in COORDINATED for n in deleted):
+            return
         serving = {n for n in deleted if (p := members[n].pod) is not None and p.ready}
         if not serving:
             return

@@ -1,6 +1,6 @@
 """A cluster's spec as planning understands it: every default filled in, every pool with its inputs."""
 
-from stateward.api.cluster import Retention, UpdatePolicy, VolumePolicy, VolumeShrink
+from stateward.api.cluster import InPlace, Retention, UpdatePolicy, VolumePolicy, VolumeShrink
 from stateward.api.quantity import parse_bytes
 from stateward.engines.replacement import replacement
 from stateward.engines.search.flavor import Flavor, SearchCluster
@@ -27,6 +27,7 @@ def desired(flavor: Flavor, cluster: SearchCluster) -> Desired:
         paused=update.paused,
         order=tuple(update.order or ()),
         replace_on_shrink=volumes.on_shrink is VolumeShrink.REPLACE,
+        in_place=update.in_place is InPlace.PREFERRED,
         delete_volumes=volumes.on_scale_down is Retention.DELETE,
         replacement=replacement(cluster.spec.replacement, cluster.spec.members),
         refusals=refusals,

@@ -28,6 +28,13 @@ class Listener(Protocol):
         """Hear that a member's process ends."""
         ...
 
+    news: bool
+    """Whether something has happened that the operator would look at."""
+
+    def left(self, member: Member) -> None:
+        """Hear that a member's process ends whose pod stays."""
+        ...
+
     def happened(self, what: str, member: str = "") -> None:
         """Hear that something has come to its end."""
         ...
@@ -42,12 +49,14 @@ class Members:
         self._agenda, self._pace, self._listener = agenda, pace, listener
         self._version = desired.version
         self._zones: dict[str, str] = {}
+        self._managed: set[str] = set()
         self._made = 0
 
     def begin(self, members: Iterable[Member], zones: Mapping[str, str], serving: Iterable[str]) -> None:
         """Take up what is under way already."""
         self.all = {member.name: member for member in members}
         self._zones = {**zones, **{m.name: m.pod.zone for m in self.all.values() if m.pod is not None and m.pod.zone}}
+        self._managed = {m.name for m in self.all.values() if m.pod is not None and m.pod.agent}
         there = frozenset(serving)
         for member in tuple(self.all.values()):
             pod, claim = member.pod, member.claim
@@ -140,6 +149,7 @@ class Members:
             zone=self._zones.get(name, ""),
             claims=member.claim is not None,
             candidate=not self._listener.formed,
+            agent=name in self._managed,
         )
         self.all[name] = replace(member, pod=pod)
         self._coming(self.all[name], pod)

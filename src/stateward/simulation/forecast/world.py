@@ -28,6 +28,7 @@ from stateward.simulation.forecast.agenda import Agenda
 from stateward.simulation.forecast.copies import Copies
 from stateward.simulation.forecast.members import Members
 from stateward.simulation.forecast.pace import Pace
+from stateward.simulation.forecast.processes import Processes
 
 
 class Happening(Struct, frozen=True):
@@ -51,6 +52,7 @@ class TimedWorld:
         self._waiting: set[str] = set()
         """Members whose process runs and waits for a cluster to join."""
         self._members = Members(self.agenda, pace, start.desired, self)
+        self._processes = Processes(self.agenda, pace, self._members, self)
         self._copies = Copies(self.agenda, pace, database.units if database else (), self._rested)
         if database is not None:
             self._copies.nodes = dict(database.nodes)
@@ -67,7 +69,8 @@ class TimedWorld:
         if self._database is not None:
             units = tuple(self._copies.units.values())
             found = replace(self._database, nodes=dict(self._copies.nodes), units=units)
-        return replace(self._obs, members=members, database=found, settled_writes=True, live=True)
+        seen = replace(self._obs, members=members, database=found, settled_writes=True, live=True)
+        return self._processes.heard(seen)
 
     def noted(self, states: Mapping[str, str]) -> None:
         """Write down in which state each member is, as the status does, and since when."""
@@ -100,7 +103,21 @@ class TimedWorld:
             case a.RecordBootstrap() | a.RecordRemoval() | a.TakeBack():
                 self._record(action)
             case _:
-                self._tell(action)
+                self._others(action)
+
+    def _others(self, action: a.Action) -> None:
+        if not self._processes.take(action) and not self._cleared(action):
+            self._tell(action)
+
+    def _cleared(self, action: a.Action) -> bool:
+        """Take away what was asked for and is obeyed, or what nobody needs; return whether the action was that."""
+        if isinstance(action, a.ClearSchedule):
+            self._obs = replace(self._obs, schedule=None)
+        elif isinstance(action, a.CollectConfiguration):
+            self._obs = replace(self._obs, orphans=())
+        else:
+            return False
+        return True
 
     # What is heard of the members.
 
@@ -127,11 +144,15 @@ class TimedWorld:
         if not self._copies.busy:
             self.happened("whole")
 
-    def stopped(self, member: Member) -> None:
-        """Let a member leave the database, and its data go with its pod where it keeps none."""
+    def left(self, member: Member) -> None:
+        """Let a member leave the database and keep its data."""
         if member.name in self._copies.nodes:
             self._copies.left(member.name)
             self._revote()
+
+    def stopped(self, member: Member) -> None:
+        """Let a member leave the database, and its data go with its pod where it keeps none."""
+        self.left(member)
         if member.claim is None:
             self._copies.forget(member.name)
 

@@ -1,0 +1,50 @@
+"""The phases in which a process is restarted inside its pod, and how one follows another. Source: reference 1.
+
+The phase is an annotation of the pod, so that it survives the operator and the agent; the agent reads it too, and what
+it comes back as is what the phase says. It never goes back: whoever has reached `start` does not stop again.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class Phase(StrEnum):
+    """The values of the annotation `stateward.dev/restart-phase`; without it there is nothing to do."""
+
+    NONE = ""
+    SCHEDULE = "schedule"
+    SCHEDULE_ROLLING = "schedule-rolling"
+    SCHEDULE_COORDINATED = "schedule-coordinated"
+    STOP = "stop"
+    STOP_COORDINATED = "stop-coordinated"
+    START = "start"
+    START_COORDINATED = "start-coordinated"
+
+
+SCHEDULED = frozenset({Phase.SCHEDULE, Phase.SCHEDULE_ROLLING, Phase.SCHEDULE_COORDINATED})
+"""Values that a person may set; nothing has happened to the process yet."""
+STOPPING = frozenset({Phase.STOP, Phase.STOP_COORDINATED})
+STARTING = frozenset({Phase.START, Phase.START_COORDINATED})
+BEGUN = STOPPING | STARTING
+"""The process is being stopped or started: the member counts as down."""
+COORDINATED = frozenset({Phase.SCHEDULE_COORDINATED, Phase.STOP_COORDINATED, Phase.START_COORDINATED})
+
+AFTER: Mapping[Phase, frozenset[Phase]] = {
+    Phase.NONE: frozenset({Phase.SCHEDULE_ROLLING, Phase.SCHEDULE_COORDINATED, Phase.STOP}),
+    Phase.SCHEDULE: frozenset({Phase.STOP}),
+    Phase.SCHEDULE_ROLLING: frozenset({Phase.STOP}),
+    Phase.SCHEDULE_COORDINATED: frozenset({Phase.STOP_COORDINATED}),
+    Phase.STOP: frozenset({Phase.START}),
+    Phase.STOP_COORDINATED: frozenset({Phase.START_COORDINATED}),
+    Phase.START: frozenset({Phase.NONE}),
+    Phase.START_COORDINATED: frozenset({Phase.NONE}),
+}
+"""The phases that a plan may write over each; the drawing in docs/concepts.md is this."""
+
+
+def parse_phase(text: str) -> Phase | None:
+    """Return the phase that an annotation names; None when it names none."""
+    try:
+        return Phase(text)
+    except ValueError:
+        return None

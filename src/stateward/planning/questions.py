@@ -1,0 +1,21 @@
+"""Whose agents have to be asked for a plan: those of members that are restarted, or are about to be.
+
+A settled cluster asks nobody: thousands of agents need not say every minute that nothing has changed.
+"""
+
+from stateward.planning.observation import Member, Observation
+from stateward.planning.phase import Phase
+
+
+def questions(obs: Observation) -> tuple[Member, ...]:
+    """Return the members whose agents are asked."""
+    return tuple(m for m in obs.members if m.pod is not None and m.pod.agent and matters(obs, m))
+
+
+def matters(obs: Observation, member: Member) -> bool:
+    """Return whether the plan needs to know what the member's process is doing."""
+    pod, workload = member.pod, member.workload
+    if pod is None or pod.terminating or not pod.running:
+        return False
+    staged = workload is not None and workload.inputs != pod.inputs
+    return staged or pod.phase is not Phase.NONE or member.name in obs.stopped

@@ -1,0 +1,74 @@
+"""Changes and restarts that concern all members at once: members before and after cannot talk to each other.
+
+    asked for ──all configurations in the pods──▶ schedule-coordinated ──nobody else restarts──▶ stop-coordinated
+
+What comes after is `restart`. Nobody is asked whether it is safe: everything goes down, and a cluster without a quorum
+can only be brought back like that.
+"""
+
+from collections.abc import Sequence
+
+from stateward.planning.actions import Action
+from stateward.planning.change import change_of, staged, stranded
+from stateward.planning.facts import Facts
+from stateward.planning.intent import Part, State, Wait, told
+from stateward.planning.observation import Effect, Member, Process, Unknown
+from stateward.planning.phase import Phase
+from stateward.planning.prepare import stage
+from stateward.planning.process import AGENT_PATIENCE
+from stateward.planning.restart import arrived, set_phase
+
+
+def together(facts: Facts, taken: frozenset[str]) -> Part:
+    """Return the next step towards stopping all members that a coordinated restart concerns."""
+    members = [m for m in facts.obs.members if m.name not in taken and concerned(facts, m)]
+    if not members:
+        return Part()
+    actions, waits = preparation(facts, members)
+    unmarked = [m for m in members if facts.phase(m) is not Phase.SCHEDULE_COORDINATED]
+    if not actions and not waits:
+        phase = Phase.SCHEDULE_COORDINATED if unmarked else Phase.STOP_COORDINATED
+        why = "all members restart together"
+        actions = tuple(set_phase(m, phase, why) for m in unmarked or members)
+    text = waits[0].message if waits else "all are stopped, and then all are started"
+    said = f"{{}} is prepared for a restart together with {len(members) - 1} others: {text}"
+    return Part(actions=actions, intents=told(State.PREPARING, members, Effect.RESTART, said), waits=waits)
+
+
+def concerned(facts: Facts, member: Member) -> bool:
+    """Return whether a coordinated restart was asked for on the member, or a change of it needs one."""
+    if member.pod is None or member.pod.terminating or facts.trouble(member) or not member.alive:
+        return False
+    return facts.phase(member) is Phase.SCHEDULE_COORDINATED or (
+        change_of(facts, member).coordinated and not stranded(facts, member)
+    )
+
+
+def preparation(facts: Facts, members: Sequence[Member]) -> tuple[tuple[Action, ...], tuple[Wait, ...]]:
+    """Return what has to be written, and what has to be waited for, before the first of them is stopped."""
+    unwritten = [m for m in members if m.pool in facts.pools and not staged(facts, m) and not stranded(facts, m)]
+    if unwritten:
+        return tuple(stage(facts, m, "all members restart together") for m in unwritten), ()
+    others = sorted(facts.going - {m.name for m in members})
+    if others:
+        return (), (Wait(facts.obs.name, "RestartsFirst", f"{', '.join(others)} is being restarted first"),)
+    return (), tuple(wait for m in members if (wait := unprepared(facts, m)) is not None)
+
+
+def unprepared(facts: Facts, member: Member) -> Wait | None:
+    """Return what a member waits for; one whose agent stays silent is made anew with the others, and not waited for."""
+    if member.workload is None or not member.workload.observed:
+        return Wait(
+            member.name, "TemplateNotSeen", f"the StatefulSet of {member.name} has not seen its new template yet"
+        )
+    if not facts.managed(member):
+        return None
+    if not isinstance(member.process, Process):
+        why = member.process.why if isinstance(member.process, Unknown) else "it is asked first"
+        patient = facts.waited(member.name, "AgentSilent") < AGENT_PATIENCE
+        text = f"{member.name}: its agent does not answer: {why}"
+        return Wait(member.name, "AgentSilent", text) if patient else None
+    if not arrived(member):
+        text = f"the configuration that was written for {member.name} has not arrived in its pod yet"
+        return Wait(member.name, "ConfigurationOnItsWay", text)
+    return None

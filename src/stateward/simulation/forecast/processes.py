@@ -1,0 +1,74 @@
+"""Processes that are stopped and started in their pods; agents answer, and configurations arrive at once."""
+
+from functools import partial
+
+from msgspec.structs import replace
+
+from stateward.planning import actions as a
+from stateward.planning.observation import Inputs, Member, Observation, Phase, Process, ProcessState
+from stateward.planning.questions import questions
+from stateward.simulation.forecast.agenda import Agenda
+from stateward.simulation.forecast.members import Listener, Members
+from stateward.simulation.forecast.pace import Pace
+
+
+class Processes:
+    """What the processes of members are doing that are not simply running."""
+
+    def __init__(self, agenda: Agenda, pace: Pace, members: Members, listener: Listener) -> None:
+        self._agenda, self._pace, self._members, self._listener = agenda, pace, members, listener
+        self._states: dict[str, ProcessState] = {}
+
+    def heard(self, seen: Observation) -> Observation:
+        """Return the observation with the answers of the agents that the operator would ask."""
+        asked = {member.name for member in questions(seen)}
+        return replace(seen, members=tuple(self._answer(m) if m.name in asked else m for m in seen.members))
+
+    def take(self, action: a.Action) -> bool:
+        """Do what an action asks for; return whether it was about a process."""
+        match action:
+            case a.SetPhase():
+                self._mark(action.member, action.phase)
+            case a.StopProcess():
+                self._stop(action.member)
+            case a.StartProcess():
+                self._states[action.member] = ProcessState.STARTING
+                pool = self._members.all[action.member].pool
+                self._agenda.after(self._pace.start_of(pool), partial(self._started, action.member))
+            case a.FinishRestart():
+                self._mark(action.member, Phase.NONE, action.inputs)
+            case _:
+                return False
+        return True
+
+    def _answer(self, member: Member) -> Member:
+        state = self._states.get(member.name, ProcessState.RUNNING)
+        up = state in (ProcessState.STARTING, ProcessState.RUNNING)
+        checksum = member.config_checksum
+        return replace(member, process=Process(state, checksum, checksum if up else ""))
+
+    def _mark(self, name: str, phase: Phase, inputs: Inputs | None = None) -> None:
+        member = self._members.all[name]
+        if member.pod is not None:
+            pod = replace(member.pod, phase=phase, inputs=member.pod.inputs if inputs is None else inputs)
+            self._members.all[name] = replace(member, pod=pod)
+            self._listener.news = True
+
+    def _stop(self, name: str) -> None:
+        member = self._members.all[name]
+        if member.pod is None or self._states.get(name) is ProcessState.STOPPING:
+            return
+        self._states[name] = ProcessState.STOPPING
+        self._members.all[name] = replace(member, pod=replace(member.pod, ready=False))
+        self._listener.left(member)
+        self._agenda.after(self._pace.stop, partial(self._stopped, name))
+
+    def _stopped(self, name: str) -> None:
+        self._states[name] = ProcessState.STOPPED
+        self._listener.news = True
+
+    def _started(self, name: str) -> None:
+        member = self._members.all.get(name)
+        self._states.pop(name, None)
+        if member is not None and member.pod is not None and not member.pod.terminating:
+            self._listener.started(member, member.pod)

@@ -1,0 +1,191 @@
+"""Restarts of real OpenSearch processes in kept pods: rolling and together, interrupted, taken back, asked for."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from sandbox import Sandbox
+from stateward.api import names
+from stateward.kube import resources as kinds
+from stateward.kube.client import PatchKind
+from stateward.kube.metadata import Key
+from stateward.operator.caches import CLUSTERS
+from tests.e2e.clusters import Clusters, pool, settled
+from tests.e2e.operators import OperatorPods, kubectl
+from tests.e2e.witness import Promises, Writer
+
+pytestmark = [pytest.mark.e2e, pytest.mark.images("opensearch:2.19.5")]
+
+VERSION = "2.19.5"
+SETTING = "http.max_content_length"
+POOLS = [pool("all", 3, "cluster_manager", "data", "ingest")]
+NAME = "kept"
+
+
+async def made(clusters: Clusters, **spec: Any) -> None:
+    await clusters.apply(NAME, version=VERSION, pools=POOLS, **spec)
+    await clusters.until(NAME, settled, seconds=900)
+    await clusters.database(NAME).create_index("docs")
+    await clusters.until(NAME, settled)
+
+
+async def places(clusters: Clusters) -> dict[str, tuple[str, str, str]]:
+    """Return where each member is: what a kept pod keeps."""
+    pods = await clusters.pods(NAME)
+    return {name: (p.metadata.uid, p.status.pod_ip, p.spec.node_name) for name, p in pods.items()}
+
+
+async def effective(clusters: Clusters, setting: str = SETTING) -> dict[str, str]:
+    """Return what the setting is in each running process."""
+    answer = await clusters.database(NAME).ask("_nodes/settings?flat_settings=true")
+    return {node["name"]: node["settings"].get(setting, "") for node in answer["nodes"].values()}
+
+
+async def started(clusters: Clusters) -> dict[str, int]:
+    """Return since when each process runs, in milliseconds."""
+    answer = await clusters.database(NAME).ask("_nodes/jvm?filter_path=nodes.*.name,nodes.*.jvm.start_time_in_millis")
+    return {node["name"]: node["jvm"]["start_time_in_millis"] for node in answer["nodes"].values()}
+
+
+async def change(clusters: Clusters, value: str | None) -> None:
+    chosen = {"config": {SETTING: value}} if value else {}
+    await clusters.apply(NAME, version=VERSION, pools=POOLS, **chosen)
+
+
+async def annotate(clusters: Clusters, **annotations: str | None) -> None:
+    """Annotate the cluster as a person does."""
+    patch = {"metadata": {"annotations": {f"stateward.dev/{k.replace('_', '-')}": v for k, v in annotations.items()}}}
+    await clusters.api.patch(CLUSTERS, Key(clusters.namespace, NAME), patch, kind=PatchKind.MERGE)
+
+
+async def phase(clusters: Clusters, wanted: str) -> str:
+    """Wait until a pod is in a phase, and return its member."""
+    async with asyncio.timeout(300):
+        while True:
+            pods = await clusters.pods(NAME)
+            found = [n for n, p in pods.items() if p.metadata.annotations.get(names.ANNOTATION_PHASE) == wanted]
+            if found:
+                return found[0]
+            await asyncio.sleep(0.1)
+
+
+async def nothing_left(clusters: Clusters) -> None:
+    settings = await clusters.database(NAME).settings()
+    assert not any(key.startswith(("cluster.routing.allocation", "cluster.metadata.stateward")) for key in settings)
+    assert not [p for p in (await clusters.pods(NAME)).values() if names.ANNOTATION_PHASE in p.metadata.annotations]
+
+
+async def test_a_setting_is_changed_in_kept_pods_and_its_revert_too(clusters: Clusters) -> None:
+    """The same pods at the same addresses, the new setting in every process, and no acknowledged write lost."""
+    await made(clusters)
+    before = await places(clusters)
+    async with Writer(clusters.database(NAME), "docs") as writer, Promises(clusters, NAME) as promises:
+        await change(clusters, "90mb")
+        await clusters.until(NAME, settled, seconds=600)
+        assert set((await effective(clusters)).values()) == {"90mb"}
+        await change(clusters, "80mb")
+        await phase(clusters, "stop")
+        await change(clusters, None)
+        await clusters.until(NAME, settled, seconds=600)
+    assert set((await effective(clusters)).values()) == {""}
+    assert await places(clusters) == before
+    assert promises.broken == []
+    assert await writer.missing() == set()
+    assert writer.acknowledged
+    await nothing_left(clusters)
+
+
+@pytest.mark.full
+async def test_people_restart_one_member_a_pool_and_all_together(clusters: Clusters) -> None:
+    await made(clusters)
+    before, since = await places(clusters), await started(clusters)
+    async with Writer(clusters.database(NAME), "docs") as writer:
+        key = Key(clusters.namespace, names.pod("kept-all-1"))
+        patch = {"metadata": {"annotations": {names.ANNOTATION_PHASE: "schedule"}}}
+        await clusters.api.patch(kinds.PODS, key, patch, kind=PatchKind.MERGE)
+        await phase(clusters, "stop")
+        await clusters.until(NAME, settled, seconds=300)
+        one = await started(clusters)
+        assert {name for name in since if since[name] != one[name]} == {"kept-all-1"}
+        await annotate(clusters, restart_phase="schedule-rolling", restart_pools="all")
+        await phase(clusters, "stop")
+        await clusters.until(NAME, settled, seconds=600)
+        rolled = await started(clusters)
+        assert all(one[name] != rolled[name] for name in one)
+        await annotate(clusters, restart_phase="schedule-coordinated")
+        await phase(clusters, "start-coordinated")
+        await clusters.until(NAME, settled, seconds=600)
+        together = await started(clusters)
+        assert all(rolled[name] != together[name] for name in one)
+    assert await places(clusters) == before
+    assert await writer.missing() == set()
+    await nothing_left(clusters)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("at", ["stop", "start"])
+async def test_an_operator_that_dies_in_a_phase_is_followed_by_one_that_goes_on(
+    clusters: Clusters, operator: OperatorPods, at: str
+) -> None:
+    await made(clusters)
+    before = await places(clusters)
+    async with Writer(clusters.database(NAME), "docs") as writer, Promises(clusters, NAME) as promises:
+        await change(clusters, "90mb")
+        await phase(clusters, at)
+        await operator.kill()
+        await clusters.until(NAME, settled, seconds=600)
+    assert set((await effective(clusters)).values()) == {"90mb"}
+    assert await places(clusters) == before
+    assert promises.broken == []
+    assert await writer.missing() == set()
+    await nothing_left(clusters)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("at", ["stop-coordinated", "start-coordinated"])
+async def test_a_restart_of_all_goes_on_after_the_operator_died(
+    clusters: Clusters, operator: OperatorPods, at: str
+) -> None:
+    await made(clusters)
+    before, since = await places(clusters), await started(clusters)
+    await annotate(clusters, restart_phase="schedule-coordinated")
+    await phase(clusters, at)
+    await operator.kill()
+    await clusters.until(NAME, settled, seconds=600)
+    after = await started(clusters)
+    assert all(since[name] != after[name] for name in since)
+    assert await places(clusters) == before
+    await nothing_left(clusters)
+
+
+@pytest.mark.full
+async def test_a_container_that_dies_in_the_middle_comes_back_as_the_phase_says(
+    clusters: Clusters, stateward: Sandbox
+) -> None:
+    """Process 1 is killed from inside: the container is started again, in the same pod."""
+    await made(clusters)
+    before = await places(clusters)
+    await change(clusters, "90mb")
+    member = await phase(clusters, "start")
+    words = ("exec", "-n", clusters.namespace, names.pod(member), "-c", "opensearch", "--", "kill", "-TERM", "1")
+    kubectl(stateward, *words)
+    await clusters.until(NAME, settled, seconds=900)
+    assert set((await effective(clusters)).values()) == {"90mb"}
+    assert await places(clusters) == before
+    await nothing_left(clusters)
+
+
+@pytest.mark.full
+async def test_a_member_that_misbehaves_is_kept_stopped(clusters: Clusters) -> None:
+    await made(clusters)
+    before = await places(clusters)
+    async with Writer(clusters.database(NAME), "docs") as writer:
+        await annotate(clusters, stopped="kept-all-2")
+        await clusters.until(NAME, lambda c: any(w.reason == "KeptStopped" for w in c.status.waiting))
+        assert "kept-all-2" not in await clusters.database(NAME).versions()
+        await annotate(clusters, stopped=None)
+        await clusters.until(NAME, settled, seconds=300)
+    assert await places(clusters) == before
+    assert await writer.missing() == set()
+    await nothing_left(clusters)
