@@ -10,6 +10,7 @@ from stateward.api.problem import Problem, Severity
 from stateward.packages.parameters import BadValue, check_value, seen
 from stateward.packages.reading import OPERATOR, PARAMETERS, TEMPLATES
 from stateward.packages.records import Package, Parameter, ParameterType, Plan, Task, TaskKind
+from stateward.packages.rendering import FALSE, TRUE
 from stateward.packages.sampling import check_rendered
 from stateward.packages.templates import TemplateProblem, parse
 
@@ -102,7 +103,7 @@ def _toggle(package: Package, at: str, name: str) -> Iterator[Problem]:
         value = seen(parameter, None)
     except BadValue:
         return
-    if value not in ("true", "false", ""):
+    if value not in TRUE | FALSE and (value or not parameter.required):
         yield Problem(at, name, f"must be a parameter that is true or false; its default is {value!r}")
 
 

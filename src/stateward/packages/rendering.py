@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stateward.packages.objects import Rendered, objects_of
-from stateward.packages.parameters import Values, resolve
+from stateward.packages.parameters import BadValue, Values, resolve
 from stateward.packages.pipes import pipe_names
 from stateward.packages.records import Package, Step, Task, TaskKind
 from stateward.packages.templates import Variables
@@ -53,11 +53,23 @@ def places(package: Package, plan: str) -> Iterator[Place]:
             yield Place(plan, phase.name, step)
 
 
+TRUE = frozenset({"1", "t", "T", "true", "True", "TRUE"})
+FALSE = frozenset({"0", "f", "F", "false", "False", "FALSE"})
+"""What a toggle has always taken for on and off."""
+
+
 def applied(task: Task, variables: Variables) -> bool:
-    """Return whether a task makes its objects, rather than taking them away."""
-    if task.kind is TaskKind.TOGGLE:
-        return variables.parameters.get(task.spec.parameter) == "true"
-    return task.kind is TaskKind.APPLY
+    """Return whether a task makes its objects, rather than taking them away.
+
+    Raises BadValue for a toggle whose parameter says neither: objects are not deleted for a value that
+    nobody understands.
+    """
+    if task.kind is not TaskKind.TOGGLE:
+        return task.kind is TaskKind.APPLY
+    value = variables.parameters.get(task.spec.parameter)
+    if value in TRUE or value in FALSE:
+        return value in TRUE
+    raise BadValue(f"{task.spec.parameter}: {value!r}: must be true or false: the task {task.name} is turned on by it")
 
 
 def render_task(use: Use, place: Place, task: Task) -> list[Rendered]:

@@ -7,6 +7,7 @@ import pytest
 from stateward.api.problem import Severity
 from stateward.packages.checks import check_package
 from stateward.packages.objects import Identity
+from stateward.packages.parameters import BadValue
 from stateward.packages.reading import read_package
 from stateward.packages.records import Package
 from stateward.packages.rendering import Use, render_plan
@@ -33,6 +34,10 @@ def test_a_package_that_is_well_has_no_findings() -> None:
         (shop(operator=("[extra.yaml]", "[other.yaml]")), "tasks[1].spec.resources[0]: 'other.yaml': is no file"),
         (shop(operator=("parameter: EXTRA", "parameter: X")), "tasks[1].spec.parameter: 'X': is no parameter"),
         (shop(operator=("parameter: EXTRA", "parameter: MODE")), "must be a parameter that is true or false; its"),
+        (
+            shop(params=("type: boolean, default: false", "required: false")),
+            "must be a parameter that is true or false; its default is ''",
+        ),
         (shop(operator=("resources: [job.yaml]", "resources: []")), "is required by a task of kind Delete"),
         (shop(operator=("name: extra", "name: app")), "operator.yaml: tasks[1].name: 'app': is there twice"),
         (
@@ -95,6 +100,19 @@ def test_a_plan_renders_what_is_there_when_it_is_done() -> None:
     ]
     assert render_plan(use, "deploy")[1].body["spec"]["replicas"] == 5
     assert render_plan(use, "backup")[0].identity == Identity("batch", "Job", "", "backup-job")
+
+
+@pytest.mark.parametrize(("value", "there"), [("1", True), ("True", True), ("f", False), ("FALSE", False)])
+def test_a_toggle_takes_what_it_has_always_taken_for_on_and_off(value: str, there: bool) -> None:
+    text = shop(params=("{name: EXTRA, type: boolean, default: false}", "{name: EXTRA, default: 'true'}"))
+    names = {rendered.identity.name for rendered in render_plan(Use(text, "web", "prod", {"EXTRA": value}), "deploy")}
+    assert ("web-extra" in names) == there
+
+
+def test_a_toggle_deletes_nothing_for_a_value_that_nobody_understands() -> None:
+    text = shop(params=("{name: EXTRA, type: boolean, default: false}", "{name: EXTRA, default: 'true'}"))
+    with pytest.raises(BadValue, match=r"EXTRA: 'yes': must be true or false: the task extra is turned on by it"):
+        render_plan(Use(text, "web", "prod", {"EXTRA": "yes"}), "deploy")
 
 
 def test_a_toggle_that_is_off_takes_its_objects_away() -> None:
