@@ -41,7 +41,7 @@ def intent(member: Member, change: Change, open_ends: Mapping[str, str]) -> Inte
     """Return what is meant with one of the chosen members."""
     because, name = change.describe(), member.name
     if not open_ends:
-        how = " in its pod" if keeps_pod(change) else f" with a new pod, as {change.note}" if change.note else ""
+        how = " in its pod" if keeps_pod(change) else f" with a new pod ({change.note})" if change.note else ""
         return Intent(name, member.pool, State.RESTARTING, change.effect, f"{name} restarts{how} to apply {because}")
     first = next(iter(open_ends))
     step = open_ends.get(name) or f"it goes together with {first}"

@@ -141,6 +141,10 @@ def silent(facts: Facts, member: Member) -> Part:
         return part
     if workload is None or not workload.observed or not member.alive or facts.ephemeral(member):
         return part
+    # The stop was written down, and nobody knows whether it was carried out: the process may still serve.
+    problem = member_problem(facts, member) if serves(member, facts.database) else None
+    if problem is not None:
+        return held(member, "AgentSilent", f"its agent does not answer: {why}; {problem}", state=State.RESTARTING)
     action = DeletePod(why=f"its agent does not answer: {why}", member=member.name, pod=pod.ref)
     return merge(part, Part(actions=(action,)))
 

@@ -113,8 +113,13 @@ def pending(facts: Facts, taken: frozenset[str]) -> dict[str, Change]:
 
 
 def due(facts: Facts, member: Member) -> Change:
-    """Return the change that takes the member down: one of what it is made from, or a restart that was asked for."""
+    """Return the change that takes the member down: one of what it is made from, or a restart that was asked for.
+
+    A member whose pool is gone leaves; nothing is restarted on the way.
+    """
     change = change_of(facts, member)
+    if member.pool not in facts.pools:
+        return change
     asked = facts.phase(member) in (Phase.SCHEDULE, Phase.SCHEDULE_ROLLING)
     stopped = member.name in facts.obs.stopped and in_place_problem(facts, member) is None
     if change.effect is not Effect.NONE or not (asked or stopped):
@@ -125,9 +130,13 @@ def due(facts: Facts, member: Member) -> Change:
 
 
 def at_once(facts: Facts, member: Member) -> bool:
-    """Return whether a person means this very member, now: it waits for no turn, and for no healthier database."""
-    stopped = member.name in facts.obs.stopped and in_place_problem(facts, member) is None
-    return stopped or facts.phase(member) is Phase.SCHEDULE
+    """Return whether a person means this very member, now: it waits for no turn, and for no healthier database.
+
+    Of a database that does not answer only the process is restarted: its pod may be the last that serves.
+    """
+    in_place = keeps_pod(due(facts, member))
+    stopped = member.name in facts.obs.stopped and in_place
+    return stopped or (facts.phase(member) is Phase.SCHEDULE and (in_place or facts.database is not None))
 
 
 def in_turn(facts: Facts, waiting: list[Member], changes: Mapping[str, Change]) -> tuple[list[Member], Part]:

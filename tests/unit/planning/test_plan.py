@@ -19,7 +19,7 @@ def test_what_is_undone_comes_first_and_what_may_be_refused_for_long_last() -> N
 def test_the_sentence_names_what_goes_on_before_what_waits() -> None:
     world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(config=A), hot(config=A)])
     assert world.tick().doing == "c-hot-2 is prepared for a restart to apply config/a: its next template is written"
-    assert world.tick().doing == "c-hot-2 restarts to apply config/a"
+    assert world.tick().doing == "c-hot-2 restarts with a new pod (its pod has no agent) to apply config/a"
     assert "c-hot-2" in world.tick().doing
 
 

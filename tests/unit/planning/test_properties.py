@@ -8,12 +8,15 @@ from stateward.planning import actions as a
 from stateward.planning import observation as o
 from stateward.planning.facts import derive, serves
 from stateward.planning.intent import State
+from stateward.planning.phase import COORDINATED
 from stateward.planning.plan import Plan, plan
 from tests.unit.planning.chaos import NOW, observations
 
 moderate = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
-DESTROYING = (a.DeletePod, a.Release, a.Forget, a.DeleteVolume, a.GrantBootstrap, a.RecordBootstrap)
+DESTROYING = (a.DeletePod, a.StopProcess, a.Release, a.Forget, a.DeleteVolume, a.CollectConfiguration, a.GrantBootstrap)
+ONCE = (a.RecordBootstrap, a.SetPhase, a.ClearSchedule)
+"""What destroys nothing, and is decided on live reads all the same: off an old cache it would be said again."""
 RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.TakeBack)
 UNDOING = (a.RestoreAllocation, a.Drain, a.ExcludeVoters)
 
@@ -28,9 +31,12 @@ def database_of(obs: o.Observation) -> o.Database | None:
 
 
 def taken_down(obs: o.Observation, made: Plan) -> set[str]:
-    """Members in service that the plan takes down."""
-    deleted = {x.member for x in made.actions if isinstance(x, a.DeletePod)}
-    return deleted & derive(obs, NOW).up
+    """Members in service that the plan takes down, but for those of which all go at once."""
+    facts = derive(obs, NOW)
+    together = {m.name for m in obs.members if facts.phase(m) in COORDINATED}
+    going = {x.member for x in made.actions if isinstance(x, a.DeletePod)}
+    stopped = {x.member for x in made.actions if isinstance(x, a.StopProcess)} - together
+    return (going | stopped) & facts.up
 
 
 @moderate
@@ -64,18 +70,19 @@ def test_never_more_go_down_than_the_budget_counting_those_that_are_down(obs: o.
 @given(observations)
 def test_no_member_goes_down_with_the_last_live_copy_unless_there_is_no_other_way(obs: o.Observation) -> None:
     made, database = plan(obs, NOW), database_of(obs)
-    taken = taken_down(obs, made)
-    if not taken:
+    taken, facts = taken_down(obs, made), derive(obs, NOW)
+    deleted = {x.member for x in made.actions if isinstance(x, a.DeletePod)}
+    if database is None:
+        wished = {m.name for m in obs.members if facts.phase(m) is o.Phase.SCHEDULE} | obs.stopped
+        assert taken <= wished - deleted, "only a process that a person means, and never its pod"
         return
-    assert database is not None
-    facts = derive(obs, NOW)
     for unit in database.units:
         live = {c.member for c in unit.copies if c.live}
         if not live & taken or live - taken - facts.down:
             continue
         assert len(taken & live) == 1, f"{unit.name} loses all its copies at once"
         (name,) = taken & live
-        assert not facts.ephemeral(facts.members[name])
+        assert name not in deleted or not facts.ephemeral(facts.members[name])
         assert live == {name}, f"the other copy of {unit.name} is on a member that is down"
         others = [m for m in facts.obs.members if m.name != name and m.present and facts.holds_data(m)]
         accepted = obs.desired.sole_copy is o.SoleCopy.INTERRUPT
@@ -102,7 +109,7 @@ def test_everything_that_is_destroyed_is_named_exactly_as_it_was_seen(obs: o.Obs
     seen = {m.workload.ref for m in obs.members if m.workload} | {m.pod.ref for m in obs.members if m.pod}
     seen |= {m.claim.ref for m in obs.members if m.claim}
     for action in plan(obs, NOW).actions:
-        assert action.destructive == isinstance(action, DESTROYING) or isinstance(action, a.RecordBootstrap)
+        assert action.destructive == isinstance(action, (*DESTROYING, *ONCE))
         ref = ref_of(action)
         assert ref is None or ref in seen
         assert ref is not None or not isinstance(action, a.DeletePod | a.Release | a.DeleteVolume)
@@ -150,14 +157,19 @@ def test_the_same_observation_gives_the_same_plan_in_whatever_order_members_come
 
 @moderate
 @given(observations)
-def test_while_paused_or_refused_only_the_allocation_is_restored(obs: o.Observation) -> None:
+def test_while_paused_or_refused_only_what_was_begun_is_ended_and_undone(obs: o.Observation) -> None:
     refusal = o.Refusal("spec", "Bad", "no")
     for desired in (
         msgspec.structs.replace(obs.desired, paused=True),
         msgspec.structs.replace(obs.desired, refusals=(refusal,)),
     ):
-        made = plan(msgspec.structs.replace(obs, desired=desired), NOW)
-        assert all(isinstance(action, a.RestoreAllocation) for action in made.actions)
+        held = msgspec.structs.replace(obs, desired=desired)
+        going = derive(held, NOW).going
+        for action in plan(held, NOW).actions:
+            if isinstance(action, a.LimitAllocation | a.Flush):
+                assert going, "only a restart that has begun may still limit the allocation"
+            else:
+                assert isinstance(action, a.RestoreAllocation) or getattr(action, "member", None) in going
 
 
 @moderate
