@@ -14,14 +14,16 @@ Then one file per question:
     repair      what is broken may be fixed                  templates   what may be written at once
     scale       who comes and who leaves                     arrive      how a member comes
     leave       how a member leaves                          capacity    can its data go anywhere else
+    resign      how a manager loses its vote                 release     the end of a member that holds nothing
+    missing     who is missing, since when and why           replacement who gets a new one in its place
+    removal     who is being replaced                        pending     and how that list is kept
     restart     a process in its pod: the steps              phase       and their names
     stopping    what is done before a process stops          together    all members at once
     schedule    what a person has asked for                  collect     what nobody needs any more
     questions   whose agent is asked                         process     and what it says
-    resign      how a manager loses its vote                 release     the end of a member that holds nothing
     volume      bigger, smaller, other                       fitting     does a kept volume fit
     bootstrap   form the cluster once                        undo        what was set is lifted
     budget      what others may evict                        resting     where a member stands otherwise
 
-`status` and `conditions` are what people read of all that.
+What people read of all that: `status`, with its `conditions` and where each pool stands (`standing`), and its `times`.
 """
