@@ -1,4 +1,7 @@
-"""Random runs: a swarm of faults and a user who edits, seed after seed, within a budget of time."""
+"""Random runs: a swarm of faults and a user who edits, seed after seed.
+
+Always the same seeds, so that the result says something about the code and not about the machine's speed.
+"""
 
 import os
 
@@ -9,14 +12,14 @@ from stateward.simulation.run import Plan
 
 pytestmark = pytest.mark.simulation
 
-BUDGET = float(os.environ.get("STATEWARD_SIMULATION_SECONDS", "60"))
-"""Seconds of real time; `make bench` and a nightly run give more."""
+SEEDS = int(os.environ.get("STATEWARD_SIMULATION_SEEDS", "100"))
+"""How many; about a minute on two cores."""
 FIRST = 1000
 
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    return simulate_many("opensearch", range(FIRST, FIRST + 100_000), plan=Plan(chaos=2400.0), budget=BUDGET)
+    return simulate_many("opensearch", range(FIRST, FIRST + SEEDS), plan=Plan(chaos=2400.0))
 
 
 def test_nothing_that_must_hold_was_violated(report: Report) -> None:
@@ -25,7 +28,6 @@ def test_nothing_that_must_hold_was_violated(report: Report) -> None:
 
 
 def test_faults_edits_and_steps_were_really_met(report: Report) -> None:
-    """Enough seeds meet everything; fewer, on a slow machine, the most of it."""
     met = set(report.counts)
     usual = {"fault: operator killed", "fault: user edit", "action: DeletePod", "action: Stage", "cluster formed"}
-    assert report.seeds < 8 or usual <= met, sorted(usual - met)
+    assert usual <= met, sorted(usual - met)
