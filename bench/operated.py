@@ -17,7 +17,7 @@ import msgspec
 from aiohttp import web
 
 from bench import fleet
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.engines import opensearch
 from stateward.engines.base import Target
 from stateward.engines.http import HttpTransport
@@ -34,6 +34,7 @@ from stateward.operator.caches import CLUSTERS
 from stateward.operator.engine import OpenSearchFamily
 from stateward.operator.health import health_routes, metrics_routes, serve
 from stateward.operator.holdings import Holdings
+from stateward.operator.kinds import OPENSEARCH
 from stateward.operator.options import OperatorOptions
 from stateward.operator.process import Operator, until_signalled
 
@@ -61,7 +62,7 @@ class Tally:
         self.reactions: list[float] = []
         self._edited: dict[Key, float] = {}
 
-    def heard(self, delta: Delta[OpenSearchCluster]) -> None:
+    def heard(self, delta: Delta[SearchCluster]) -> None:
         """Take the time of an edit; events of statuses are none."""
         if delta.old and delta.new and delta.old.metadata.generation != delta.new.metadata.generation:
             self._edited.setdefault(delta.key, time.perf_counter())
@@ -123,18 +124,19 @@ class StandInFamily(OpenSearchFamily):
 def report(operator: Operator, tally: Tally) -> Report:
     """Return what the operator has done and holds."""
     reconciled = operator.metrics.reconciled.collect()
+    (controller,) = operator.controllers.values()
     samples = [sample.value for metric in reconciled for sample in metric.samples if sample.name.endswith("_total")]
     return Report(
         writes=dict(tally.writes),
         reconciliations=int(sum(samples)),
         reactions=tally.reactions,
-        objects={name: len(store) for name, store in operator.caches.owned.items()},
-        settled=sum(is_settled(cluster) for cluster in operator.caches.clusters.all()),
-        waiting=len(operator.queue),
+        objects={name: len(store) for name, store in controller.caches.owned.items()},
+        settled=sum(is_settled(cluster) for cluster in controller.caches.clusters.all()),
+        waiting=len(controller.queue),
     )
 
 
-def is_settled(cluster: OpenSearchCluster) -> bool:
+def is_settled(cluster: SearchCluster) -> bool:
     """Whether a cluster's status says of its newest generation that it is Ready."""
     ready = any(each.type == "Ready" and each.status == "True" for each in cluster.status.conditions)
     return ready and cluster.status.observed_generation == cluster.metadata.generation
@@ -147,11 +149,11 @@ async def operate(kubeconfig: str) -> None:
         api = await stack.enter_async_context(CountingApi(connect(kubeconfig=kubeconfig)))
         api.tally = tally = Tally()
         session = await stack.enter_async_context(aiohttp.ClientSession())
-        operator = Operator(api, StandInFamily(opensearch.driver(HttpTransport(session))), options)
+        operator = Operator(api, (StandInFamily(opensearch.driver(HttpTransport(session))),), options)
         # Renewed as often as ever, but not lost while a busy machine keeps the API server from answering.
         timing = LeaseTiming(duration=120, renew_deadline=100)
         operator.election = LeaderElection(api, Key(fleet.NAMESPACE, "stateward"), options.identity, timing=timing)
-        operator.caches.clusters.subscribe(tally.heard)
+        operator.controllers[OPENSEARCH.engine].caches.clusters.subscribe(tally.heard)
 
         async def told(_: web.Request) -> web.Response:
             body = msgspec.json.encode(report(operator, tally))

@@ -6,12 +6,12 @@ from typing import Any
 
 from demo.install import MANAGER
 from demo.place import VERSIONS
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.cli.explanation import explain_cluster
 from stateward.cli.follow import Following
 from stateward.cli.session import Session
 from stateward.kube.client import ApplyOptions
-from stateward.operator.caches import CLUSTERS
+from stateward.operator.kinds import CLUSTERS, OPENSEARCH
 
 NAME = "docs"
 CREATE_SECONDS, UPGRADE_SECONDS, SHRINK_SECONDS = 600.0, 1_200.0, 300.0
@@ -41,7 +41,7 @@ def manifest(namespace: str, version: str, data_members: int) -> dict[str, Any]:
     }
 
 
-def settled(cluster: OpenSearchCluster) -> bool:
+def settled(cluster: SearchCluster) -> bool:
     """Return whether the operator has seen the newest spec and nothing is left to do."""
     ready = any(c.type == "Ready" and c.status == "True" for c in cluster.status.conditions)
     current = cluster.status.observed_generation == cluster.metadata.generation
@@ -51,12 +51,12 @@ def settled(cluster: OpenSearchCluster) -> bool:
 class Story:
     """Drives one cluster through its life, and hands every new state of it to `seen`."""
 
-    def __init__(self, session: Session, seen: Callable[[OpenSearchCluster], None]) -> None:
+    def __init__(self, session: Session, seen: Callable[[SearchCluster], None]) -> None:
         self._session = session
         self._seen = seen
-        self._latest: OpenSearchCluster | None = None
+        self._latest: SearchCluster | None = None
         self._news = asyncio.Event()
-        self._following = Following(session, session.key(NAME))
+        self._following = Following(session, OPENSEARCH, session.key(NAME))
 
     async def create(self) -> None:
         """Make the cluster, at the old version."""
@@ -78,7 +78,7 @@ class Story:
         """Watch the cluster until cancelled; the other steps wait for what is seen here."""
         await self._following.run(self._show)
 
-    def _show(self, cluster: OpenSearchCluster) -> None:
+    def _show(self, cluster: SearchCluster) -> None:
         self._latest = cluster
         self._seen(cluster)
         self._news.set()

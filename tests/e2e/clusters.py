@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.kube import resources as kinds
 from stateward.kube.client import ApplyOptions, RawRequest
 from stateward.kube.errors import ApiError
@@ -17,9 +17,9 @@ from stateward.kube.http_client import HttpApi
 from stateward.kube.metadata import Key
 from stateward.kube.pods import Pod
 from stateward.kube.resource import Selection
-from stateward.operator.caches import CLUSTERS
+from stateward.operator.kinds import OPENSEARCH, ClusterKind
 
-Condition = Callable[[OpenSearchCluster], bool]
+Condition = Callable[[SearchCluster], bool]
 SMALL = {"limits": {"memory": "640Mi"}, "requests": {"memory": "512Mi", "cpu": "50m"}}
 """Memory of a member in tests: half of it is the database's heap."""
 
@@ -36,13 +36,13 @@ def pool(name: str, replicas: int, *roles: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def settled(cluster: OpenSearchCluster) -> bool:
+def settled(cluster: SearchCluster) -> bool:
     """Return whether the operator has seen the newest spec and nothing is left to do."""
     seen = cluster.status.observed_generation == cluster.metadata.generation
     return seen and condition(cluster, "Ready") == "True"
 
 
-def condition(cluster: OpenSearchCluster, kind: str) -> str:
+def condition(cluster: SearchCluster, kind: str) -> str:
     """Return the status of a condition; empty when there is none."""
     return next((c.status for c in cluster.status.conditions if c.type == kind), "")
 
@@ -81,10 +81,11 @@ class Database:
 
 @dataclass
 class Clusters:
-    """Clusters in one namespace of the sandbox."""
+    """Clusters of one kind in one namespace of the sandbox."""
 
     api: HttpApi
     namespace: str
+    kind: ClusterKind = OPENSEARCH
     log: list[str] = field(default_factory=list[str])
 
     def database(self, name: str) -> Database:
@@ -93,19 +94,21 @@ class Clusters:
     async def apply(self, name: str, **spec: Any) -> None:
         """Make a cluster's spec so; what is left out goes back to its default."""
         meta = {"name": name, "namespace": self.namespace}
-        body = {"apiVersion": "stateward.dev/v1alpha1", "kind": "OpenSearchCluster", "metadata": meta, "spec": spec}
-        await self.api.apply(CLUSTERS, Key(self.namespace, name), body, ApplyOptions("test", force=True))
+        resource = self.kind.resource
+        body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta, "spec": spec}
+        await self.api.apply(resource, Key(self.namespace, name), body, ApplyOptions("test", force=True))
 
-    async def get(self, name: str) -> OpenSearchCluster:
-        return await self.api.get(CLUSTERS, Key(self.namespace, name))
+    async def get(self, name: str) -> SearchCluster:
+        return await self.api.get(self.kind.resource, Key(self.namespace, name))
 
     async def pods(self, name: str) -> dict[str, Pod]:
-        page = await self.api.list(kinds.PODS, Selection(self.namespace, labels=f"stateward.dev/cluster={name}"))
+        labels = f"stateward.dev/cluster={name},stateward.dev/engine={self.kind.engine}"
+        page = await self.api.list(kinds.PODS, Selection(self.namespace, labels=labels))
         return {pod.metadata.labels["stateward.dev/member"]: pod for pod in page.items}
 
-    async def until(self, name: str, holds: Condition, *, seconds: float = 300.0) -> OpenSearchCluster:
+    async def until(self, name: str, holds: Condition, *, seconds: float = 300.0) -> SearchCluster:
         """Wait until something holds of the cluster; fails with what it was doing last."""
-        last: OpenSearchCluster | None = None
+        last: SearchCluster | None = None
         try:
             async with asyncio.timeout(seconds):
                 while last is None or not holds(last):
@@ -120,7 +123,7 @@ class Clusters:
             ) from None
         return last
 
-    async def _look(self, name: str, last: OpenSearchCluster | None) -> OpenSearchCluster | None:
+    async def _look(self, name: str, last: SearchCluster | None) -> SearchCluster | None:
         try:
             found = await self.get(name)
         except ApiError:

@@ -1,14 +1,24 @@
-"""The whole sandbox for end-to-end tests: three nodes, brought up once, evidence collected when a test fails."""
+"""The whole sandbox for end-to-end tests: three nodes, brought up once, evidence collected when a test fails.
+
+Tests on real databases find the operator in it, and a namespace of their own for clusters.
+"""
 
 import os
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from sandbox import Sandbox
 from sandbox.collect import collect
+from stateward.kube import resources as kinds
+from stateward.kube.config import connect
+from stateward.kube.http_client import HttpApi
+from stateward.operator.kinds import OPENSEARCH, ClusterKind
+from tests.e2e.clusters import Clusters
+from tests.e2e.operators import OperatorPods, install, kubectl
 
 _ARTIFACTS = Path(__file__).parents[2] / ".artifacts"
 _BROUGHT_UP = pytest.StashKey[Sandbox]()
@@ -50,3 +60,46 @@ def pytest_runtest_makereport(
         collect(brought_up.layout, brought_up.api, directory)
         report.sections.append(("evidence", f"objects, events and logs are in {directory}"))
     return report
+
+
+@pytest.fixture(scope="session")
+def stateward(sandbox: Sandbox) -> Sandbox:
+    """The sandbox with the operator of this tree running in it."""
+    install(sandbox)
+    return sandbox
+
+
+@pytest.fixture
+def images(request: pytest.FixtureRequest, stateward: Sandbox) -> None:
+    """Load the images that the test names with its `images` mark."""
+    for mark in request.node.iter_markers("images"):
+        for name in mark.args:
+            stateward.load_image(name)
+
+
+@pytest.fixture
+async def api(stateward: Sandbox) -> AsyncGenerator[HttpApi]:
+    async with HttpApi(connect(kubeconfig=str(stateward.kubeconfig_path))) as client:
+        yield client
+
+
+@pytest.fixture
+def cluster_kind() -> ClusterKind:
+    """The kind of cluster that a test is about; folders of other engines say another one."""
+    return OPENSEARCH
+
+
+@pytest.fixture
+async def clusters(
+    api: HttpApi, stateward: Sandbox, images: None, cluster_kind: ClusterKind
+) -> AsyncGenerator[Clusters]:
+    """A namespace of its own; it goes with everything in it, volumes included, when the test ends."""
+    namespace = f"e2e-{uuid4().hex[:6]}"
+    await api.create(kinds.NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    yield Clusters(api, namespace, cluster_kind)
+    kubectl(stateward, "delete", "namespace", namespace, "--wait=true", "--timeout=180s")
+
+
+@pytest.fixture
+def operator(api: HttpApi) -> OperatorPods:
+    return OperatorPods(api)

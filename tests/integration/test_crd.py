@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from sandbox.kubeapi import ApiError, KubeApi
 from sandbox.progress import Progress
 from sandbox.toolchain.kubelite import build_kubelite
-from stateward.api.crd import OPENSEARCH, root_schema
+from stateward.api.crd import KINDS, OPENSEARCH, root_schema
 from stateward.api.parse import InvalidDocumentError, convert_cluster
 from stateward.api.rules import RULES, owned_rule
 from stateward.api.settings import OWNED, Shape
 from stateward.api.structure import without_nulls
 from stateward.api.validation import errors, validate
-from tests.unit.api.documents import Document, document
+from tests.unit.api.documents import Document, document, elasticsearch
 from tests.unit.api.test_schema import documents, nodes
 
 pytestmark = pytest.mark.integration
@@ -28,27 +28,31 @@ pytestmark = pytest.mark.integration
 SCHEMA = root_schema(OPENSEARCH)
 ROOT = Path(__file__).parents[2]
 COLLECTION = "/apis/stateward.dev/v1alpha1/namespaces/default/opensearchclusters"
+COLLECTIONS = {kind.name: f"/apis/stateward.dev/v1alpha1/namespaces/default/{kind.plural}" for kind in KINDS}
 DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/opensearchclusters.stateward.dev"
-SUBMIT = f"{COLLECTION}?dryRun=All&fieldValidation=Strict"
+DEFINITIONS = [DEFINITION.replace(OPENSEARCH.plural, kind.plural) for kind in KINDS]
+DRY = "?dryRun=All&fieldValidation=Strict"
+SUBMIT = f"{COLLECTION}{DRY}"
 
 
 @pytest.fixture(scope="module")
 def api(control_plane: Path) -> KubeApi:
     api = KubeApi(control_plane)
-    (definition,) = yaml.safe_load_all(
-        (ROOT / "charts/stateward/crds/stateward.dev_opensearchclusters.yaml").read_text()
-    )
-    api.apply(DEFINITION, definition)
-    deadline = time.monotonic() + 30
-    while not (_established(api) and _served(api)):
-        assert time.monotonic() < deadline, api.get(DEFINITION)["status"]
-        time.sleep(0.1)
+    for kind, path in zip(KINDS, DEFINITIONS, strict=True):
+        (definition,) = yaml.safe_load_all(
+            (ROOT / f"charts/stateward/crds/stateward.dev_{kind.plural}.yaml").read_text()
+        )
+        api.apply(path, definition)
+        deadline = time.monotonic() + 30
+        while not (_established(api, path) and _served(api, COLLECTIONS[kind.name])):
+            assert time.monotonic() < deadline, api.get(path)["status"]
+            time.sleep(0.1)
     return api
 
 
-def _served(api: KubeApi) -> bool:
+def _served(api: KubeApi, collection: str) -> bool:
     try:
-        api.get(COLLECTION)
+        api.get(collection)
     except ApiError as error:
         if error.status not in {404, 429}:  # Not there yet, or "storage is (re)initializing".
             raise
@@ -56,8 +60,8 @@ def _served(api: KubeApi) -> bool:
     return True
 
 
-def _established(api: KubeApi) -> bool:
-    conditions = api.get(DEFINITION).get("status", {}).get("conditions") or []  # null at first
+def _established(api: KubeApi, definition: str) -> bool:
+    conditions = api.get(definition).get("status", {}).get("conditions") or []  # null at first
     return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
 
@@ -76,7 +80,7 @@ def kubectl(control_plane: Path, api: KubeApi) -> Any:
 
 def refusal(api: KubeApi, of: Document) -> str:
     with pytest.raises(ApiError) as caught:
-        api.post(SUBMIT, of)
+        api.post(COLLECTIONS[of["kind"]] + DRY, of)
     return str(caught.value)
 
 
@@ -84,8 +88,9 @@ def pool(**fields: Any) -> list[dict[str, Any]]:
     return [{"name": "all", "replicas": 3, **fields}]
 
 
-def test_the_definition_is_accepted_and_structural(api: KubeApi) -> None:
-    conditions = {c["type"]: c["status"] for c in api.get(DEFINITION)["status"]["conditions"]}
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_the_definition_is_accepted_and_structural(api: KubeApi, definition: str) -> None:
+    conditions = {c["type"]: c["status"] for c in api.get(definition)["status"]["conditions"]}
     assert conditions["Established"] == "True"
     assert "NonStructuralSchema" not in conditions
 
@@ -100,6 +105,12 @@ def test_a_good_cluster_is_accepted(api: KubeApi) -> None:
         service={"type": "NodePort", "labels": {"a": "b"}},
     )
     assert api.post(SUBMIT, everything)["spec"] == everything["spec"]
+
+
+@pytest.mark.parametrize("version", ["7.17.0", "7.17.28", "7.20.1", "8.0.0", "8.19.4"])
+def test_a_good_elasticsearch_cluster_is_accepted(api: KubeApi, version: str) -> None:
+    of = elasticsearch(version=version)
+    assert api.post(COLLECTIONS["ElasticsearchCluster"] + DRY, of)["spec"] == of["spec"]
 
 
 CASES: dict[str, Document] = {
@@ -117,6 +128,12 @@ CASES: dict[str, Document] = {
     "spec.update.maxUnavailable: number": document(update={"maxUnavailable": 0}),
     "spec.update.maxUnavailable: percentage": document(update={"maxUnavailable": "120%"}),
     "spec.update.order": document(update={"order": ["hot", "hot"]}),
+    "metadata.name: Elasticsearch": elasticsearch(name="1logs"),
+    "spec.pools: no master": elasticsearch(pools=pool(roles=["data"])),
+    "spec.version: 7.16": elasticsearch(version="7.16.3"),
+    "spec.version: 9": elasticsearch(version="9.0.0"),
+    "spec.image: no tag of Elasticsearch": elasticsearch(image="registry.example:5000/elasticsearch"),
+    "spec.image: other tag of Elasticsearch": elasticsearch(image="registry.example:5000/elasticsearch:8.19.40"),
 }
 MESSAGES = {
     "metadata.name": "1logs: the name must be lower-case letters",
@@ -133,6 +150,12 @@ MESSAGES = {
     "spec.update.maxUnavailable: number": "0: must be a number of members",
     "spec.update.maxUnavailable: percentage": "120%: must be a number of members",
     "spec.update.order": "hot, hot: must name each pool once",
+    "metadata.name: Elasticsearch": "1logs: the name must be lower-case letters",
+    "spec.pools: no master": "at least one pool must have the role master",
+    "spec.version: 7.16": "7.16.3: must be 7.17.0 or later",
+    "spec.version: 9": "9.0.0: must be 7.17.0 or later",
+    "spec.image: no tag of Elasticsearch": "must name a tag or a digest, for example docker.elastic.co",
+    "spec.image: other tag of Elasticsearch": "the tag must have spec.version in it, for example 8.19.4",
 }
 
 

@@ -23,6 +23,8 @@ WRITE = ("create", "patch", "delete")
 ALLOWED = {
     "stateward.dev/opensearchclusters": (*READ, "patch", "update"),
     "stateward.dev/opensearchclusters/status": ("get", "patch", "update"),
+    "stateward.dev/elasticsearchclusters": (*READ, "patch", "update"),
+    "stateward.dev/elasticsearchclusters/status": ("get", "patch", "update"),
     "apps/statefulsets": (*READ, *WRITE),
     "apps/deployments": (*READ, "patch"),
     "apps/daemonsets": (*READ, "patch"),
@@ -40,6 +42,7 @@ ALLOWED = {
 }
 REFUSED = {
     "stateward.dev/opensearchclusters": ("create", "delete"),
+    "stateward.dev/elasticsearchclusters": ("create", "delete"),
     "/pods": ("create",),
     "/pods/exec": ("create",),
     "/nodes": ("patch", "update", "delete"),

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from stateward.api import names
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.kube import resources as kinds
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Preconditions
 from stateward.kube.config import connect
@@ -73,7 +73,7 @@ class Stage:
     running: asyncio.Task[None]
     generation: int = 0
 
-    async def cluster(self, name: str) -> OpenSearchCluster:
+    async def cluster(self, name: str) -> SearchCluster:
         return await self.api.get(CLUSTERS, Key(self.namespace, name))
 
     async def apply(self, name: str, **spec: Any) -> None:
@@ -87,22 +87,22 @@ class Stage:
         applied = await self.api.apply(CLUSTERS, Key(self.namespace, name), body, ApplyOptions("test", force=True))
         self.generation = applied.metadata.generation
 
-    async def until(self, name: str, holds: Callable[[OpenSearchCluster], bool]) -> OpenSearchCluster:
+    async def until(self, name: str, holds: Callable[[SearchCluster], bool]) -> SearchCluster:
         """Wait for the watch to show a cluster of which something holds."""
         key = Key(self.namespace, name)
         changed = asyncio.Event()
-        self.operator.caches.clusters.subscribe(lambda _: changed.set())
+        self.operator.controllers["opensearch"].caches.clusters.subscribe(lambda _: changed.set())
         try:
             async with asyncio.timeout(PATIENCE):
                 while True:
-                    found = self.operator.caches.clusters.get(key)
+                    found = self.operator.controllers["opensearch"].caches.clusters.get(key)
                     # The cache may not have heard of the newest edit yet, and the state before it may well fit.
                     if found is not None and found.metadata.generation >= self.generation and holds(found):
                         return found
                     changed.clear()
                     await self.while_running(changed.wait())
         except TimeoutError:
-            caches = self.operator.caches
+            caches = self.operator.controllers["opensearch"].caches
             unmet = ", ".join(map(str, caches.expectations(key).unmet()))
             pytest.fail(f"after {PATIENCE} s: {unmet} {caches.clusters.get(key)}")
 
@@ -118,7 +118,7 @@ class Stage:
             pytest.fail("the operator has ended")
 
 
-def settled(cluster: OpenSearchCluster) -> bool:
+def settled(cluster: SearchCluster) -> bool:
     ready = next((c for c in cluster.status.conditions if c.type == "Ready"), None)
     return (
         ready is not None
@@ -156,8 +156,8 @@ async def on_stage(kubeconfig: Path) -> AsyncGenerator[Stage]:
         database = PuppetDatabase()
         # Nobody starts an operator again here that ends because a busy machine kept it from renewing its lease.
         options = OperatorOptions(namespaces=(namespace,), leader_elect=False, identity="test")
-        operator = Operator(shown, OpenSearchFamily(database), options)
-        kubelet = PuppetKubelet(api, operator.caches.of(kinds.PODS), database)
+        operator = Operator(shown, (OpenSearchFamily(database),), options)
+        kubelet = PuppetKubelet(api, operator.controllers["opensearch"].caches.of(kinds.PODS), database)
         running = asyncio.create_task(operator.run())
         try:
             yield Stage(api, counting, operator, kubelet, database, namespace, running)
@@ -183,7 +183,7 @@ async def test_a_cluster_is_created_settles_and_then_nothing_is_written(control_
         before = cluster.status
         stage.counting.writes.clear()
         for _ in range(5):
-            stage.operator.queue.add(Key(stage.namespace, "logs"))
+            stage.operator.controllers["opensearch"].queue.add(Key(stage.namespace, "logs"))
             await asyncio.sleep(0.2)
         if stage.counting.writes:
             pytest.fail(f"{stage.counting.writes}\n{before}\n{(await stage.cluster('logs')).status}")
@@ -225,7 +225,7 @@ async def test_a_deleted_cluster_takes_its_objects_with_it_but_not_its_volumes(c
         await stage.api.delete(
             CLUSTERS, Key(stage.namespace, "logs"), DeleteOptions(Preconditions(cluster.metadata.uid))
         )
-        caches = stage.operator.caches
+        caches = stage.operator.controllers["opensearch"].caches
         left = asyncio.Event()
         sets, pods = caches.of(kinds.STATEFUL_SETS), caches.of(kinds.PODS)
         for store in (sets, pods):
@@ -247,7 +247,7 @@ async def test_a_second_edit_while_the_first_rolls_ends_in_the_newest_state(cont
         await stage.until("logs", settled)
         secret = await stage.api.get(kinds.SECRETS.raw(), Key(stage.namespace, "logs-hot-0"))
         assert "inputs" in str(secret["metadata"]["annotations"])
-        pods = stage.operator.caches.of(kinds.PODS).all()
+        pods = stage.operator.controllers["opensearch"].caches.of(kinds.PODS).all()
         assert (
             len({pod.metadata.annotations[names.ANNOTATION_INPUTS] for pod in pods if "hot" in pod.metadata.name}) == 1
         )

@@ -94,8 +94,9 @@ class Pool(Record):
     roles: Annotated[
         Annotated[list[Annotated[str, Meta(min_length=1, max_length=40)]], Meta(max_length=16)] | None,
         Meta(
-            description="Roles of the database nodes: cluster_manager, data, ingest, remote_cluster_client and others"
-            " that the version knows. An empty list is a coordinating-only node; left out means all default roles.",
+            description="Roles of the database nodes: cluster_manager (in Elasticsearch master), data, ingest,"
+            " remote_cluster_client and others that the version knows. An empty list is a coordinating-only node; left"
+            " out means all default roles.",
             extra={"list_type": "set"},
         ),
     ] = None
@@ -115,7 +116,9 @@ class Pool(Record):
     config: Annotated[
         Json | None,
         Meta(
-            description="Settings of opensearch.yml for this pool; they win over the cluster's.", extra={"owned": OWNED}
+            description="Settings of the configuration file (opensearch.yml, elasticsearch.yml) for this pool; they win"
+            " over the cluster's.",
+            extra={"owned": OWNED},
         ),
     ] = None
     pod_template: Annotated[
@@ -183,18 +186,13 @@ class ServiceTemplate(Record):
     spec: Annotated[Json | None, Meta(description="Further fields of the Service's spec.")] = None
 
 
-class OpenSearchSpec(Record):
-    """What an OpenSearch cluster should be."""
+VERSION_PATTERN = r"^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)$"
 
-    version: Annotated[
-        str,
-        Meta(
-            description="Version of OpenSearch, for example 2.19.5.",
-            pattern=r"^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)$",
-            max_length=20,
-            extra={"accepts": "must be three numbers with dots between them, for example 2.19.5"},
-        ),
-    ]
+
+class SearchSpec(Record):
+    """What a search cluster should be, whatever its engine."""
+
+    version: str
     pools: Annotated[
         list[Pool],
         Meta(description="The pools of members.", min_length=1, max_length=50, extra={"map_keys": ["name"]}),
@@ -203,12 +201,16 @@ class OpenSearchSpec(Record):
         Annotated[str, Meta(max_length=512)] | None,
         Meta(
             description="Image to run instead of the official one. Its tag must have the version in it, as 2.19.5-ours"
-            " has; with a digest and no tag, the version cannot be changed later.",
+            " has 2.19.5; with a digest and no tag, the version cannot be changed later.",
         ),
     ] = None
     config: Annotated[
         Json | None,
-        Meta(description="Settings of opensearch.yml for all pools, as nested or dotted keys.", extra={"owned": OWNED}),
+        Meta(
+            description="Settings of the configuration file (opensearch.yml, elasticsearch.yml) for all pools, as"
+            " nested or dotted keys.",
+            extra={"owned": OWNED},
+        ),
     ] = None
     pod_template: Annotated[
         Json | None,
@@ -330,11 +332,53 @@ class ClusterStatus(Record):
     ] = ""
 
 
-class OpenSearchCluster(Record):
-    """An OpenSearch cluster."""
+class SearchCluster(Record):
+    """A cluster of the search family, whatever its engine: what most of Stateward works with."""
 
     metadata: Metadata
-    spec: Annotated[OpenSearchSpec, Meta(description="What the cluster should be.")]
+    spec: SearchSpec
     status: Annotated[ClusterStatus, Meta(description="What is, what is going on, and what waits.")] = ClusterStatus()
     api_version: str = API_VERSION
+    kind: str = ""
+
+
+class OpenSearchSpec(SearchSpec):
+    """What an OpenSearch cluster should be."""
+
+    version: Annotated[
+        str,
+        Meta(
+            description="Version of OpenSearch, for example 2.19.5.",
+            pattern=VERSION_PATTERN,
+            max_length=20,
+            extra={"accepts": "must be three numbers with dots between them, for example 2.19.5"},
+        ),
+    ]
+
+
+class OpenSearchCluster(SearchCluster):
+    """An OpenSearch cluster."""
+
+    spec: Annotated[OpenSearchSpec, Meta(description="What the cluster should be.")]
     kind: str = "OpenSearchCluster"
+
+
+class ElasticsearchSpec(SearchSpec):
+    """What an Elasticsearch cluster should be."""
+
+    version: Annotated[
+        str,
+        Meta(
+            description="Version of Elasticsearch, from 7.17.0 to 8.x, for example 8.19.4.",
+            pattern=VERSION_PATTERN,
+            max_length=20,
+            extra={"accepts": "must be three numbers with dots between them, for example 8.19.4"},
+        ),
+    ]
+
+
+class ElasticsearchCluster(SearchCluster):
+    """An Elasticsearch cluster."""
+
+    spec: Annotated[ElasticsearchSpec, Meta(description="What the cluster should be.")]
+    kind: str = "ElasticsearchCluster"

@@ -4,7 +4,7 @@ import inspect
 from dataclasses import dataclass
 
 from stateward.api.base import GROUP, VERSION, Json, Record
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import ElasticsearchCluster, OpenSearchCluster
 from stateward.api.rules import LONGEST_NAMES, RULES
 from stateward.api.schema import field_schema
 
@@ -15,7 +15,7 @@ ROOT_FIELDS = {
 }
 """What the fields are that every object of Kubernetes has."""
 
-_EXAMPLE = """\
+_OPENSEARCH = """\
 apiVersion: stateward.dev/v1alpha1
 kind: OpenSearchCluster
 metadata: {name: logs}
@@ -25,6 +25,22 @@ spec:
   - {name: managers, replicas: 3, roles: [cluster_manager], storage: {size: 1Gi}}
   - {name: hot, replicas: 3, roles: [data, ingest], storage: {size: 20Gi}, resources: {limits: {memory: 2Gi}}}
   - {name: gateway, replicas: 1, roles: []}
+"""
+
+_ELASTICSEARCH = """\
+apiVersion: stateward.dev/v1alpha1
+kind: ElasticsearchCluster
+metadata: {name: search}
+spec:
+  version: 8.19.4
+  pools:
+  - {name: managers, replicas: 3, roles: [master], storage: {size: 1Gi}}
+  - name: hot
+    replicas: 3
+    roles: [data_hot, data_content, ingest]
+    storage: {size: 20Gi}
+    resources: {limits: {memory: 2Gi}}
+  - {name: cold, replicas: 2, roles: [data_cold], storage: {size: 100Gi}}
 """
 
 
@@ -83,8 +99,11 @@ CLUSTER_COLUMNS = (
     Column("UUID", ".status.clusterUuid", "The identity of the cluster in the database.", priority=1),
 )
 
-OPENSEARCH = Kind(OpenSearchCluster, "opensearchclusters", "opensearchcluster", ("os",), CLUSTER_COLUMNS, _EXAMPLE)
-KINDS = (OPENSEARCH,)
+OPENSEARCH = Kind(OpenSearchCluster, "opensearchclusters", "opensearchcluster", ("os",), CLUSTER_COLUMNS, _OPENSEARCH)
+ELASTICSEARCH = Kind(
+    ElasticsearchCluster, "elasticsearchclusters", "elasticsearchcluster", ("es",), CLUSTER_COLUMNS, _ELASTICSEARCH
+)
+KINDS = (OPENSEARCH, ELASTICSEARCH)
 
 
 def crd(kind: Kind) -> Json:

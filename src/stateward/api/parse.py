@@ -5,12 +5,13 @@ from typing import cast
 import msgspec
 
 from stateward.api.base import API_VERSION, Json
-from stateward.api.cluster import OpenSearchCluster
-from stateward.api.crd import OPENSEARCH, root_schema
+from stateward.api.cluster import OpenSearchCluster, SearchCluster
+from stateward.api.crd import KINDS, root_schema
 from stateward.api.problem import Problem
 from stateward.api.structure import check_structure, without_nulls
 
-_SCHEMA = root_schema(OPENSEARCH)
+_RECORDS = {kind.name: cast("type[SearchCluster]", kind.record) for kind in KINDS}
+_SCHEMAS = {kind.record: root_schema(kind) for kind in KINDS}
 
 
 class InvalidDocumentError(ValueError):
@@ -22,7 +23,7 @@ class InvalidDocumentError(ValueError):
         self.problems = problems
 
 
-def decode_cluster(data: bytes) -> OpenSearchCluster:
+def decode_cluster(data: bytes) -> SearchCluster:
     """Return the cluster that JSON text describes; raise `InvalidDocumentError` with every problem where it is none."""
     try:
         document = msgspec.json.decode(data)
@@ -31,29 +32,38 @@ def decode_cluster(data: bytes) -> OpenSearchCluster:
     return convert_cluster(document)
 
 
-def convert_cluster(document: object) -> OpenSearchCluster:
+def convert_cluster(document: object) -> SearchCluster:
     """Return the cluster that a loaded document (JSON or YAML) describes; unknown fields are refused.
 
     Raises `InvalidDocumentError` with every problem where it is none.
     """
-    pruned = without_nulls(document, _SCHEMA)
-    problems = check_structure(pruned, OpenSearchCluster) + _identity(pruned)
+    record = record_of(document)
+    pruned = without_nulls(document, _SCHEMAS[record])
+    problems = check_structure(pruned, record) + _identity(pruned)
     if problems:
         raise InvalidDocumentError(problems)
     try:
-        return msgspec.convert(pruned, OpenSearchCluster)
+        return msgspec.convert(pruned, record)
     except msgspec.ValidationError as error:
         raise InvalidDocumentError([_translated(error)]) from error
+
+
+def record_of(document: object) -> type[SearchCluster]:
+    """Return the record of a document's kind; one of no known kind is read as what people mean most."""
+    kind = cast("Json", document).get("kind") if isinstance(document, dict) else None
+    return _RECORDS.get(kind, OpenSearchCluster) if isinstance(kind, str) else OpenSearchCluster
 
 
 def _identity(document: object) -> list[Problem]:
     """Check what every object of Kubernetes begins with."""
     if not isinstance(document, dict):
         return []
-    wanted = {"apiVersion": API_VERSION, "kind": OpenSearchCluster.__name__}
+    wanted = {"apiVersion": (API_VERSION,), "kind": tuple(_RECORDS)}
     found = cast("Json", document)
     problems = [
-        Problem(key, found.get(key), f"must be {value}") for key, value in wanted.items() if found.get(key) != value
+        Problem(key, found.get(key), f"must be {' or '.join(values)}")
+        for key, values in wanted.items()
+        if found.get(key) not in values
     ]
     metadata = found.get("metadata")
     if isinstance(metadata, dict) and not cast("Json", metadata).get("name"):

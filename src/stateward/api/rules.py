@@ -9,14 +9,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stateward.api.base import Json, Record
-from stateward.api.cluster import OpenSearchCluster, OpenSearchSpec, Storage, UpdatePolicy
+from stateward.api.cluster import (
+    ElasticsearchCluster,
+    ElasticsearchSpec,
+    OpenSearchCluster,
+    OpenSearchSpec,
+    Storage,
+    UpdatePolicy,
+)
+from stateward.api.products import ELASTICSEARCH, OPENSEARCH, Product
 from stateward.api.settings import Owned
 
 LONGEST_NAMES = 46
 """A StatefulSet's name may have 52 characters (its pods carry it in a label, with a hash), and a member is
 `<cluster>-<pool>-<ordinal>` with up to four digits: 52 - 6 are left for the two names."""
-
-_MANAGER = "(!has(p.roles) || p.roles.exists(r, r == 'cluster_manager' || r == 'master'))"
 
 
 @dataclass(frozen=True)
@@ -42,47 +48,77 @@ class Rule:
         return {"messageExpression": f"{self.shown} + {json.dumps(': ' + self.message)}"}
 
 
-RULES: Mapping[type[Record], tuple[Rule, ...]] = {
-    OpenSearchCluster: (
-        Rule(
-            r"self.metadata.name.matches(r'^[a-z]([-a-z0-9]*[a-z0-9])?$')",
-            "the name must be lower-case letters, digits and dashes, begin with a letter and not end with a dash:"
-            " Services are named after it",
-            field=".metadata.name",
-            shown="self.metadata.name",
-        ),
-        Rule(
-            f"self.spec.pools.all(p, size(self.metadata.name) + size(p.name) <= {LONGEST_NAMES})",
-            f"metadata.name and the name of each pool may have {LONGEST_NAMES} characters together: members are named"
-            " <cluster>-<pool>-<ordinal>",
-            field=".spec.pools",
-        ),
+NAMES = (
+    Rule(
+        r"self.metadata.name.matches(r'^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+        "the name must be lower-case letters, digits and dashes, begin with a letter and not end with a dash:"
+        " Services are named after it",
+        field=".metadata.name",
+        shown="self.metadata.name",
     ),
-    OpenSearchSpec: (
+    Rule(
+        f"self.spec.pools.all(p, size(self.metadata.name) + size(p.name) <= {LONGEST_NAMES})",
+        f"metadata.name and the name of each pool may have {LONGEST_NAMES} characters together: members are named"
+        " <cluster>-<pool>-<ordinal>",
+        field=".spec.pools",
+    ),
+)
+
+
+def spec_rules(product: Product) -> tuple[Rule, ...]:
+    """Return the rules of a product's spec."""
+    manager = "(!has(p.roles) || p.roles.exists(r, r == 'cluster_manager' || r == 'master'))"
+    return (
         Rule(
-            f"self.pools.exists(p, {_MANAGER})",
-            "at least one pool must have the role cluster_manager, or leave roles out to have all default roles",
+            f"self.pools.exists(p, {manager})",
+            f"at least one pool must have the role {product.roles.manager}, or leave roles out to have all default"
+            " roles",
             field=".pools",
         ),
         Rule(
-            f"!self.pools.exists(p, {_MANAGER}) || self.pools.exists(p, p.replicas > 0 && {_MANAGER})",
+            f"!self.pools.exists(p, {manager}) || self.pools.exists(p, p.replicas > 0 && {manager})",
             "at least one member must be a cluster manager: give a pool with that role 1 or more replicas (3 is usual)",
             field=".pools",
         ),
         Rule(
             "!has(self.image) || self.image.contains('@') || self.image.matches(':[^/:]+$')",
-            "must name a tag or a digest, for example opensearchproject/opensearch:2.19.5",
+            f"must name a tag or a digest, for example {product.image}:{product.example}",
             field=".image",
             shown="self.image",
         ),
         Rule(
             "!has(self.image) || !self.image.matches('^[^@]*:[^/:@]+(@.*)?$')"
             " || self.image.matches(':([^/:@]*[^/:@0-9.])?' + self.version + '([^/:@0-9.][^/:@]*)?(@.*)?$')",
-            "the tag must have spec.version in it, for example 2.19.5 or 2.19.5-ours; or use a digest alone",
+            f"the tag must have spec.version in it, for example {product.example} or {product.example}-ours; or use a"
+            " digest alone",
             field=".image",
             shown="self.image",
         ),
-    ),
+        *_supported(product),
+    )
+
+
+def _supported(product: Product) -> tuple[Rule, ...]:
+    if product.versions is None:
+        return ()
+    first, beyond = product.versions
+    majors = range(first.major + 1, beyond.major)
+    minors = f"{first.major}[.]({first.minor // 10}[{first.minor % 10}-9]|[{first.minor // 10 + 1}-9][0-9])"
+    return (
+        Rule(
+            f"self.version.matches('^({minors}|{'|'.join(map(str, majors))})[.]')",
+            f"must be {first} or later, and earlier than {beyond}, for example {product.example}",
+            field=".version",
+            shown="self.version",
+        ),
+    )
+
+
+RULES: Mapping[type[Record], tuple[Rule, ...]] = {
+    OpenSearchCluster: NAMES,
+    OpenSearchSpec: spec_rules(OPENSEARCH),
+    ElasticsearchCluster: NAMES,
+    ElasticsearchSpec: spec_rules(ELASTICSEARCH),
     Storage: (
         Rule(
             "!(has(self.ephemeral) && self.ephemeral && has(self.storageClass))",

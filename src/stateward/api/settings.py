@@ -1,4 +1,4 @@
-"""The settings of opensearch.yml: nested or dotted, and those that Stateward owns, each with the reason.
+"""The settings of the configuration file: nested or dotted, and those that Stateward owns, each with the reason.
 
 A setting is owned where a value from a person would break a promise: the member would not find its data, join another
 cluster, form a second one, or be taken for somebody else.

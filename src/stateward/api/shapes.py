@@ -31,7 +31,8 @@ POD_TEMPLATE: Json = {
         },
         "spec": {
             "description": "Fields of a pod's spec, as `kubectl explain pod.spec` has them. The container that runs the"
-            " database is called opensearch; containers with other names run beside it.",
+            " database is called after its engine, opensearch or elasticsearch; containers with other names run beside"
+            " it.",
             "type": "object",
             "x-kubernetes-preserve-unknown-fields": True,
         },

@@ -5,7 +5,7 @@ that never saw an API server. Pure. What a *change* may not do (a smaller volume
 """
 
 from stateward.api.checks import config, image, memory, naming, roles, storage, template, update
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.api.problem import Problem, Severity, errors
 
 __all__ = ["Problem", "Severity", "errors", "validate"]
@@ -22,7 +22,7 @@ _CHECKS = (
 )
 
 
-def validate(cluster: OpenSearchCluster) -> list[Problem]:
+def validate(cluster: SearchCluster) -> list[Problem]:
     """Return everything that is wrong, each once, in the order of the checks; without errors the cluster may run."""
     problems = [problem for check in _CHECKS for problem in check(cluster)]
     return list({(problem.path, problem.message): problem for problem in problems}.values())

@@ -5,15 +5,13 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.cli import screen
 from stateward.cli.ages import age
-from stateward.cli.failures import Failure
+from stateward.cli.find import all_clusters
 from stateward.cli.picture import HEALTH, columns, version
 from stateward.cli.session import Session, run, target_options
-from stateward.kube.listing import list_all
-from stateward.kube.resource import Selection
-from stateward.operator.caches import CLUSTERS
+from stateward.operator.kinds import kind_of
 
 
 @click.command("list")
@@ -23,15 +21,9 @@ from stateward.operator.caches import CLUSTERS
 def clusters(*, all_namespaces: bool, output: str, **target: str) -> None:
     """List the clusters, one line each."""
 
-    async def work(session: Session) -> tuple[str, list[OpenSearchCluster]]:
+    async def work(session: Session) -> tuple[str, list[SearchCluster]]:
         namespace = "" if all_namespaces else session.namespace
-        state = await list_all(session.api, CLUSTERS, Selection(namespace))
-        if state.troubles:
-            trouble = state.troubles[0]
-            raise Failure(
-                f"cluster {trouble.key} cannot be read: {trouble.reason}; is this program older than the CRDs?"
-            )
-        found = sorted(state.hand_over(), key=lambda c: (c.metadata.namespace, c.metadata.name))
+        found = await all_clusters(session, namespace)
         if output != "table":
             screen.show_document(msgspec.to_builtins(found), output)
         elif found:
@@ -44,14 +36,14 @@ def clusters(*, all_namespaces: bool, output: str, **target: str) -> None:
         click.echo(f"there is no cluster in {where}", err=True)
 
 
-def table(found: list[OpenSearchCluster], now: float) -> Table:
+def table(found: list[SearchCluster], now: float) -> Table:
     """Return the clusters as a table."""
-    shown = columns("NAMESPACE", "NAME", "VERSION", "HEALTH", "READY", "AGE", "DOING")
+    shown = columns("NAMESPACE", "NAME", "ENGINE", "VERSION", "HEALTH", "READY", "AGE", "DOING")
     for cluster in found:
         meta, status = cluster.metadata, cluster.status
         health = Text(status.health or "unknown", style=HEALTH.get(status.health, "magenta"))
         paused = cluster.spec.update is not None and cluster.spec.update.paused
         doing = f"paused; {status.doing}" if paused and "paused" not in status.doing else status.doing
-        place = (meta.namespace, meta.name, version(cluster))
+        place = (meta.namespace, meta.name, kind_of(cluster).engine, version(cluster))
         shown.add_row(*place, health, status.ready, age(meta.creation_timestamp, now), doing)
     return shown

@@ -5,11 +5,10 @@ import asyncio
 import click
 from click.shell_completion import CompletionItem
 
+from stateward.cli.failures import Failure
+from stateward.cli.find import all_clusters
 from stateward.cli.session import Opener, Target, open_session
 from stateward.kube.errors import ApiError, ConfigError
-from stateward.kube.listing import list_all
-from stateward.kube.resource import Selection
-from stateward.operator.caches import CLUSTERS
 
 PATIENCE = 2.0
 """Seconds that a person waits for a completion."""
@@ -21,12 +20,11 @@ def cluster_names(ctx: click.Context, param: click.Parameter, incomplete: str) -
     opener: Opener = ctx.find_root().obj or open_session
     try:
         names = asyncio.run(_names(opener, target))
-    except (ApiError, ConfigError, OSError, TimeoutError):
+    except (ApiError, ConfigError, Failure, OSError, TimeoutError):
         return []
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 async def _names(opener: Opener, target: Target) -> list[str]:
     async with asyncio.timeout(PATIENCE), opener(target) as session:
-        state = await list_all(session.api, CLUSTERS, Selection(session.namespace))
-        return sorted(cluster.metadata.name for cluster in state.hand_over())
+        return sorted({cluster.metadata.name for cluster in await all_clusters(session, session.namespace)})

@@ -9,11 +9,15 @@ from typing import Any, cast
 import yaml
 
 from stateward.api.base import GROUP
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
+from stateward.api.crd import KINDS
 from stateward.api.parse import InvalidDocumentError, convert_cluster
 from stateward.api.problem import Problem
 from stateward.api.validation import validate
 from stateward.cli.failures import Failure
+
+NAMES = tuple(kind.name for kind in KINDS)
+"""The kinds of clusters, as documents name them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,7 @@ class Document:
 
     place: str
     name: str
-    cluster: OpenSearchCluster | None
+    cluster: SearchCluster | None
     problems: tuple[Problem, ...]
 
 
@@ -33,7 +37,7 @@ def read_documents(path: str) -> list[Document]:
     """
     found = [checked(place, item) for place, item in parts(path) if is_ours(item)]
     if not found:
-        raise Failure(f"{path}: there is no {OpenSearchCluster.__name__} (apiVersion {GROUP}/v1alpha1) in it")
+        raise Failure(f"{path}: there is no {' or '.join(NAMES)} (apiVersion {GROUP}/v1alpha1) in it")
     return found
 
 
@@ -67,7 +71,7 @@ def is_ours(item: Any) -> bool:
         return True
     fields = cast("dict[str, Any]", item)
     group = str(fields.get("apiVersion") or GROUP).partition("/")[0]
-    return group == GROUP or fields.get("kind") == OpenSearchCluster.__name__
+    return group == GROUP or fields.get("kind") in NAMES
 
 
 def checked(place: str, item: Any) -> Document:

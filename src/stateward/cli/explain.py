@@ -2,14 +2,16 @@
 
 import click
 
-from stateward.api.cluster import MemberStatus, OpenSearchCluster
+from stateward.api.cluster import MemberStatus, SearchCluster
 from stateward.cli.completion import cluster_names
 from stateward.cli.explanation import explain_cluster, explain_member
 from stateward.cli.failures import Failure
+from stateward.cli.find import read_cluster
 from stateward.cli.look import look
 from stateward.cli.preview import inputs_of
-from stateward.cli.session import Session, read_cluster, run, target_options
+from stateward.cli.session import Session, run, target_options
 from stateward.kube.errors import ApiError
+from stateward.operator.kinds import kind_of
 
 
 @click.command()
@@ -32,11 +34,11 @@ def explain(name: str, member: str | None, **target: str) -> None:
         click.echo(line)
 
 
-async def about_member(session: Session, cluster: OpenSearchCluster, name: str) -> list[str]:
+async def about_member(session: Session, cluster: SearchCluster, name: str) -> list[str]:
     """Return the lines about one member, with what its pod lacks where that can be read."""
     found = find_member(cluster, name)
     try:
-        observed = (await look(session, cluster.metadata.name)).observed
+        observed = (await look(session, kind_of(cluster), cluster.metadata.name)).observed
     except ApiError as error:
         note = f"What its pod is made from could not be read: {error.message}."
         return [*explain_member(cluster, found, session.now()), note]
@@ -47,7 +49,7 @@ async def about_member(session: Session, cluster: OpenSearchCluster, name: str) 
     return list(explain_member(cluster, found, session.now(), inputs=inputs, trouble=trouble))
 
 
-def find_member(cluster: OpenSearchCluster, name: str) -> MemberStatus:
+def find_member(cluster: SearchCluster, name: str) -> MemberStatus:
     """Return a member by its name, or by what comes after the cluster's name; raises Failure when there is none."""
     states = {state.name: state for state in cluster.status.member_states}
     found = states.get(name) or states.get(f"{cluster.metadata.name}-{name}") or states.get(name.removesuffix("-0"))

@@ -4,26 +4,26 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import NoReturn
 
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.cli.session import Session
 from stateward.kube.metadata import Key
 from stateward.kube.reflector import Reflector, ReflectorOptions
 from stateward.kube.resource import Selection
 from stateward.kube.store import Store
-from stateward.operator.caches import CLUSTERS
+from stateward.operator.kinds import ClusterKind
 
-Show = Callable[[OpenSearchCluster], None]
+Show = Callable[[SearchCluster], None]
 
 
 class Following:
     """A watch on one cluster; `run` it until the cluster is deleted."""
 
-    def __init__(self, session: Session, key: Key) -> None:
+    def __init__(self, session: Session, kind: ClusterKind, key: Key) -> None:
         self._key = key
-        self._store: Store[OpenSearchCluster] = Store("clusters", namespaces=(key.namespace,))
+        self._store: Store[SearchCluster] = Store(kind.resource.plural, namespaces=(key.namespace,))
         selection = Selection(key.namespace, fields=f"metadata.name={key.name}")
         options = ReflectorOptions(clock=session.clock)
-        self._reflector = Reflector(session.api, CLUSTERS, selection, self._store, options)
+        self._reflector = Reflector(session.api, kind.resource, selection, self._store, options)
 
     @property
     def trouble(self) -> str:

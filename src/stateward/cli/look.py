@@ -14,12 +14,11 @@ import msgspec
 from msgspec.structs import replace
 
 from stateward.api.base import Json
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.api.problem import Problem, errors
 from stateward.api.validation import validate
 from stateward.cli.pacing import Pacing, asked, pacing
 from stateward.cli.session import Session
-from stateward.engines import opensearch
 from stateward.engines.access import Access
 from stateward.engines.base import Answer, RefusedError, Target, UnreachableError
 from stateward.engines.search.flavor import HTTP_PORT
@@ -27,8 +26,9 @@ from stateward.engines.search.recovery import Speed
 from stateward.kube.client import Api, RawRequest
 from stateward.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
 from stateward.kube.resources import PODS
-from stateward.operator.engine import OpenSearchFamily
+from stateward.operator.engine import Family, family_of
 from stateward.operator.holdings import Holdings
+from stateward.operator.kinds import ClusterKind
 from stateward.operator.live import read_live
 from stateward.operator.translate import observation
 from stateward.planning.observation import Database, Desired, Health, Node, Observation, Refusal, Unknown
@@ -43,7 +43,7 @@ QUESTIONS = frozenset({"/_cluster/allocation/explain"})
 class Look:
     """What was found: the observation, the problems of the spec, and what could not be seen from here."""
 
-    cluster: OpenSearchCluster
+    cluster: SearchCluster
     observed: Observation
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
@@ -51,20 +51,20 @@ class Look:
     pacing: Pacing = field(default_factory=Pacing)
 
 
-async def look(session: Session, name: str, changed: OpenSearchCluster | None = None) -> Look:
+async def look(session: Session, kind: ClusterKind, name: str, changed: SearchCluster | None = None) -> Look:
     """Return what a plan for the cluster is made from, with the spec of `changed` in place of its own if given.
 
     Raises NotFound when there is no such cluster and nothing that would make one.
     """
     try:
-        holdings, exists = await read_live(session.api, session.key(name)), True
+        holdings, exists = await read_live(session.api, session.key(name), kind), True
     except NotFound:
         if changed is None:
             raise
         holdings, exists = nothing_yet(changed, session.namespace), False
     cluster = holdings.cluster if changed is None else replace(holdings.cluster, spec=changed.spec)
     holdings = with_cluster(holdings, cluster)
-    family = OpenSearchFamily(opensearch.driver(Carried(session.api)))
+    family = family_of(kind, Carried(session.api))
     database, notes = await ask(family, holdings, exists=exists)
     problems = tuple(validate(cluster))
     desired = wanted(family, cluster, problems)
@@ -76,18 +76,18 @@ async def look(session: Session, name: str, changed: OpenSearchCluster | None = 
     return Look(cluster, observed, problems, notes, exists, pacing(holdings, known))
 
 
-def nothing_yet(changed: OpenSearchCluster, namespace: str) -> Holdings:
+def nothing_yet(changed: SearchCluster, namespace: str) -> Holdings:
     """Return the holdings of a cluster that is not there yet."""
     cluster = replace(changed, metadata=replace(changed.metadata, namespace=namespace, uid="new"))
     return Holdings(cluster, (), (), (), (), {}, {}, live=True)
 
 
-def with_cluster(holdings: Holdings, cluster: OpenSearchCluster) -> Holdings:
+def with_cluster(holdings: Holdings, cluster: SearchCluster) -> Holdings:
     """Return the holdings with another spec."""
     return dataclasses.replace(holdings, cluster=cluster)
 
 
-def wanted(family: OpenSearchFamily, cluster: OpenSearchCluster, problems: tuple[Problem, ...]) -> Desired:
+def wanted(family: Family, cluster: SearchCluster, problems: tuple[Problem, ...]) -> Desired:
     """Return what should be, or, for a spec that makes no sense, nothing but its refusals: as the operator does."""
     wrong = errors(list(problems))
     if wrong:
@@ -96,9 +96,7 @@ def wanted(family: OpenSearchFamily, cluster: OpenSearchCluster, problems: tuple
     return family.desired(cluster)
 
 
-async def ask(
-    family: OpenSearchFamily, holdings: Holdings, *, exists: bool
-) -> tuple[Database | Unknown, tuple[str, ...]]:
+async def ask(family: Family, holdings: Holdings, *, exists: bool) -> tuple[Database | Unknown, tuple[str, ...]]:
     """Return the database's answer, and a note when there is none from here."""
     if not exists:
         return Unknown("not formed yet"), ()
@@ -110,7 +108,7 @@ async def ask(
     return answer, (f"the database could not be asked from here: {answer.why}",) if isinstance(answer, Unknown) else ()
 
 
-def target_of(family: OpenSearchFamily, holdings: Holdings) -> Target:
+def target_of(family: Family, holdings: Holdings) -> Target:
     """Return the cluster as it is reached from here."""
     return replace(family.target(holdings), endpoints=endpoints(holdings))
 
@@ -160,7 +158,7 @@ class Carried:
             return Answer(error.status, msgspec.json.encode({"error": error.message}))
 
 
-def stand_in(observed: Observation, cluster: OpenSearchCluster) -> tuple[Observation, tuple[str, ...]]:
+def stand_in(observed: Observation, cluster: SearchCluster) -> tuple[Observation, tuple[str, ...]]:
     """Return the observation with what the status says of the database, if the operator could see it."""
     status = cluster.status
     if status.health not in {health.value for health in Health}:

@@ -2,12 +2,13 @@
 
 import click
 
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.cli.completion import cluster_names
-from stateward.cli.session import Session, no_such_cluster, run, target_options
+from stateward.cli.find import no_such_cluster, read_cluster
+from stateward.cli.session import Session, run, target_options
 from stateward.kube.client import PatchKind
 from stateward.kube.errors import NotFound
-from stateward.operator.caches import CLUSTERS
+from stateward.operator.kinds import kind_of
 
 
 @click.command()
@@ -34,10 +35,11 @@ def resume(name: str, **target: str) -> None:
     click.echo(f"{name} goes on")
 
 
-async def set_paused(session: Session, name: str, *, paused: bool) -> OpenSearchCluster:
+async def set_paused(session: Session, name: str, *, paused: bool) -> SearchCluster:
     """Set `spec.update.paused`, and nothing else."""
     patch = {"spec": {"update": {"paused": paused}}}
+    resource = kind_of(await read_cluster(session, name)).resource
     try:
-        return await session.api.patch(CLUSTERS, session.key(name), patch, kind=PatchKind.MERGE)
+        return await session.api.patch(resource, session.key(name), patch, kind=PatchKind.MERGE)
     except NotFound as error:
         raise no_such_cluster(session, name) from error

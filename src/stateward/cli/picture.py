@@ -4,7 +4,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from stateward.api.cluster import ClusterStatus, MemberStatus, OpenSearchCluster
+from stateward.api.cluster import ClusterStatus, MemberStatus, SearchCluster
 from stateward.cli.ages import age
 from stateward.planning.intent import State
 
@@ -13,7 +13,7 @@ STATES = {State.READY: "green", State.WAITING: "yellow", State.DOWN: "bold red"}
 BUSY = "cyan"
 
 
-def picture(cluster: OpenSearchCluster, now: float, *, trouble: str = "") -> RenderableType:
+def picture(cluster: SearchCluster, now: float, *, trouble: str = "") -> RenderableType:
     """Return the whole picture at time `now`; `trouble` is what keeps the news from coming, if anything does."""
     status = cluster.status
     parts: list[RenderableType] = [headline(cluster), summary(cluster, now)]
@@ -32,13 +32,13 @@ def picture(cluster: OpenSearchCluster, now: float, *, trouble: str = "") -> Ren
     return Group(*parts)
 
 
-def headline(cluster: OpenSearchCluster) -> Text:
+def headline(cluster: SearchCluster) -> Text:
     """Return the cluster's name and kind."""
     meta = cluster.metadata
     return Text.assemble((meta.name, "bold"), f"  {cluster.kind} in namespace {meta.namespace}")
 
 
-def summary(cluster: OpenSearchCluster, now: float) -> Table:
+def summary(cluster: SearchCluster, now: float) -> Table:
     """Return version, health, members and what is going on."""
     status = cluster.status
     table = grid()
@@ -53,7 +53,7 @@ def summary(cluster: OpenSearchCluster, now: float) -> Table:
     return table
 
 
-def version(cluster: OpenSearchCluster) -> str:
+def version(cluster: SearchCluster) -> str:
     """Return the deployed version, and the wanted one where it is another."""
     deployed, wanted = cluster.status.version, cluster.spec.version
     if deployed == wanted:

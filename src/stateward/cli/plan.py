@@ -5,16 +5,18 @@ from typing import Any
 import click
 import msgspec
 
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.cli import screen
 from stateward.cli.completion import cluster_names
 from stateward.cli.documents import read_documents
 from stateward.cli.failures import Failure
+from stateward.cli.find import no_such_cluster, read_cluster
 from stateward.cli.forecast import forecast, unknowns
 from stateward.cli.look import Look, look
 from stateward.cli.preview import Preview, preview
-from stateward.cli.session import Session, no_such_cluster, run, target_options
+from stateward.cli.session import Session, run, target_options
 from stateward.kube.errors import NotFound
+from stateward.operator.kinds import kind_of
 
 
 @click.command()
@@ -37,8 +39,9 @@ def plan(name: str | None, path: str | None, *, output: str, **target: str) -> N
         target["namespace"] = changed.metadata.namespace
 
     async def work(session: Session) -> tuple[Look, Preview]:
+        kind = kind_of(changed or await read_cluster(session, wanted))
         try:
-            found = await look(session, wanted, changed)
+            found = await look(session, kind, wanted, changed)
         except NotFound as error:
             raise no_such_cluster(session, wanted) from error
         return found, preview(found.observed, session.now(), found.pacing.pace)
@@ -51,7 +54,7 @@ def plan(name: str | None, path: str | None, *, output: str, **target: str) -> N
     click.get_current_context().exit(0 if shown.goes_through else 1)
 
 
-def changed_cluster(path: str | None, name: str | None) -> OpenSearchCluster | None:
+def changed_cluster(path: str | None, name: str | None) -> SearchCluster | None:
     """Return the cluster in the file; None without one. Raises Failure or UsageError where that makes no sense."""
     if path is None:
         if name is None:

@@ -5,15 +5,14 @@ from typing import Any
 import click
 import msgspec
 
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.api.replacement import MembersByHand
 from stateward.cli.failures import Failure
+from stateward.cli.find import all_clusters
 from stateward.cli.session import Session, run, target_options
 from stateward.kube.client import PatchKind
-from stateward.kube.listing import list_all
 from stateward.kube.metadata import key_of
-from stateward.kube.resource import Selection
-from stateward.operator.caches import CLUSTERS
+from stateward.operator.kinds import kind_of
 
 DRAINED, UNDRAINED, ACCEPTED, KEPT = "replace", "replaceWithoutDraining", "acceptDataLoss", "keep"
 """The lists of spec.members."""
@@ -54,26 +53,31 @@ def keep(member: str, **target: str) -> None:
 async def name_member(session: Session, member: str, lists: tuple[str, ...]) -> str:
     """Name the member in these lists of spec.members and in no other; return the name of its cluster."""
     cluster = await cluster_of(session, member)
-    await session.api.patch(CLUSTERS, key_of(cluster), members_patch(cluster, member, lists), kind=PatchKind.JSON)
+    patch = members_patch(cluster, member, lists)
+    await session.api.patch(kind_of(cluster).resource, key_of(cluster), patch, kind=PatchKind.JSON)
     return cluster.metadata.name
 
 
-async def cluster_of(session: Session, member: str) -> OpenSearchCluster:
+async def cluster_of(session: Session, member: str) -> SearchCluster:
     """Return the cluster that a member belongs to; raises Failure when there is none."""
-    state = await list_all(session.api, CLUSTERS, Selection(session.namespace))
-    found = next((cluster for cluster in state.hand_over() if member in members_of(cluster)), None)
-    if found is None:
+    clusters = await all_clusters(session, session.namespace)
+    found = [cluster for cluster in clusters if member in members_of(cluster)]
+    if not found:
         raise Failure(f"no cluster in namespace {session.namespace!r} has a member {member!r}; `status` lists members")
-    return found
+    if len(found) > 1:
+        raise Failure(
+            f"{' and '.join(cluster.kind for cluster in found)} have a member {member!r}; say which with --kind"
+        )
+    return found[0]
 
 
-def members_of(cluster: OpenSearchCluster) -> set[str]:
+def members_of(cluster: SearchCluster) -> set[str]:
     """Return the members that the cluster has, and those that are on its way out."""
     status = cluster.status
     return {m.name for m in status.member_states} | {r.name for r in status.pending_removals}
 
 
-def members_patch(cluster: OpenSearchCluster, member: str, lists: tuple[str, ...]) -> list[dict[str, Any]]:
+def members_patch(cluster: SearchCluster, member: str, lists: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the JSON patch that names the member in these lists only, in the cluster as it was read."""
     before: dict[str, list[str]] = msgspec.to_builtins(cluster.spec.members or MembersByHand())
     after: dict[str, list[str]] = {}

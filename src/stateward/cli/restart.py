@@ -7,15 +7,16 @@ import msgspec
 
 from stateward.api import names
 from stateward.api.base import GROUP
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.cli.completion import cluster_names
 from stateward.cli.failures import Failure
-from stateward.cli.session import Session, read_cluster, run, target_options
+from stateward.cli.find import read_cluster
+from stateward.cli.session import Session, run, target_options
 from stateward.kube.client import PatchKind
 from stateward.kube.errors import NotFound
 from stateward.kube.metadata import Key
 from stateward.kube.resources import PODS
-from stateward.operator.caches import CLUSTERS
+from stateward.operator.kinds import kind_of
 from stateward.planning.phase import Phase
 
 RESTARTED_AT = f"{GROUP}/restarted-at"
@@ -43,14 +44,15 @@ def restart(name: str, *, pool: str, member: str, coordinated: bool, recreate: b
     async def work(session: Session) -> None:
         cluster = await read_cluster(session, name)
         check_pool(cluster, pool)
+        resource = kind_of(cluster).resource
         if recreate:
             patch = restart_patch(cluster, pool, session.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
-            await session.api.patch(CLUSTERS, session.key(name), patch, kind=PatchKind.JSON)
+            await session.api.patch(resource, session.key(name), patch, kind=PatchKind.JSON)
         elif member:
             await schedule_member(session, name, member, coordinated=coordinated)
         else:
             asked = schedule_patch(pool, coordinated=coordinated)
-            await session.api.patch(CLUSTERS, session.key(name), asked, kind=PatchKind.MERGE)
+            await session.api.patch(resource, session.key(name), asked, kind=PatchKind.MERGE)
 
     run(work, **target)
     what = f"the members of pool {pool}" if pool else f"member {member}" if member else "all members"
@@ -86,14 +88,14 @@ async def schedule_member(session: Session, name: str, member: str, *, coordinat
     await session.api.patch(PODS, key, patch, kind=PatchKind.MERGE)
 
 
-def check_pool(cluster: OpenSearchCluster, pool: str) -> None:
+def check_pool(cluster: SearchCluster, pool: str) -> None:
     """Raise Failure when there is no such pool."""
     pools = [found.name for found in cluster.spec.pools]
     if pool and pool not in pools:
         raise Failure(f"{cluster.metadata.name} has no pool {pool!r}; it has {', '.join(pools)}")
 
 
-def restart_patch(cluster: OpenSearchCluster, pool: str, when: str) -> list[dict[str, Any]]:
+def restart_patch(cluster: SearchCluster, pool: str, when: str) -> list[dict[str, Any]]:
     """Return the JSON patch that asks for new pods; it applies only to the cluster as it was read.
 
     Raises Failure when there is no such pool.

@@ -3,21 +3,18 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import click
 
-from stateward.api.cluster import OpenSearchCluster
-from stateward.cli.failures import Failure
 from stateward.kube.client import Api
 from stateward.kube.clock import Clock, SystemClock
 from stateward.kube.config import connect
-from stateward.kube.errors import NotFound
 from stateward.kube.http_client import HttpApi
 from stateward.kube.metadata import Key
 from stateward.operator import logs
-from stateward.operator.caches import CLUSTERS
+from stateward.operator.kinds import CLUSTER_KINDS, ClusterKind
 
 Result = TypeVar("Result")
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -30,6 +27,8 @@ class Target:
     kubeconfig: str = ""
     context: str = ""
     namespace: str = ""
+    kind: str = ""
+    """Engine of the only kind of cluster that is meant; empty for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +38,8 @@ class Session:
     api: Api
     namespace: str
     clock: Clock = field(default_factory=SystemClock)
+    kinds: tuple[ClusterKind, ...] = CLUSTER_KINDS
+    """The kinds of clusters that are meant."""
 
     def key(self, name: str) -> Key:
         """Return where a cluster of this name is."""
@@ -62,8 +63,13 @@ async def open_session(target: Target) -> AsyncGenerator[Session]:
 
 
 def target_options(command: Command) -> Command:
-    """Add the options that say where to a command, which gets them as `kubeconfig`, `context` and `namespace`."""
+    """Add the options that say where (`kubeconfig`, `context`, `namespace`) and which clusters (`kind`) are meant."""
     for option in (
+        click.option(
+            "--kind",
+            type=click.Choice([kind.engine for kind in CLUSTER_KINDS]),
+            help="Only clusters of this engine; needed where two have one name.",
+        ),
         click.option("-n", "--namespace", default="", help="Namespace of the cluster; default: the context's."),
         click.option("--context", default="", help="Context of the kubeconfig."),
         click.option("--kubeconfig", default="", help="Path of a kubeconfig; default: as kubectl."),
@@ -72,28 +78,14 @@ def target_options(command: Command) -> Command:
     return command
 
 
-def run(work: Callable[[Session], Awaitable[Result]], **target: str) -> Result:
+def run(work: Callable[[Session], Awaitable[Result]], **target: str | None) -> Result:
     """Run `work` with an open session and return what it returns."""
     opener = click.get_current_context().find_root().obj or open_session
     logs.configure("error")  # The command says itself what happened; the runtime's log lines would be noise.
-    return asyncio.run(_within(opener, Target(**target), work))
+    return asyncio.run(_within(opener, Target(**{name: value or "" for name, value in target.items()}), work))
 
 
 async def _within(opener: Opener, target: Target, work: Callable[[Session], Awaitable[Result]]) -> Result:
     async with opener(target) as session:
-        return await work(session)
-
-
-async def read_cluster(session: Session, name: str) -> OpenSearchCluster:
-    """Return a cluster; one that is not there is a failure that says so."""
-    try:
-        return await session.api.get(CLUSTERS, session.key(name))
-    except NotFound as error:
-        raise no_such_cluster(session, name) from error
-
-
-def no_such_cluster(session: Session, name: str) -> Failure:
-    """Return the failure that a cluster is not there."""
-    return Failure(
-        f"there is no cluster {name!r} in namespace {session.namespace!r}; `list --all-namespaces` shows all there are"
-    )
+        kinds = tuple(kind for kind in CLUSTER_KINDS if target.kind in ("", kind.engine))
+        return await work(replace(session, kinds=kinds))

@@ -8,13 +8,15 @@ import click
 import msgspec
 from rich.live import Live
 
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.cli import screen
 from stateward.cli.completion import cluster_names
+from stateward.cli.find import read_cluster
 from stateward.cli.follow import Following
 from stateward.cli.news import news
 from stateward.cli.picture import picture
-from stateward.cli.session import Session, read_cluster, run, target_options
+from stateward.cli.session import Session, run, target_options
+from stateward.operator.kinds import kind_of
 
 REDRAWS_PER_SECOND = 1
 """Enough for ages that count in seconds; news is drawn at once."""
@@ -36,7 +38,7 @@ def status(name: str, *, watch: bool, output: str, **target: str) -> None:
     async def work(session: Session) -> None:
         cluster = await read_cluster(session, name)
         if watch:
-            await follow(session, name, output)
+            await follow(session, cluster, output)
         elif output == "table":
             screen.show(picture(cluster, session.now()))
         else:
@@ -45,7 +47,7 @@ def status(name: str, *, watch: bool, output: str, **target: str) -> None:
     run(work, **target)
 
 
-def document(cluster: OpenSearchCluster) -> dict[str, Any]:
+def document(cluster: SearchCluster) -> dict[str, Any]:
     """Return what a program wants to know: the status as the API has it, and what was asked for."""
     return {
         "name": cluster.metadata.name,
@@ -56,9 +58,10 @@ def document(cluster: OpenSearchCluster) -> dict[str, Any]:
     }
 
 
-async def follow(session: Session, name: str, output: str) -> None:
+async def follow(session: Session, found: SearchCluster, output: str) -> None:
     """Show the cluster whenever it changes, in the way that suits where the output goes."""
-    following = Following(session, session.key(name))
+    name = found.metadata.name
+    following = Following(session, kind_of(found), session.key(name))
     if output != "table":
         await following.run(lambda cluster: append_document(cluster, output))
     elif screen.console().is_terminal:
@@ -68,7 +71,7 @@ async def follow(session: Session, name: str, output: str) -> None:
     click.echo(f"{name} is deleted", err=True)
 
 
-def append_document(cluster: OpenSearchCluster, form: str) -> None:
+def append_document(cluster: SearchCluster, form: str) -> None:
     """Print one state: a line of JSON, or a document of YAML."""
     if form == "json":
         click.echo(json.dumps(document(cluster)))
@@ -79,7 +82,7 @@ def append_document(cluster: OpenSearchCluster, form: str) -> None:
 
 async def redraw(session: Session, following: Following) -> None:
     """Keep one picture on the terminal."""
-    seen: list[OpenSearchCluster] = []
+    seen: list[SearchCluster] = []
 
     def current() -> Any:
         return picture(seen[-1], session.now(), trouble=following.trouble) if seen else ""
@@ -91,7 +94,7 @@ async def redraw(session: Session, following: Following) -> None:
         vertical_overflow="crop",
     ) as live:
 
-        def show(cluster: OpenSearchCluster) -> None:
+        def show(cluster: SearchCluster) -> None:
             seen[:] = [cluster]
             live.refresh()
 
@@ -103,9 +106,9 @@ class Lines:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._before: OpenSearchCluster | None = None
+        self._before: SearchCluster | None = None
 
-    def show(self, cluster: OpenSearchCluster) -> None:
+    def show(self, cluster: SearchCluster) -> None:
         """Print what changed since the last time."""
         clock = datetime.fromtimestamp(self._session.now(), UTC).strftime("%H:%M:%SZ")
         for line in news(self._before, cluster):

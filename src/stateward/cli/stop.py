@@ -8,14 +8,15 @@ from typing import Any
 import click
 
 from stateward.api import names
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.cli.failures import Failure
-from stateward.cli.session import Session, read_cluster, run, target_options
+from stateward.cli.find import read_cluster
+from stateward.cli.session import Session, run, target_options
 from stateward.kube.client import PatchKind
 from stateward.kube.errors import NotFound
 from stateward.kube.metadata import Key
 from stateward.kube.resources import STATEFUL_SETS
-from stateward.operator.caches import CLUSTERS
+from stateward.operator.kinds import kind_of
 
 
 @click.command()
@@ -51,10 +52,10 @@ async def keep(session: Session, member: str, *, stopped: bool) -> None:
         raise Failure(f"there is no member {member!r} in namespace {session.namespace!r}") from error
     cluster = await read_cluster(session, found.metadata.labels.get(names.LABEL_CLUSTER, ""))
     patch = stopped_patch(cluster, member, stopped=stopped)
-    await session.api.patch(CLUSTERS, session.key(cluster.metadata.name), patch, kind=PatchKind.MERGE)
+    await session.api.patch(kind_of(cluster).resource, session.key(cluster.metadata.name), patch, kind=PatchKind.MERGE)
 
 
-def stopped_patch(cluster: OpenSearchCluster, member: str, *, stopped: bool) -> dict[str, Any]:
+def stopped_patch(cluster: SearchCluster, member: str, *, stopped: bool) -> dict[str, Any]:
     """Return the patch of the list; it applies only to the cluster as it was read."""
     text = cluster.metadata.annotations.get(names.ANNOTATION_STOPPED, "")
     listed = {name.strip() for name in text.split(",") if name.strip()}

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from stateward.api.base import Json
-from stateward.api.cluster import OpenSearchCluster
 from stateward.engines.base import Engine, Transport
 from stateward.engines.search import desired as family_desired
 from stateward.engines.search import member as family_member
 from stateward.engines.search import shared as family_shared
 from stateward.engines.search.driver import SearchEngine
-from stateward.engines.search.flavor import Flavor
+from stateward.engines.search.flavor import Flavor, SearchCluster
 from stateward.engines.search.identity import cluster_name
 from stateward.engines.search.member import MemberObjects
+from stateward.engines.search.versions import Lineage, Version
 from stateward.planning.budget import Budget
 from stateward.planning.observation import Desired
 
@@ -27,7 +27,11 @@ OPENSEARCH = Flavor(
     home="/usr/share/opensearch",
     config_file="opensearch.yml",
     entrypoint="/usr/share/opensearch/opensearch-docker-entrypoint.sh",
+    alive="/",
     java_options="OPENSEARCH_JAVA_OPTS",
+    # 3.x nodes close the connection of anything older than 2.19.0 ("minimal compatible version is: [2.19.0]"); 2.x is
+    # documented from 1.3 on, and 1.0.0 cannot talk to it at all.
+    lineage=Lineage(example="2.19.5", renamed=2, stones={2: Version(1, 3, 0), 3: Version(2, 19, 0)}),
     default_roles=frozenset({"cluster_manager", "data", "ingest", "remote_cluster_client"}),
     data_roles=frozenset({"data", "search", "warm"}),
     tiers={"search": 0, "warm": 1, "data": 2},
@@ -46,13 +50,13 @@ OPENSEARCH = Flavor(
 )
 
 
-def desired(cluster: OpenSearchCluster) -> Desired:
+def desired(cluster: SearchCluster) -> Desired:
     """Return what should be, with every default filled in and a refused version left out."""
     return family_desired.desired(OPENSEARCH, cluster)
 
 
 def member_objects(
-    cluster: OpenSearchCluster, pool: str, ordinal: int, version: str, *, agent_image: str = ""
+    cluster: SearchCluster, pool: str, ordinal: int, version: str, *, agent_image: str = ""
 ) -> MemberObjects:
     """Return configuration, claim and StatefulSet of a member; raise KeyError when the spec has no such pool.
 
@@ -62,7 +66,7 @@ def member_objects(
     return family_member.member_objects(flavor, cluster, pool, ordinal, version)
 
 
-def cluster_objects(cluster: OpenSearchCluster, voters: Iterable[str], budgets: Sequence[Budget] = ()) -> list[Json]:
+def cluster_objects(cluster: SearchCluster, voters: Iterable[str], budgets: Sequence[Budget] = ()) -> list[Json]:
     """Return Services, ConfigMaps and budgets; `voters` are the addresses of the pods that vote, Ready or not."""
     return family_shared.cluster_objects(OPENSEARCH, cluster, voters, budgets)
 

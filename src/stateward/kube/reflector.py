@@ -18,7 +18,7 @@ import structlog
 from stateward.kube.backoff import Backoff
 from stateward.kube.client import Api, WatchStart
 from stateward.kube.clock import Clock, SystemClock
-from stateward.kube.errors import ApiError, BadRequest, DecodeError, Gone, Invalid, TransportError
+from stateward.kube.errors import ApiError, BadRequest, DecodeError, Gone, Invalid, TransportError, UnknownResource
 from stateward.kube.feed import Feed
 from stateward.kube.listing import InitialState, list_all
 from stateward.kube.metadata import K
@@ -61,6 +61,8 @@ class Reflector(Generic[K]):
         options: ReflectorOptions | None = None,
     ) -> None:
         self.trouble = ""
+        self.missing = False
+        """Whether the server said last that it does not serve the kind."""
         self._api = api
         self._resource = resource
         self._selection = selection
@@ -148,7 +150,7 @@ class Reflector(Generic[K]):
         objects = state.hand_over()
         self._feed.replace(objects, state.version, state.troubles)
         self._version = state.version
-        self.trouble = ""
+        self._well()
         self._observer.listed(self._name, len(objects), self._clock.monotonic() - began)
 
     def _ended(self, *, heard: bool) -> None:
@@ -162,6 +164,7 @@ class Reflector(Generic[K]):
         self._failures += 1
         if isinstance(error, Gone | DecodeError):
             self._version = ""
+        self.missing = isinstance(error, UnknownResource)
         self.trouble = f"{type(error).__name__}: {error}" if error else "the watch was silent for too long"
         after = max(
             self._options.backoff.delay(self._failures, self._options.chance), error.retry_after if error else 0.0
@@ -173,6 +176,7 @@ class Reflector(Generic[K]):
     def _well(self) -> None:
         self._failures = 0
         self.trouble = ""
+        self.missing = False
 
     def _use_lists(self, why: str) -> None:
         self._watch_lists = False

@@ -13,13 +13,13 @@ import structlog
 from stateward.api import names
 from stateward.api.quantity import format_quantity
 from stateward.engines.base import Engine, Target
-from stateward.engines.opensearch import MemberObjects
+from stateward.engines.search.member import MemberObjects
 from stateward.kube import resources as kinds
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.errors import NotFound
 from stateward.kube.metadata import Key
 from stateward.kube.resource import Resource
-from stateward.operator.caches import CLUSTERS, Caches
+from stateward.operator.caches import Caches
 from stateward.operator.engine import Family
 from stateward.operator.holdings import Holdings
 from stateward.operator.liaison import Liaison
@@ -107,7 +107,7 @@ class Actor:
         changes = {names.ANNOTATION_PHASE: None, names.ANNOTATION_RESTART_POOLS: None}
         # Somebody may have asked for another restart meanwhile: only the request that was read is taken away.
         patch = {"metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version, "annotations": changes}}
-        written = await self._api.patch(CLUSTERS, key, patch, kind=PatchKind.MERGE)
+        written = await self._api.patch(self._family.kind.resource, key, patch, kind=PatchKind.MERGE)
         self._caches.expectations(key).wrote(self._caches.clusters, written)
 
     async def _collect(self, action: a.CollectConfiguration, holdings: Holdings) -> None:

@@ -1,9 +1,9 @@
 """Tells people, as Kubernetes events on the cluster resource, what was done and what has begun to wait for a person."""
 
-from stateward.api.cluster import ClusterStatus, OpenSearchCluster
+from stateward.api.cluster import ClusterStatus, SearchCluster
 from stateward.kube.event_record import Occurrence, Severity, about
 from stateward.kube.events import EventRecorder
-from stateward.operator.caches import CLUSTERS
+from stateward.operator.kinds import kind_of
 from stateward.planning import actions as a
 
 ROUTINE = (a.Flush, a.RecordBootstrap, a.SetPhase, a.StartProcess)
@@ -16,12 +16,12 @@ class Announcer:
     def __init__(self, recorder: EventRecorder) -> None:
         self._recorder = recorder
 
-    def carried_out(self, cluster: OpenSearchCluster, action: a.Action) -> None:
+    def carried_out(self, cluster: SearchCluster, action: a.Action) -> None:
         """Announce a step that was taken."""
         if not isinstance(action, ROUTINE):
             self._tell(cluster, Severity.NORMAL, type(action).__name__, sentence(action))
 
-    def changed(self, cluster: OpenSearchCluster, after: ClusterStatus) -> None:
+    def changed(self, cluster: SearchCluster, after: ClusterStatus) -> None:
         """Announce what the new status says for the first time: a version that is deployed, a wait for a person."""
         before = cluster.status
         if after.version and after.version != before.version:
@@ -36,8 +36,10 @@ class Announcer:
             if new and "Refused" in wait.reason and (stalled is None or wait.message != stalled.message):
                 self._tell(cluster, Severity.WARNING, wait.reason, wait.message)
 
-    def _tell(self, cluster: OpenSearchCluster, severity: Severity, reason: str, note: str) -> None:
-        self._recorder.record(Occurrence(about(CLUSTERS, cluster), severity, reason, "Reconcile", note))
+    def _tell(self, cluster: SearchCluster, severity: Severity, reason: str, note: str) -> None:
+        self._recorder.record(
+            Occurrence(about(kind_of(cluster).resource, cluster), severity, reason, "Reconcile", note)
+        )
 
 
 def sentence(action: a.Action) -> str:

@@ -1,15 +1,15 @@
 """The watch caches of the operator, and what they hold about one cluster.
 
 Everything is selected by Stateward's own label, so that a cache holds what belongs to clusters and not every pod of the
-installation. Secrets and ConfigMaps are cached as metadata: their contents never reach this process.
+installation. Secrets and ConfigMaps are cached as metadata: their contents never reach this process. Each kind of
+cluster has a store of its own; the objects that clusters consist of are watched once, for all kinds.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from stateward.api import names
-from stateward.api.base import GROUP, VERSION
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.kube import resources as kinds
 from stateward.kube.client import Api
 from stateward.kube.deltas import Delta, by_label
@@ -19,9 +19,9 @@ from stateward.kube.reflector import Reflector, ReflectorOptions
 from stateward.kube.resource import Resource, Selection
 from stateward.kube.store import Store
 from stateward.operator.holdings import Holdings
+from stateward.operator.kinds import CLUSTERS, OPENSEARCH, ClusterKind
 
-CLUSTERS = Resource(GROUP, VERSION, "opensearchclusters", "OpenSearchCluster", OpenSearchCluster)
-"""The clusters, as people write them."""
+__all__ = ["CLUSTERS", "OWNED", "SHARED", "Caches", "Objects", "controlled"]
 
 OWNED: tuple[Resource[Any], ...] = (
     kinds.STATEFUL_SETS,
@@ -38,29 +38,25 @@ SHARED: tuple[Resource[Any], ...] = (kinds.NODES, kinds.STORAGE_CLASSES)
 """Kinds that are read for all clusters."""
 
 
-class Caches:
-    """One store per kind, fed from the given namespaces (an empty name is all of them)."""
+class Objects:
+    """What clusters of all kinds consist of: one store per kind of object, fed from the given namespaces."""
 
     def __init__(self, namespaces: tuple[str, ...] = ("",)) -> None:
         self.namespaces = namespaces
-        self.clusters: Store[OpenSearchCluster] = Store("clusters", namespaces=namespaces)
         index = {"cluster": by_label(names.LABEL_CLUSTER)}
         self.owned: dict[str, Store[Any]] = {
             kind.plural: Store(kind.plural, namespaces=namespaces, indexes=index) for kind in OWNED
         }
-        self._expectations: dict[Key, Expectations] = {}
         self.shared: dict[str, Store[Any]] = {kind.plural: Store(kind.plural) for kind in SHARED}
 
     def stores(self) -> Iterator[Store[Any]]:
         """Return all stores."""
-        yield self.clusters
         yield from self.owned.values()
         yield from self.shared.values()
 
     def reflectors(self, api: Api, options: ReflectorOptions) -> Iterator[Reflector[Any]]:
         """Return what keeps the stores equal to the server, one per kind and namespace."""
         for namespace in self.namespaces:
-            yield Reflector(api, CLUSTERS, Selection(namespace), self.clusters, options)
             for kind in OWNED:
                 selection = Selection(namespace, labels=names.LABEL_CLUSTER)
                 yield Reflector(api, kind, selection, self.owned[kind.plural], options)
@@ -72,10 +68,35 @@ class Caches:
         for store in self.stores():
             await store.wait_synced()
 
+
+class Caches:
+    """Clusters of one kind, and what each of them consists of."""
+
+    def __init__(self, kind: ClusterKind = OPENSEARCH, objects: Objects | None = None) -> None:
+        self.kind = kind
+        self._objects = objects or Objects()
+        self.clusters: Store[SearchCluster] = Store(kind.resource.plural, namespaces=self._objects.namespaces)
+        self._expectations: dict[Key, Expectations] = {}
+
+    @property
+    def owned(self) -> dict[str, Store[Any]]:
+        """The stores of what clusters of all kinds consist of, by plural."""
+        return self._objects.owned
+
+    def reflectors(self, api: Api, options: ReflectorOptions) -> Iterator[Reflector[SearchCluster]]:
+        """Return what keeps the store of the clusters equal to the server, one per namespace."""
+        for namespace in self._objects.namespaces:
+            yield Reflector(api, self.kind.resource, Selection(namespace), self.clusters, options)
+
+    async def wait_synced(self) -> None:
+        """Wait until every store has the whole state."""
+        await self._objects.wait_synced()
+        await self.clusters.wait_synced()
+
     @property
     def synced(self) -> bool:
         """Whether every store has the whole state."""
-        return all(store.has_synced for store in self.stores())
+        return all(store.has_synced for store in (self.clusters, *self._objects.stores()))
 
     def on_change(self, enqueue: Callable[[Key], None]) -> None:
         """Call `enqueue` with the key of each cluster that a change concerns."""
@@ -84,9 +105,8 @@ class Caches:
             enqueue(delta.key)
 
         def part(delta: Delta[Any]) -> None:
-            for obj in (delta.old, delta.new):
-                if obj is not None:
-                    enqueue(Key(obj.metadata.namespace, obj.metadata.labels.get(names.LABEL_CLUSTER, "")))
+            for obj in self._ours(obj for obj in (delta.old, delta.new) if obj is not None):
+                enqueue(Key(obj.metadata.namespace, obj.metadata.labels.get(names.LABEL_CLUSTER, "")))
 
         self.clusters.subscribe(own)
         for store in self.owned.values():
@@ -110,18 +130,26 @@ class Caches:
         if cluster is None:
             return None
         value = f"{key.namespace}/{key.name}"
-        found = {plural: store.indexed("cluster", value) for plural, store in self.owned.items()}
-        uid = cluster.metadata.uid
+        found = {plural: tuple(self._ours(store.indexed("cluster", value))) for plural, store in self.owned.items()}
+        uid, shared = cluster.metadata.uid, self._objects.shared
         return Holdings(
             cluster=cluster,
             sets=tuple(controlled(found["statefulsets"], uid)),
             pods=found["pods"],
             claims=found["persistentvolumeclaims"],
             secrets=tuple(controlled(found["secrets"], uid)),
-            nodes={node.metadata.name: node for node in self.shared["nodes"].all()},
-            classes={cls.metadata.name: cls for cls in self.shared["storageclasses"].all()},
+            nodes={node.metadata.name: node for node in shared["nodes"].all()},
+            classes={cls.metadata.name: cls for cls in shared["storageclasses"].all()},
             caught_up=self.expectations(key).caught_up,
         )
+
+    def _ours(self, objects: Iterable[Any]) -> Iterator[Any]:
+        """Return the objects of clusters of this kind.
+
+        The disaster this prevents: an OpenSearch and an Elasticsearch cluster of one name in one namespace, each taking
+        the other's pods and volumes for members that it has too many of.
+        """
+        return (obj for obj in objects if obj.metadata.labels.get(names.LABEL_ENGINE) == self.kind.engine)
 
 
 def controlled(objects: Iterable[Any], uid: str) -> Iterator[Any]:

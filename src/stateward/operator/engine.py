@@ -1,21 +1,26 @@
 """One kind of cluster as the operator handles it: its objects, and the database behind them."""
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from typing import Protocol
 
 import aiohttp
 
 from stateward.api import names
 from stateward.api.base import Json
-from stateward.api.cluster import OpenSearchCluster
-from stateward.engines import opensearch
-from stateward.engines.base import Engine, Target
+from stateward.api.cluster import SearchCluster
+from stateward.engines import elasticsearch, opensearch
+from stateward.engines.base import Engine, Target, Transport
 from stateward.engines.http import HttpTransport
-from stateward.engines.search.flavor import HTTP_PORT
+from stateward.engines.search import desired, member, shared
+from stateward.engines.search.flavor import HTTP_PORT, Flavor
+from stateward.engines.search.identity import cluster_name
+from stateward.engines.search.member import MemberObjects
 from stateward.kube.pods import Pod
 from stateward.operator.agents import Agents, open_agents
 from stateward.operator.holdings import Holdings
+from stateward.operator.kinds import CLUSTER_KINDS, ELASTICSEARCH, OPENSEARCH, ClusterKind
 from stateward.planning.budget import Budget
 from stateward.planning.observation import Desired
 
@@ -23,19 +28,18 @@ from stateward.planning.observation import Desired
 class Family(Protocol):
     """What the operator needs of a kind of cluster. All but the engine is pure."""
 
+    kind: ClusterKind
     container: str
     """Name of the database's container in the pods."""
     engine: Engine
     agents: Agents | None
     """The agents in the pods; None where nobody talks to them."""
 
-    def desired(self, cluster: OpenSearchCluster) -> Desired:
+    def desired(self, cluster: SearchCluster) -> Desired:
         """Return what should be, with every default filled in."""
         ...
 
-    def member_objects(
-        self, cluster: OpenSearchCluster, pool: str, ordinal: int, version: str
-    ) -> opensearch.MemberObjects:
+    def member_objects(self, cluster: SearchCluster, pool: str, ordinal: int, version: str) -> MemberObjects:
         """Return the objects of one member; raises KeyError when the spec has no such pool."""
         ...
 
@@ -48,30 +52,30 @@ class Family(Protocol):
         ...
 
 
-class OpenSearchFamily:
-    """OpenSearch clusters."""
+class SearchFamily:
+    """Clusters of one search engine."""
 
-    container = opensearch.OPENSEARCH.engine
-
-    def __init__(self, engine: Engine, agent_image: str = "", agents: Agents | None = None) -> None:
+    def __init__(
+        self, kind: ClusterKind, flavor: Flavor, engine: Engine, agent_image: str = "", agents: Agents | None = None
+    ) -> None:
+        self.kind = kind
+        self.container = flavor.engine
         self.engine = engine
         self.agents = agents
-        self._agent_image = agent_image
+        self._flavor = replace(flavor, agent_image=agent_image)
 
-    def desired(self, cluster: OpenSearchCluster) -> Desired:
+    def desired(self, cluster: SearchCluster) -> Desired:
         """Return what should be, with every default filled in."""
-        return opensearch.desired(cluster)
+        return desired.desired(self._flavor, cluster)
 
-    def member_objects(
-        self, cluster: OpenSearchCluster, pool: str, ordinal: int, version: str
-    ) -> opensearch.MemberObjects:
+    def member_objects(self, cluster: SearchCluster, pool: str, ordinal: int, version: str) -> MemberObjects:
         """Return the objects of one member; raises KeyError when the spec has no such pool."""
-        return opensearch.member_objects(cluster, pool, ordinal, version, agent_image=self._agent_image)
+        return member.member_objects(self._flavor, cluster, pool, ordinal, version)
 
     def cluster_objects(self, holdings: Holdings, budgets: tuple[Budget, ...]) -> list[Json]:
         """Return the objects that all members share; seeds are the addresses of the pods that vote."""
         voters = sorted(pod.status.pod_ip for pod in holdings.pods if votes(pod) and pod.status.pod_ip)
-        return opensearch.cluster_objects(holdings.cluster, voters, budgets)
+        return shared.cluster_objects(self._flavor, holdings.cluster, voters, budgets)
 
     def target(self, holdings: Holdings) -> Target:
         """Return the addresses of the cluster's pods, those that serve first."""
@@ -79,9 +83,23 @@ class OpenSearchFamily:
         pods.sort(key=lambda pod: (not pod.ready, pod.metadata.name))
         return Target(
             endpoints=tuple(endpoint(pod.status.pod_ip) for pod in pods),
-            name=opensearch.cluster_name(holdings.cluster),
+            name=cluster_name(holdings.cluster),
             identity=holdings.cluster.status.cluster_uuid,
         )
+
+
+class OpenSearchFamily(SearchFamily):
+    """OpenSearch clusters."""
+
+    def __init__(self, engine: Engine, agent_image: str = "", agents: Agents | None = None) -> None:
+        super().__init__(OPENSEARCH, opensearch.OPENSEARCH, engine, agent_image, agents)
+
+
+class ElasticsearchFamily(SearchFamily):
+    """Elasticsearch clusters."""
+
+    def __init__(self, engine: Engine, agent_image: str = "", agents: Agents | None = None) -> None:
+        super().__init__(ELASTICSEARCH, elasticsearch.ELASTICSEARCH, engine, agent_image, agents)
 
 
 def endpoint(address: str) -> str:
@@ -94,8 +112,25 @@ def votes(pod: Pod) -> bool:
     return "voting" in pod.metadata.labels.get(names.LABEL_ROLES, "")
 
 
+def family_of(
+    kind: ClusterKind, transport: Transport, agent_image: str = "", agents: Agents | None = None
+) -> SearchFamily:
+    """Return the family of a kind of cluster, whose databases are reached so."""
+    if kind is ELASTICSEARCH:
+        return ElasticsearchFamily(elasticsearch.driver(transport), agent_image, agents)
+    return OpenSearchFamily(opensearch.driver(transport), agent_image, agents)
+
+
 @asynccontextmanager
-async def open_family(agent_image: str = "") -> AsyncGenerator[OpenSearchFamily]:
-    """Open the connections to databases while the block runs."""
-    async with aiohttp.ClientSession() as session, open_agents() as agents:
-        yield OpenSearchFamily(opensearch.driver(HttpTransport(session)), agent_image, agents)
+async def open_families(agent_image: str = "") -> AsyncGenerator[tuple[Family, ...]]:
+    """Open the connections to databases while the block runs; each kind has its own, so that none waits for others.
+
+    Pods are made with an agent from `agent_image`, Stateward's own, if there is one.
+    """
+    async with AsyncExitStack() as stack:
+        families: list[Family] = []
+        for kind in CLUSTER_KINDS:
+            session = await stack.enter_async_context(aiohttp.ClientSession())
+            agents = await stack.enter_async_context(open_agents())
+            families.append(family_of(kind, HttpTransport(session), agent_image, agents))
+        yield tuple(families)

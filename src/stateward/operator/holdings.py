@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.kube.metadata import PartialObject
 from stateward.kube.nodes import Node
 from stateward.kube.pods import Pod
@@ -20,7 +20,7 @@ class Holdings:
     to no one and pods to their StatefulSets.
     """
 
-    cluster: OpenSearchCluster
+    cluster: SearchCluster
     sets: tuple[StatefulSet, ...]
     pods: tuple[Pod, ...]
     claims: tuple[PersistentVolumeClaim, ...]

@@ -9,20 +9,22 @@ from stateward.kube.errors import DecodeError
 from stateward.kube.listing import list_all
 from stateward.kube.metadata import Key, KubeObject, key_of
 from stateward.kube.resource import Resource, Selection
-from stateward.operator.caches import CLUSTERS, controlled
+from stateward.operator.caches import controlled
 from stateward.operator.holdings import Holdings
+from stateward.operator.kinds import ClusterKind
 
 T = TypeVar("T", bound=KubeObject)
 
 
-async def read_live(api: Api, key: Key) -> Holdings:
+async def read_live(api: Api, key: Key, kind: ClusterKind) -> Holdings:
     """Return the cluster and its objects as the API server has them now.
 
     Raises NotFound when the cluster is gone, any other ApiError when a part could not be read: then nothing is known,
     and nothing may be destroyed.
     """
-    cluster = await api.get(CLUSTERS, key)
-    selection = Selection(key.namespace, labels=f"{names.LABEL_CLUSTER}={key.name}")
+    cluster = await api.get(kind.resource, key)
+    labels = f"{names.LABEL_CLUSTER}={key.name},{names.LABEL_ENGINE}={kind.engine}"
+    selection = Selection(key.namespace, labels=labels)
     uid = cluster.metadata.uid
     return Holdings(
         cluster=cluster,

@@ -12,8 +12,7 @@ from stateward.kube.metadata import Key
 from stateward.planning.plan import Plan
 from stateward.planning.status import parse_time
 
-CLUSTER = ("namespace", "name")
-QUEUE_NAME = "clusters"
+CLUSTER = ("engine", "namespace", "name")
 
 
 class Metrics:
@@ -66,9 +65,9 @@ class Metrics:
             "stateward_unreadable_objects", "Objects not understood.", ("store",), registry=registry
         )
 
-    def cluster(self, key: Key, plan: Plan, status: ClusterStatus, now: float) -> None:
+    def cluster(self, engine: str, key: Key, plan: Plan, status: ClusterStatus, now: float) -> None:
         """Note where a cluster stands at time `now` (seconds since the epoch)."""
-        labels = (key.namespace, key.name)
+        labels = (engine, key.namespace, key.name)
         self.desired.labels(*labels).set(status.members.desired)
         self.ready.labels(*labels).set(status.members.ready)
         for health in ("green", "yellow", "red", "unknown"):
@@ -79,30 +78,22 @@ class Metrics:
         moved = parse_time(status.last_progress)
         self.progress.labels(*labels).set(0 if plan.settled or moved is None else max(0.0, now - moved))
 
-    def forget(self, key: Key) -> None:
+    def forget(self, engine: str, key: Key) -> None:
         """Drop the series of a cluster that is gone."""
-        labels = (key.namespace, key.name)
+        labels = (engine, key.namespace, key.name)
         gauges = (self.desired, self.ready, self.settled, self.stalled, self.waiting, self.progress)
         for gauge in gauges:
             with suppress(KeyError):
                 gauge.remove(*labels)
-        self.health.remove_by_labels({"namespace": key.namespace, "name": key.name})
-        self.actions.remove_by_labels({"namespace": key.namespace, "name": key.name})
+        series = {"engine": engine, "namespace": key.namespace, "name": key.name}
+        self.health.remove_by_labels(series)
+        self.actions.remove_by_labels(series)
+
+    def queue(self, name: str) -> "QueueMetrics":
+        """Return what counts the work of one controller."""
+        return QueueMetrics(self, name)
 
     # What the runtime reports of itself (kube.observers).
-
-    def depth(self, ready: int, delayed: int) -> None:  # noqa: ARG002
-        """Note how many keys are ready."""
-        self.queue_depth.labels(QUEUE_NAME).set(ready)
-
-    def started(self, waited: float) -> None:
-        """Note how long a key was ready before a worker took it, in seconds."""
-        self.queue_wait.labels(QUEUE_NAME).observe(waited)
-
-    def finished(self, took: float, *, failed: bool) -> None:
-        """Note how long the work on a key took, in seconds, and whether it failed."""
-        self.reconciled.labels(QUEUE_NAME, "error" if failed else "success").inc()
-        self.reconcile_time.labels(QUEUE_NAME).observe(took)
 
     def heard(self, store: str) -> None:
         """Watch events are too many to count one by one."""
@@ -117,3 +108,24 @@ class Metrics:
     def unreadable(self, store: str) -> None:
         """Count an object that could not be read."""
         self.unreadable_objects.labels(store).inc()
+
+
+class QueueMetrics:
+    """Counts the work of one controller, by its name."""
+
+    def __init__(self, metrics: Metrics, name: str) -> None:
+        self._metrics = metrics
+        self._name = name
+
+    def depth(self, ready: int, delayed: int) -> None:  # noqa: ARG002
+        """Note how many keys are ready."""
+        self._metrics.queue_depth.labels(self._name).set(ready)
+
+    def started(self, waited: float) -> None:
+        """Note how long a key was ready before a worker took it, in seconds."""
+        self._metrics.queue_wait.labels(self._name).observe(waited)
+
+    def finished(self, took: float, *, failed: bool) -> None:
+        """Note how long the work on a key took, in seconds, and whether it failed."""
+        self._metrics.reconciled.labels(self._name, "error" if failed else "success").inc()
+        self._metrics.reconcile_time.labels(self._name).observe(took)

@@ -8,18 +8,19 @@ what is. So whoever applies without seeing the object as ours in the cache asks 
 from typing import Any
 
 from stateward.api import names
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.kube.client import Api
 from stateward.kube.errors import NotFound
 from stateward.kube.metadata import Key, ObjectMeta
 from stateward.kube.resource import Resource
+from stateward.operator.kinds import kind_of
 
 
 class NotOurs(Exception):  # noqa: N818 - a state of the world, named as such
     """An object of the name that a cluster needs belongs to someone else; nothing is done to it."""
 
 
-async def exists(api: Api, kind: Resource[Any], key: Key, cluster: OpenSearchCluster) -> bool:
+async def exists(api: Api, kind: Resource[Any], key: Key, cluster: SearchCluster) -> bool:
     """Return whether the object is there, read live; raises NotOurs when it is not this cluster's, ApiError."""
     try:
         existing = await api.get(kind, key)
@@ -27,8 +28,11 @@ async def exists(api: Api, kind: Resource[Any], key: Key, cluster: OpenSearchClu
         return False
     meta: ObjectMeta = existing.metadata
     labelled = meta.labels.get(names.LABEL_CLUSTER) == cluster.metadata.name
-    # Kept volumes have no owner: they outlive the cluster on purpose.
-    if meta.terminating or not labelled or meta.controller_uid not in ("", cluster.metadata.uid):
+    controlled = meta.controller_uid == cluster.metadata.uid
+    # Kept volumes have no owner: they outlive the cluster on purpose. One that another engine has written is not ours,
+    # whatever the cluster was called.
+    kept = not meta.controller_uid and meta.labels.get(names.LABEL_ENGINE) == kind_of(cluster).engine
+    if meta.terminating or not labelled or not (controlled or kept):
         raise NotOurs(f"{kind.kind} {key} is there already and belongs to another owner")
     return True
 

@@ -8,6 +8,7 @@ import asyncio
 import random
 import signal
 import socket
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from uuid import uuid4
@@ -16,8 +17,6 @@ import structlog
 
 from stateward import __version__
 from stateward.api.cluster import OpenSearchCluster
-from stateward.api.names import FIELD_MANAGER
-from stateward.kube.apply import Applier
 from stateward.kube.client import Api
 from stateward.kube.clock import Clock, SystemClock
 from stateward.kube.config import connect
@@ -25,23 +24,17 @@ from stateward.kube.events import EventRecorder
 from stateward.kube.http_client import HttpApi
 from stateward.kube.lease import LeaderElection
 from stateward.kube.metadata import Key
-from stateward.kube.queue import WorkQueue
 from stateward.kube.reflector import ReflectorOptions
-from stateward.kube.workers import Workers
-from stateward.operator.act import Actor
 from stateward.operator.admission.judge import Verdict, judge
 from stateward.operator.admission.server import Webhook, open_webhook
-from stateward.operator.announce import Announcer
-from stateward.operator.caches import Caches
+from stateward.operator.caches import Objects
 from stateward.operator.companion import Companion
-from stateward.operator.credentials import Credentials
-from stateward.operator.engine import Family, open_family
-from stateward.operator.furnish import Furnisher
+from stateward.operator.controller import Common, Controller
+from stateward.operator.engine import Family, open_families
 from stateward.operator.health import health_routes, metrics_routes, serve
-from stateward.operator.liaison import Liaison
+from stateward.operator.kinds import kind_of
 from stateward.operator.metrics import Metrics
 from stateward.operator.options import OperatorOptions
-from stateward.operator.reconcile import Parts, Reconciler
 from stateward.operator.restarts.control import RestartControl
 from stateward.operator.restarts.control import Setting as RestartSetting
 
@@ -60,7 +53,7 @@ class Operator:
     def __init__(
         self,
         api: Api,
-        family: Family,
+        families: Sequence[Family],
         options: OperatorOptions,
         *,
         clock: Clock | None = None,
@@ -71,8 +64,6 @@ class Operator:
         self.chance = chance or random.Random()  # noqa: S311 - spreads load, hides nothing
         self.options = options
         self.metrics = metrics or Metrics()
-        self.caches = Caches(options.namespaces or ("",))
-        self.queue = WorkQueue[Key](clock=self.clock, observer=self.metrics, chance=self.chance)
         self.election = LeaderElection(
             api,
             Key(options.lease_namespace, options.lease_name),
@@ -81,58 +72,56 @@ class Operator:
             chance=self.chance,
         )
         self.recorder = EventRecorder(api, "stateward.dev/operator", options.identity, clock=self.clock)
+        self.objects = Objects(options.namespaces or ("",))
         self._api = api
-        self._family = family
-        credentials = Credentials(api, self.caches, self.clock)
-        liaison = Liaison(family.agents, credentials)
-        parts = Parts(
-            caches=self.caches,
-            family=family,
-            liaison=liaison,
-            actor=Actor(api, self.caches, family, liaison, self.fence),
-            furnisher=Furnisher(api, self.caches, family, Applier(api, FIELD_MANAGER)),
-            announcer=Announcer(self.recorder),
+        common = Common(
+            api=api,
+            objects=self.objects,
+            recorder=self.recorder,
             metrics=self.metrics,
+            fence=self.fence,
             clock=self.clock,
+            chance=self.chance,
+            workers=options.workers,
         )
-        reconciler = Reconciler(api, parts)
-        self.workers = Workers(
-            self.queue, reconciler.reconcile, count=options.workers, clock=self.clock, observer=self.metrics
-        )
+        self.controllers = {family.kind.engine: Controller(family, common) for family in families}
         self.companions: list[Companion] = []
 
     def ready(self) -> bool:
-        """Return whether the caches have the whole state."""
-        return self.caches.synced
+        """Return whether the caches have the whole state; a kind that the server does not serve has none."""
+        synced = [controller.caches.synced for controller in self.controllers.values() if not controller.missing]
+        return bool(synced) and all(synced)
 
     def judge(self, new: OpenSearchCluster, old: OpenSearchCluster | None) -> Verdict:
         """Return whether a new or changed cluster may be stored."""
         key = Key(new.metadata.namespace, new.metadata.name)
-        holdings = self.caches.holdings(key) if self.ready() else None
-        return judge(self._family, new, old, holdings, self.clock.now().timestamp())
+        controller = self.controllers[kind_of(new).engine]
+        holdings = controller.caches.holdings(key) if controller.caches.synced else None
+        return judge(controller.family, new, old, holdings, self.clock.now().timestamp())
 
     async def run(self) -> None:
         """Watch, campaign and work until cancelled or the lease is lost (raises LostLease)."""
-        self.caches.on_change(self.queue.add)
         watching = ReflectorOptions(clock=self.clock, observer=self.metrics, chance=self.chance)
         async with asyncio.TaskGroup() as group:
-            for reflector in self.caches.reflectors(self._api, watching):
+            for reflector in self.objects.reflectors(self._api, watching):
                 group.create_task(reflector.run())
+            for controller in self.controllers.values():
+                for reflector in controller.reflectors:
+                    group.create_task(reflector.run())
             group.create_task(self.recorder.run())
-            await self.caches.wait_synced()
+            await self.objects.wait_synced()
             if self.options.leader_elect:
                 group.create_task(self._lead())
                 await self.election.wait_elected()
             self.metrics.leader.set(1)
-            _log.info("working", version=__version__, clusters=len(self.caches.clusters))
-            for companion in self.companions:
-                group.create_task(companion.run())
-            await self.workers.run()
+            _log.info("working", version=__version__)
+            for worker in (*self.controllers.values(), *self.companions):
+                group.create_task(worker.run())
 
     async def stop(self) -> None:
         """Finish what was begun, within the grace period, and write the last events."""
-        stopping = [companion.stop(self.options.grace_seconds) for companion in self.companions]
-        await asyncio.gather(self.workers.stop(self.options.grace_seconds), *stopping)
+        grace = self.options.grace_seconds
+        await asyncio.gather(*(worker.stop(grace) for worker in (*self.controllers.values(), *self.companions)))
         await self.recorder.close()
 
     async def _lead(self) -> None:
@@ -155,8 +144,8 @@ async def run_operator(options: OperatorOptions) -> None:
     )
     async with AsyncExitStack() as stack:
         api = await stack.enter_async_context(HttpApi(connection))
-        family = await stack.enter_async_context(open_family(options.agent_image))
-        operator = Operator(api, family, options)
+        families = await stack.enter_async_context(open_families(options.agent_image))
+        operator = Operator(api, families, options)
         operator.companions.append(restart_control(api, operator))
         await stack.enter_async_context(serve(options.health_host, options.health_port, health_routes(operator.ready)))
         routes = metrics_routes(operator.metrics.registry)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import msgspec
 import structlog
 
-from stateward.api.cluster import ClusterStatus, OpenSearchCluster
+from stateward.api.cluster import ClusterStatus, SearchCluster
 from stateward.api.validation import Severity, validate
 from stateward.engines.base import EngineError
 from stateward.kube.client import Api, PatchKind
@@ -20,7 +20,7 @@ from stateward.kube.metadata import Key
 from stateward.operator.act import Actor, NotOurs
 from stateward.operator.agents import AgentError
 from stateward.operator.announce import Announcer
-from stateward.operator.caches import CLUSTERS, Caches
+from stateward.operator.caches import Caches
 from stateward.operator.engine import Family
 from stateward.operator.furnish import Furnisher
 from stateward.operator.holdings import Holdings
@@ -75,6 +75,7 @@ class Reconciler:
         self._api = api
         self._caches = parts.caches
         self._family = parts.family
+        self._kind = parts.family.kind
         self._liaison = parts.liaison
         self._actor = parts.actor
         self._furnisher = parts.furnisher
@@ -86,7 +87,7 @@ class Reconciler:
         """Bring one cluster a step closer; returns the seconds after which to look again, None when it is gone."""
         holdings = self._caches.holdings(key)
         if holdings is None or holdings.cluster.metadata.deletion_timestamp is not None:
-            self._metrics.forget(key)
+            self._metrics.forget(self._kind.engine, key)
             self._caches.forget(key)
             return None
         with structlog.contextvars.bound_contextvars(cluster=str(key)):
@@ -96,7 +97,7 @@ class Reconciler:
         turn = await self._decide(holdings)
         if turn.plan.destructive:
             try:
-                holdings = await read_live(self._api, key)
+                holdings = await read_live(self._api, key, self._kind)
             except NotFound:
                 # Gone, says this read; the cache says so too when its watch has told of it, and not before.
                 return BUSY_SECONDS
@@ -120,7 +121,7 @@ class Reconciler:
         observed = with_answers(observed, answers)
         return Round(holdings, observed, plan(observed, self._now()))
 
-    def _desired(self, cluster: OpenSearchCluster) -> Desired:
+    def _desired(self, cluster: SearchCluster) -> Desired:
         """Return what should be, or, for a spec that makes no sense, nothing but its refusals."""
         errors = [p for p in validate(cluster) if p.severity is Severity.ERROR]
         if errors:
@@ -138,7 +139,7 @@ class Reconciler:
             for action in turn.plan.actions:
                 await self._actor.carry_out(action, turn.holdings, target)
                 self._announcer.carried_out(turn.holdings.cluster, action)
-                labels = (turn.observed.namespace, turn.observed.name, type(action).__name__)
+                labels = (self._kind.engine, turn.observed.namespace, turn.observed.name, type(action).__name__)
                 self._metrics.actions.labels(*labels).inc()
         except (ApiError, EngineError, AgentError, NotOurs) as error:
             _log.warning("a step failed and will be tried again", error=f"{type(error).__name__}: {error}")
@@ -158,12 +159,12 @@ class Reconciler:
             shown = msgspec.structs.replace(shown, settled=False, doing=RECORDED)
             after = status(turn.observed, shown, before, now)
         self._announcer.changed(turn.holdings.cluster, after)
-        self._metrics.cluster(key, shown, after, now)
+        self._metrics.cluster(self._kind.engine, key, shown, after, now)
         if after != before:
             await self._patch_status(key, turn.holdings.cluster, after)
         return shown.settled
 
-    async def _patch_status(self, key: Key, cluster: OpenSearchCluster, after: ClusterStatus) -> None:
+    async def _patch_status(self, key: Key, cluster: SearchCluster, after: ClusterStatus) -> None:
         """Replace the status, if the cluster is still the one that was read: two leaders must not overwrite another."""
         patch = [
             {"op": "test", "path": "/metadata/uid", "value": cluster.metadata.uid},
@@ -171,7 +172,7 @@ class Reconciler:
             {"op": "add", "path": "/status", "value": msgspec.to_builtins(after)},
         ]
         try:
-            written = await self._api.patch(CLUSTERS, key, patch, kind=PatchKind.JSON, subresource="status")
+            written = await self._api.patch(self._kind.resource, key, patch, kind=PatchKind.JSON, subresource="status")
         except Invalid as error:
             if error.causes:
                 raise

@@ -19,9 +19,9 @@ class Decisions(Metrics):
         self._ground = ground
         self._said: dict[Key, frozenset[tuple[str, str]]] = {}
 
-    def cluster(self, key: Key, plan: Plan, status: ClusterStatus, now: float) -> None:
+    def cluster(self, engine: str, key: Key, plan: Plan, status: ClusterStatus, now: float) -> None:
         """Note a plan."""
-        super().cluster(key, plan, status, now)
+        super().cluster(engine, key, plan, status, now)
         for intent in plan.intents.values():
             self._ground.count(f"state: {intent.state}")
             self._ground.count(f"effect: {intent.effect.name.lower()}")

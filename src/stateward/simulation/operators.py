@@ -64,7 +64,7 @@ class Process:
         options = OperatorOptions(leader_elect=self._leader_elect, lease_namespace=SYSTEM, identity=identity, workers=2)
         chance = ground.stream(f"{identity}/jitter")
         heard = Decisions(ground)
-        operator = Operator(self.api, family, options, clock=ground.clock, chance=chance, metrics=heard)
+        operator = Operator(self.api, (family,), options, clock=ground.clock, chance=chance, metrics=heard)
         self._task = ground.loop.create_task(operator.run())
         self._task.add_done_callback(self._ended)
 

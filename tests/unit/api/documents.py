@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import ElasticsearchCluster, OpenSearchCluster
 
 Document = dict[str, Any]
 
@@ -22,6 +22,26 @@ def document(*, name: str = "logs", **spec: Any) -> Document:
         "metadata": {"name": name},
         "spec": {"version": "2.19.5", "pools": pools, **spec},
     }
+
+
+def elasticsearch(*, name: str = "logs", **spec: Any) -> Document:
+    """Return an Elasticsearch cluster document that is right, with parts of its spec replaced."""
+    pools = [
+        {"name": "managers", "replicas": 3, "roles": ["master"], "storage": {"size": "1Gi"}},
+        {"name": "hot", "replicas": 3, "roles": ["data_hot", "data_content", "ingest"], "storage": {"size": "20Gi"}},
+        {"name": "cold", "replicas": 2, "roles": ["data_cold"]},
+    ]
+    return {
+        "apiVersion": "stateward.dev/v1alpha1",
+        "kind": "ElasticsearchCluster",
+        "metadata": {"name": name},
+        "spec": {"version": "8.19.4", "pools": pools, **spec},
+    }
+
+
+def elasticsearch_cluster(*, name: str = "logs", **spec: Any) -> ElasticsearchCluster:
+    """Return the cluster of `elasticsearch`, decoded."""
+    return msgspec.convert(elasticsearch(name=name, **spec), ElasticsearchCluster)
 
 
 def cluster(*, name: str = "logs", **spec: Any) -> OpenSearchCluster:

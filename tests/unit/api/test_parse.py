@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from stateward.api.cluster import OpenSearchCluster, Retention
+from stateward.api.cluster import ElasticsearchCluster, OpenSearchCluster, Retention
 from stateward.api.parse import InvalidDocumentError, convert_cluster, decode_cluster
-from tests.unit.api.documents import Document, document
+from tests.unit.api.documents import Document, document, elasticsearch
 
 
 def problems(of: object) -> dict[str, str]:
@@ -25,6 +25,11 @@ def test_a_good_document_is_read() -> None:
     assert [pool.name for pool in of.spec.pools] == ["managers", "hot", "gateway"]
     assert of.spec.volumes is not None
     assert of.spec.volumes.on_scale_down is Retention.DELETE
+
+
+def test_each_kind_is_read_as_itself() -> None:
+    assert type(convert_cluster(document())) is OpenSearchCluster
+    assert type(convert_cluster(elasticsearch())) is ElasticsearchCluster
 
 
 def test_what_was_read_is_written_without_defaults() -> None:
@@ -84,7 +89,9 @@ def test_a_null_in_settings_stays() -> None:
         (document(update={"maxUnavailable": True}), "spec.update.maxUnavailable", "a whole number or text"),
         (document(volumes={"onScaleDown": "Keep"}), "spec.volumes.onScaleDown", "must be one of Retain, Delete"),
         (document(service={"labels": {"a": 1}}), "spec.service.labels[a]", "must be text"),
-        ({**document(), "kind": "ElasticsearchCluster"}, "kind", "must be OpenSearchCluster"),
+        ({**document(), "kind": "SolrCluster"}, "kind", "must be OpenSearchCluster or ElasticsearchCluster"),
+        ({**elasticsearch(), "apiVersion": "v1"}, "apiVersion", "must be stateward.dev/v1alpha1"),
+        ({**elasticsearch(), "spec": {"version": "8.19.4"}}, "spec.pools", "is required"),
         ({**document(), "apiVersion": "v1"}, "apiVersion", "must be stateward.dev/v1alpha1"),
         ({**document(), "metadata": {}}, "metadata.name", "is required"),
         ({**document(), "metadata": []}, "metadata", "must be an object"),

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.api.parse import convert_cluster
 from stateward.engines import opensearch
 from stateward.planning.observation import Copy, CopyState, Database, Observation, Unit, Unknown
@@ -24,7 +24,7 @@ SPEC: dict[str, Any] = {
 }
 
 
-def typed(spec: dict[str, Any], version: str = "") -> OpenSearchCluster:
+def typed(spec: dict[str, Any], version: str = "") -> SearchCluster:
     """Return a cluster with this spec, in which `version` is deployed."""
     meta = {"name": "logs", "namespace": "default", "uid": "u"}
     status = {"version": version} if version else {}

@@ -22,7 +22,7 @@ from stateward.kube.client import (
 )
 from stateward.kube.clock import SystemClock
 from stateward.kube.decoding import decode_event, decode_object
-from stateward.kube.errors import ApiError, NotFound, Status
+from stateward.kube.errors import ApiError, NotFound, Status, UnknownResource
 from stateward.kube.metadata import Key, T
 from stateward.kube.resource import Resource, Selection
 from stateward.kube.watching import WatchEvent
@@ -45,6 +45,7 @@ class FakeApi:
 
     def __init__(self) -> None:
         self.objects: dict[tuple[str, Key], dict[str, Any]] = {}
+        self.served = {"opensearchclusters", "elasticsearchclusters"}
         self.refusal: ApiError | None = None
         self.watched: list[dict[str, Any]] = []
         self.patches: list[tuple[Key, Any]] = []
@@ -55,13 +56,13 @@ class FakeApi:
         self.objects[plural, Key(meta.get("namespace", ""), meta["name"])] = document
 
     async def get(self, resource: Resource[T], key: Key) -> T:
-        self._refuse()
+        self._refuse(resource.plural)
         if (resource.plural, key) not in self.objects:
             raise NotFound(f"{resource.plural} {key.name!r} not found", status=Status(code=404))
         return _decoded(resource, self.objects[resource.plural, key])
 
     async def list(self, resource: Resource[T], selection: Selection, options: ListOptions | None = None) -> Page[T]:
-        self._refuse()
+        self._refuse(resource.plural)
         wanted = dict(part.split("=") for part in selection.labels.split(",") if part)
         found = [
             _decoded(resource, document)
@@ -106,9 +107,11 @@ class FakeApi:
     async def evict(self, key: Key, options: DeleteOptions) -> None:
         raise AssertionError("a command that only looks evicted something")
 
-    def _refuse(self) -> None:
+    def _refuse(self, plural: str = "") -> None:
         if self.refusal is not None:
             raise self.refusal
+        if plural.endswith("clusters") and plural not in self.served:
+            raise UnknownResource(f"the server could not find {plural}")
 
     @asynccontextmanager
     async def open(self, target: Target) -> AsyncGenerator[Session]:

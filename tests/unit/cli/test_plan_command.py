@@ -11,6 +11,7 @@ from stateward.engines import opensearch
 from stateward.engines.base import RefusedError, UnreachableError
 from stateward.kube.errors import Forbidden, Status
 from stateward.kube.metadata import Key
+from stateward.operator.kinds import OPENSEARCH
 from stateward.operator.live import read_live
 from tests.unit.cli.clusters import SPEC, typed
 from tests.unit.cli.fake_api import FakeApi, Run
@@ -136,7 +137,7 @@ def test_a_name_that_the_file_does_not_have_is_a_failure(run: Run) -> None:
 
 
 async def test_the_database_is_asked_through_the_api_server(running: FakeApi) -> None:
-    found = endpoints(await read_live(running, Key("default", "logs")))
+    found = endpoints(await read_live(running, Key("default", "logs"), OPENSEARCH))
     assert found[0] == "/api/v1/namespaces/default/pods/logs-gateway-0-0%3A9200/proxy"
 
 

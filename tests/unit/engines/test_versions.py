@@ -2,7 +2,13 @@
 
 import pytest
 
-from stateward.engines.search.versions import Version, initial_nodes_setting, parse, refuse_upgrade, role_names
+from stateward.engines.elasticsearch import ELASTICSEARCH
+from stateward.engines.opensearch import OPENSEARCH
+from stateward.engines.search.versions import Version, parse
+
+refuse_upgrade = OPENSEARCH.lineage.refuse_upgrade
+role_names = OPENSEARCH.lineage.role_names
+initial_nodes_setting = OPENSEARCH.lineage.initial_nodes_setting
 
 
 @pytest.mark.parametrize(
@@ -54,3 +60,32 @@ def test_managers_are_masters_before_version_2() -> None:
     assert role_names(["master", "cluster_manager"], "2.19.5") == ["cluster_manager"]
     assert initial_nodes_setting("1.3.20") == "cluster.initial_master_nodes"
     assert initial_nodes_setting("3.4.0") == "cluster.initial_cluster_manager_nodes"
+
+
+@pytest.mark.parametrize(
+    ("current", "target"),
+    [("7.17.0", "7.17.28"), ("7.17.28", "8.17.0"), ("7.17.0", "8.19.4"), ("8.17.0", "8.19.4"), ("8.0.0", "8.0.0")],
+)
+def test_elasticsearch_goes_from_7_17_to_8(current: str, target: str) -> None:
+    assert ELASTICSEARCH.lineage.refuse_upgrade(current, target) is None
+
+
+@pytest.mark.parametrize(
+    ("current", "target", "why"),
+    [
+        ("7.16.3", "8.19.4", "upgrade to 7.17.0 or a later 7.x first"),
+        ("7.10.2", "8.0.0", "upgrade to 7.17.0 or a later 7.x first"),
+        ("6.8.23", "8.19.4", "go through 7.x first"),
+        ("8.19.4", "8.17.0", "is older than 8.19.4"),
+        ("8.0.0", "7.17.28", "is older than 8.0.0"),
+        ("8.17.0", "8.x", "is not a version such as 8.19.4"),
+    ],
+)
+def test_elasticsearch_refuses_what_cannot_be_with_the_way_out(current: str, target: str, why: str) -> None:
+    assert why in (ELASTICSEARCH.lineage.refuse_upgrade(current, target) or "")
+
+
+@pytest.mark.parametrize("version", ["7.17.28", "8.19.4"])
+def test_elasticsearch_speaks_of_masters(version: str) -> None:
+    assert ELASTICSEARCH.lineage.role_names(["master", "data_hot"], version) == ["data_hot", "master"]
+    assert ELASTICSEARCH.lineage.initial_nodes_setting(version) == "cluster.initial_master_nodes"

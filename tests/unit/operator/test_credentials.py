@@ -4,6 +4,7 @@ import base64
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from stateward import pki
@@ -11,7 +12,7 @@ from stateward.api import names
 from stateward.api.cluster import OpenSearchCluster
 from stateward.kube import resources as kinds
 from stateward.kube.clock import SystemClock
-from stateward.kube.metadata import Key
+from stateward.kube.metadata import Key, PartialObject
 from stateward.operator.caches import Caches
 from stateward.operator.credentials import RAW_SECRETS, Credentials, agent_name
 from stateward.operator.ownership import NotOurs
@@ -134,3 +135,17 @@ async def test_the_secret_is_read_again_when_it_has_changed(stage: Stage) -> Non
     await stage.ensure()
     written = await stage.api.get(kinds.SECRETS, Key("prod", "logs-agents"))
     assert stage.caches.of(kinds.SECRETS).get(Key("prod", "logs-agents")) == written
+
+
+async def test_secrets_without_the_label_of_an_engine_are_ours_and_get_it(stage: Stage) -> None:
+    """So it is after an update from a Stateward that knew one engine."""
+    pair = await stage.ensure()
+    stage.caches = Caches()
+    for name in ("logs-agents", "logs-hot-0-agent"):
+        found = stage.api.objects["secrets", Key("prod", name)]
+        del found["metadata"]["labels"][names.LABEL_ENGINE]
+        stage.caches.of(kinds.SECRETS).wrote(msgspec.convert(found, PartialObject))
+    stage.credentials = stage.fresh()
+    assert await stage.ensure() != pair
+    labels = stage.api.objects["secrets", Key("prod", "logs-hot-0-agent")]["metadata"]["labels"]
+    assert labels[names.LABEL_ENGINE] == "opensearch"

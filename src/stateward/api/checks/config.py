@@ -1,15 +1,15 @@
-"""Settings of opensearch.yml: none that Stateward owns, none given twice."""
+"""Settings of the configuration file: none that Stateward owns, none given twice."""
 
 from collections import Counter
 from collections.abc import Iterator
 
 from stateward.api.base import Json
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.api.problem import Problem
 from stateward.api.settings import flatten, reason_owned
 
 
-def check(cluster: OpenSearchCluster) -> Iterator[Problem]:
+def check(cluster: SearchCluster) -> Iterator[Problem]:
     """Yield what is wrong with `config`, of the cluster and of each pool."""
     yield from _config("spec.config", cluster.spec.config)
     for i, pool in enumerate(cluster.spec.pools):

@@ -2,25 +2,39 @@
 
 from collections.abc import Iterator
 
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.api.images import carries, parse_image
 from stateward.api.problem import Problem
-from stateward.api.version import parse_version
+from stateward.api.products import Product, product_of
+from stateward.api.version import Version, parse_version
 
 
-def check(cluster: OpenSearchCluster) -> Iterator[Problem]:
+def check(cluster: SearchCluster) -> Iterator[Problem]:
     """Yield what is wrong with the version and the image."""
-    version = cluster.spec.version
-    if parse_version(version) is None:
-        yield Problem("spec.version", version, "must be three numbers with dots between them, for example 2.19.5")
+    version, product = cluster.spec.version, product_of(cluster)
+    parsed = parse_version(version)
+    if parsed is None:
+        text = f"must be three numbers with dots between them, for example {product.example}"
+        yield Problem("spec.version", version, text)
+    else:
+        yield from _supported(parsed, product)
     if cluster.spec.image is not None:
-        yield from _image(cluster.spec.image, version)
+        yield from _image(cluster.spec.image, version, product)
 
 
-def _image(text: str, version: str) -> Iterator[Problem]:
+def _supported(version: Version, product: Product) -> Iterator[Problem]:
+    if product.versions is None:
+        return
+    first, beyond = product.versions
+    if not first <= version < beyond:
+        text = f"must be {first} or later, and earlier than {beyond}, for example {product.example}"
+        yield Problem("spec.version", str(version), text)
+
+
+def _image(text: str, version: str, product: Product) -> Iterator[Problem]:
     image = parse_image(text)
     if not image.repository:
-        yield Problem("spec.image", text, "must name an image, for example opensearchproject/opensearch:2.19.5")
+        yield Problem("spec.image", text, f"must name an image, for example {product.image}:{product.example}")
     elif not image.tag and not image.digest:
         yield Problem("spec.image", text, f"must carry a tag or a digest, for example {image.repository}:{version}")
     elif image.tag and not carries(image.tag, version):

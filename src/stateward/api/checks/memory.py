@@ -7,8 +7,9 @@ from typing import Any, cast
 
 from stateward.api.base import Json
 from stateward.api.checks.template import environment
-from stateward.api.cluster import OpenSearchCluster, Pool
+from stateward.api.cluster import Pool, SearchCluster
 from stateward.api.problem import Problem, Severity
+from stateward.api.products import Product, product_of
 from stateward.api.quantity import QuantityError, format_quantity, parse_quantity
 
 SMALLEST = 512 * 1024**2
@@ -18,13 +19,14 @@ _HEAP = re.compile(r"-Xm([sx])([0-9]+)([kKmMgGtT]?)(?=\s|$)")
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
-def check(cluster: OpenSearchCluster) -> Iterator[Problem]:
+def check(cluster: SearchCluster) -> Iterator[Problem]:
     """Yield what is wrong with the resources and the heap of each pool."""
     for i, pool in enumerate(cluster.spec.pools):
         path = f"spec.pools[{i}]"
         yield from _resources(f"{path}.resources", pool.resources or {})
         yield from _limit(f"{path}.resources.limits.memory", _memory(pool))
-        yield from _heap(_where(path, pool), _options(cluster, pool), _memory(pool))
+        product = product_of(cluster)
+        yield from _heap(_where(path, pool, product), _options(cluster, pool, product), _memory(pool))
 
 
 def _resources(path: str, resources: Json) -> Iterator[Problem]:
@@ -72,14 +74,14 @@ def _limit(path: str, memory: int | None) -> Iterator[Problem]:
         yield Problem(path, format_quantity(memory), text, Severity.WARNING)
 
 
-def _where(path: str, pool: Pool) -> str:
-    own = "OPENSEARCH_JAVA_OPTS" in environment(pool.pod_template)
-    return f"{path if own else 'spec'}.podTemplate.spec.containers[opensearch].env[OPENSEARCH_JAVA_OPTS]"
+def _where(path: str, pool: Pool, product: Product) -> str:
+    own = product.java_options in environment(pool.pod_template, product)
+    return f"{path if own else 'spec'}.podTemplate.spec.containers[{product.engine}].env[{product.java_options}]"
 
 
-def _options(cluster: OpenSearchCluster, pool: Pool) -> str:
-    merged = environment(cluster.spec.pod_template) | environment(pool.pod_template)
-    return merged.get("OPENSEARCH_JAVA_OPTS", "")
+def _options(cluster: SearchCluster, pool: Pool, product: Product) -> str:
+    merged = environment(cluster.spec.pod_template, product) | environment(pool.pod_template, product)
+    return merged.get(product.java_options, "")
 
 
 def _heap(path: str, options: str, memory: int | None) -> Iterator[Problem]:

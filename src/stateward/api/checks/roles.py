@@ -2,68 +2,81 @@
 
 from collections.abc import Iterator
 
-from stateward.api.cluster import OpenSearchCluster, OpenSearchSpec, Pool
+from stateward.api.cluster import Pool, SearchCluster, SearchSpec
 from stateward.api.problem import Problem, Severity
-from stateward.api.roles import DYNAMIC_SINCE, INSTEAD, MANAGER_ROLES, SINCE, holds_data, known, manages, similar
+from stateward.api.products import OPENSEARCH, Product, product_of
+from stateward.api.roles import MANAGER_ROLES, VOTING_ONLY, electable, manages, similar
 from stateward.api.version import Version, parse_version
 
 _POOLS = "spec.pools"
 
 
-def check(cluster: OpenSearchCluster) -> Iterator[Problem]:
+def check(cluster: SearchCluster) -> Iterator[Problem]:
     """Yield what is wrong with roles."""
-    version = parse_version(cluster.spec.version)
+    version, product = parse_version(cluster.spec.version), product_of(cluster)
     for i, pool in enumerate(cluster.spec.pools):
         for j, role in enumerate(pool.roles or ()):
             path = f"{_POOLS}[{i}].roles[{j}]"
             if role in (pool.roles or [])[:j]:
                 yield Problem(path, role, "must be listed once")
             elif version is not None:
-                yield from _role(path, role, version)
+                yield from _role(path, role, version, product)
         if version is not None:
-            yield from _together(f"{_POOLS}[{i}].roles", pool, version)
-    yield from _managers(cluster.spec)
-    yield from _data(cluster.spec)
+            yield from _together(f"{_POOLS}[{i}].roles", pool, version, product)
+    yield from _managers(cluster.spec, product)
+    yield from _data(cluster.spec, product)
 
 
-def _role(path: str, role: str, version: Version) -> Iterator[Problem]:
-    since = SINCE.get(role)
+def _role(path: str, role: str, version: Version, product: Product) -> Iterator[Problem]:
+    since = product.roles.since.get(role)
     if since is not None and since > version:
-        instead = f"; use {INSTEAD[role]}" if role in INSTEAD else ""
-        yield Problem(path, role, f"OpenSearch {version} has no such role (since {since}){instead}")
+        instead = f"; use {product.roles.instead[role]}" if role in product.roles.instead else ""
+        yield Problem(path, role, f"{product.title} {version} has no such role (since {since}){instead}")
     elif since is None:
-        yield _unknown(path, role, version)
+        yield _unknown(path, role, version, product)
 
 
-def _unknown(path: str, role: str, version: Version) -> Problem:
-    roles = known(version)
-    meant = similar(role, roles)
+def _unknown(path: str, role: str, version: Version, product: Product) -> Problem:
+    roles, dynamic = product.roles.known(version), product.roles.dynamic_since
+    meant = product.roles.manager if role in MANAGER_ROLES else similar(role, roles)
     if meant is not None:
-        return Problem(path, role, f"OpenSearch {version} has no such role; did you mean {meant}?")
-    accepted = f"OpenSearch {version} knows {', '.join(roles)}"
-    if version < DYNAMIC_SINCE:
+        return Problem(path, role, f"{product.title} {version} has no such role; did you mean {meant}?")
+    accepted = f"{product.title} {version} knows {', '.join(roles)}"
+    if dynamic is None or version < dynamic:
         return Problem(path, role, f"{accepted}, and does not start with other roles")
     return Problem(path, role, f"has a meaning only where a plug-in gives it one; {accepted}", Severity.WARNING)
 
 
-def _together(path: str, pool: Pool, version: Version) -> Iterator[Problem]:
+def _together(path: str, pool: Pool, version: Version, product: Product) -> Iterator[Problem]:
     roles = pool.roles or []
+    if VOTING_ONLY in roles and VOTING_ONLY in product.roles.since and not manages(roles):
+        yield Problem(
+            path, roles, f"{VOTING_ONLY} goes together with {product.roles.manager}, or the node does not start"
+        )
+    if product is not OPENSEARCH:
+        return
     if set(roles) >= MANAGER_ROLES:
         yield Problem(path, roles, "master and cluster_manager are the same role: keep one of them", Severity.WARNING)
     if "search" in roles and len(set(roles)) > 1 and version.major >= 3:
         yield Problem(path, roles, f"search must be the only role of its nodes in OpenSearch {version}")
 
 
-def _managers(spec: OpenSearchSpec) -> Iterator[Problem]:
+def _managers(spec: SearchSpec, product: Product) -> Iterator[Problem]:
     pools = [pool for pool in spec.pools if manages(pool.roles)]
     count = sum(pool.replicas for pool in pools)
     if not pools:
         roles = [pool.roles for pool in spec.pools]
-        yield Problem(_POOLS, roles, "at least one pool must have the role cluster_manager, or leave roles out")
+        text = f"at least one pool must have the role {product.roles.manager}, or leave roles out"
+        yield Problem(_POOLS, roles, text)
     elif count <= 0:
         yield Problem(
             _POOLS, count, "at least one member must be a cluster manager (3 is usual): nothing works without"
         )
+    elif not any(pool.replicas for pool in pools if electable(pool.roles)):
+        text = (
+            f"at least one member must have the role {product.roles.manager} and not {VOTING_ONLY}: nobody is elected"
+        )
+        yield Problem(_POOLS, [pool.roles for pool in pools], text)
     elif count == 1:
         text = "a single cluster manager: the cluster stands still whenever it restarts; 3 is usual"
         yield Problem(_POOLS, count, text, Severity.WARNING)
@@ -72,7 +85,7 @@ def _managers(spec: OpenSearchSpec) -> Iterator[Problem]:
         yield Problem(_POOLS, count, text, Severity.WARNING)
 
 
-def _data(spec: OpenSearchSpec) -> Iterator[Problem]:
-    count = sum(pool.replicas for pool in spec.pools if holds_data(pool.roles))
+def _data(spec: SearchSpec, product: Product) -> Iterator[Problem]:
+    count = sum(pool.replicas for pool in spec.pools if product.roles.holds_data(pool.roles))
     if count <= 0:
         yield Problem(_POOLS, count, "no member has the role data, so no index can be created", Severity.WARNING)

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from stateward.api.cluster import OpenSearchCluster, Pool, Storage
+from stateward.api.cluster import Pool, SearchCluster, Storage
 from stateward.api.problem import Problem, Severity
 from stateward.api.quantity import QuantityError, parse_bytes
 from stateward.api.roles import manages
 
 
-def check(cluster: OpenSearchCluster) -> Iterator[Problem]:
+def check(cluster: SearchCluster) -> Iterator[Problem]:
     """Yield what is wrong with storage."""
     for i, pool in enumerate(cluster.spec.pools):
         if pool.storage is not None:

@@ -9,12 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from stateward.api.base import GROUP, Json
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
 from stateward.api.problem import Problem
+from stateward.api.products import Product, product_of
 from stateward.api.settings import reason_owned
-
-ENGINE_CONTAINER = "opensearch"
-"""Name of the container that runs the database; others are sidecars."""
 
 _NAMED = ("containers", "initContainers", "volumes", "imagePullSecrets")
 _OWNED_BY_SET: Mapping[str, str] = {
@@ -25,32 +23,33 @@ _OWNED_BY_SET: Mapping[str, str] = {
 _OWNED_BY_ENGINE: Mapping[str, str] = {
     "image": "use spec.image, so that it goes with spec.version",
     "command": "Stateward starts the database",
-    "args": "Stateward starts the database; use config, or env OPENSEARCH_JAVA_OPTS",
+    "args": "Stateward starts the database; use config, or env {java_options}",
 }
 
 
-def check(cluster: OpenSearchCluster) -> Iterator[Problem]:
+def check(cluster: SearchCluster) -> Iterator[Problem]:
     """Yield what is wrong with `podTemplate`, of the cluster and of each pool."""
-    yield from _template("spec.podTemplate", cluster.spec.pod_template)
+    product = product_of(cluster)
+    yield from _template("spec.podTemplate", cluster.spec.pod_template, product)
     for i, pool in enumerate(cluster.spec.pools):
-        yield from _template(f"spec.pools[{i}].podTemplate", pool.pod_template)
+        yield from _template(f"spec.pools[{i}].podTemplate", pool.pod_template, product)
 
 
-def environment(template: Json | None) -> dict[str, str]:
+def environment(template: Json | None, product: Product) -> dict[str, str]:
     """Return the plain environment variables that a template gives the database's container."""
     containers = _listed(_mapped(template or {}, "spec"), "containers")
-    variables = [e for c in containers if c.get("name") == ENGINE_CONTAINER for e in _listed(c, "env")]
+    variables = [e for c in containers if c.get("name") == product.engine for e in _listed(c, "env")]
     return {str(e["name"]): e["value"] for e in variables if "name" in e and isinstance(e.get("value"), str)}
 
 
-def _template(path: str, template: Json | None) -> Iterator[Problem]:
+def _template(path: str, template: Json | None, product: Product) -> Iterator[Problem]:
     for key, value in (template or {}).items():
         if key not in {"metadata", "spec"}:
             yield Problem(f"{path}.{key}", value, "a pod template has metadata and spec only")
         elif not isinstance(value, Mapping):
             yield Problem(f"{path}.{key}", value, "must be an object")
     yield from _metadata(f"{path}.metadata", _mapped(template or {}, "metadata"))
-    yield from _spec(f"{path}.spec", _mapped(template or {}, "spec"))
+    yield from _spec(f"{path}.spec", _mapped(template or {}, "spec"), product)
 
 
 def _metadata(path: str, metadata: Json) -> Iterator[Problem]:
@@ -71,7 +70,7 @@ def _texts(path: str, values: Mapping[str, Any]) -> Iterator[Problem]:
             yield Problem(f"{path}[{name}]", value, f"cannot be set: {GROUP}/ is how Stateward finds its objects")
 
 
-def _spec(path: str, spec: Json) -> Iterator[Problem]:
+def _spec(path: str, spec: Json, product: Product) -> Iterator[Problem]:
     for key, reason in _OWNED_BY_SET.items():
         if key in spec:
             yield Problem(f"{path}.{key}", spec[key], f"cannot be set: {reason}")
@@ -79,16 +78,19 @@ def _spec(path: str, spec: Json) -> Iterator[Problem]:
         yield from _names(f"{path}.{key}", spec.get(key))
     for kind in ("containers", "initContainers"):
         for container in _listed(spec, kind):
-            yield from _container(f"{path}.{kind}[{container.get('name')}]", container, kind)
+            ours = kind == "containers" and container.get("name") == product.engine
+            yield from _container(f"{path}.{kind}[{container.get('name')}]", container, product if ours else None)
 
 
-def _container(path: str, container: Json, kind: str) -> Iterator[Problem]:
+def _container(path: str, container: Json, product: Product | None) -> Iterator[Problem]:
+    """Check a container; one that runs the database is given with its product."""
     yield from _names(f"{path}.env", container.get("env"))
-    if kind != "containers" or container.get("name") != ENGINE_CONTAINER:
+    if product is None:
         return
     for key, reason in _OWNED_BY_ENGINE.items():
         if key in container:
-            yield Problem(f"{path}.{key}", container[key], f"cannot be set: {reason}")
+            text = reason.format(java_options=product.java_options)
+            yield Problem(f"{path}.{key}", container[key], f"cannot be set: {text}")
     for variable in _listed(container, "env"):
         yield from _setting(f"{path}.env", variable)
 

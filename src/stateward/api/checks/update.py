@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from stateward.api.cluster import OpenSearchCluster, OpenSearchSpec, UpdatePolicy
+from stateward.api.cluster import SearchCluster, SearchSpec, UpdatePolicy
 from stateward.api.problem import Problem
 
 _PERCENTAGE = re.compile(r"([0-9]{1,3})%")
@@ -15,7 +15,7 @@ _OWNED_SERVICE_FIELDS = {
 }
 
 
-def check(cluster: OpenSearchCluster) -> Iterator[Problem]:
+def check(cluster: SearchCluster) -> Iterator[Problem]:
     """Yield what is wrong with the update policy and the Service."""
     if cluster.spec.update is not None:
         yield from _budget(cluster.spec.update)
@@ -37,7 +37,7 @@ def _budget(update: UpdatePolicy) -> Iterator[Problem]:
         yield Problem("spec.update.maxUnavailable", allowed, text)
 
 
-def _order(spec: OpenSearchSpec, order: list[str]) -> Iterator[Problem]:
+def _order(spec: SearchSpec, order: list[str]) -> Iterator[Problem]:
     names = [pool.name for pool in spec.pools]
     for i, name in enumerate(order):
         path = f"spec.update.order[{i}]"

@@ -10,7 +10,7 @@ from stateward.agent import configuration, handover
 from stateward.api import names
 from stateward.api.base import Json
 from stateward.engines.search.flavor import HTTP_PORT
-from stateward.engines.search.probes import ALIVE, SERVES, probe
+from stateward.engines.search.probes import SERVES, probe
 
 API_PORT = 9443
 PROBES_PORT = 9444
@@ -18,7 +18,7 @@ CONTAINER = "stateward-agent"
 """Name of the init container that brings the agent."""
 HOME = "/stateward/agent"
 SECRETS = "/stateward/agent-tls"
-PROBE_FILES = {"stateward-started-url": ALIVE, "stateward-ready-url": SERVES}
+STARTED, READY = "stateward-started-url", "stateward-ready-url"
 """Files of the configuration that say where the database answers."""
 CREDENTIALS = "stateward-probe-credentials"
 """File of the configuration with USER:PASSWORD for these, where the database asks who it is."""
@@ -26,9 +26,10 @@ MARGIN = 5
 """Seconds between the agent's last signal to the database and the kubelet's to the agent."""
 
 
-def probe_files(scheme: str = "http") -> dict[str, str]:
-    """Return the files that say where the database answers."""
-    return {name: f"{scheme}://127.0.0.1:{HTTP_PORT}{path}\n" for name, path in PROBE_FILES.items()}
+def probe_files(alive: str, scheme: str = "http") -> dict[str, str]:
+    """Return the files that say where the database answers; `alive` is what a node without a cluster answers, too."""
+    paths = {STARTED: alive, READY: SERVES}
+    return {name: f"{scheme}://127.0.0.1:{HTTP_PORT}{path}\n" for name, path in paths.items()}
 
 
 def checksum(files: dict[str, str]) -> str:

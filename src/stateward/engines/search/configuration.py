@@ -8,17 +8,16 @@ from stateward.engines.search.agent import probe_files
 from stateward.engines.search.flavor import HTTP_PORT, TRANSPORT_PORT
 from stateward.engines.search.identity import cluster_name
 from stateward.engines.search.pools import ResolvedPool
-from stateward.engines.search.versions import role_names
 
 
 def config_files(pool: ResolvedPool, ordinal: int, version: str) -> dict[str, str]:
     """Return everything in a member's configuration Secret, by name of the file."""
-    return {pool.flavor.config_file: render(pool, ordinal, version), **probe_files()}
+    return {pool.flavor.config_file: render(pool, ordinal, version), **probe_files(pool.flavor.alive)}
 
 
 def render(pool: ResolvedPool, ordinal: int, version: str) -> str:
     """Return the file: one setting a line in the order of the alphabet, values as JSON, which is YAML too."""
-    settings = {**pool.flavor.settings, **pool.settings, **owned(pool, ordinal, version)}
+    settings = {**pool.flavor.defaults(version), **pool.settings, **owned(pool, ordinal, version)}
     return "".join(f"{key}: {json.dumps(value)}\n" for key, value in sorted(settings.items()))
 
 
@@ -38,5 +37,5 @@ def owned(pool: ResolvedPool, ordinal: int, version: str) -> dict[str, Any]:
         "discovery.seed_hosts": [f"{cluster.name}-discovery.{cluster.namespace}.svc"],
     }
     if pool.spec.roles is not None:
-        settings["node.roles"] = role_names(pool.spec.roles, version)
+        settings["node.roles"] = pool.flavor.lineage.role_names(pool.spec.roles, version)
     return settings

@@ -7,7 +7,6 @@ from stateward.engines.search.flavor import Flavor, SearchCluster
 from stateward.engines.search.images import knows_versions
 from stateward.engines.search.inputs import EFFECTS, inputs
 from stateward.engines.search.pools import ResolvedPool, resolve
-from stateward.engines.search.versions import refuse_upgrade
 from stateward.planning.observation import Desired, Pool, Refusal, SoleCopy
 
 
@@ -60,7 +59,7 @@ def _pool(pool: ResolvedPool, version: str) -> Pool:
 
 def _refusals(flavor: Flavor, cluster: SearchCluster) -> list[Refusal]:
     deployed, asked = cluster.status.version, cluster.spec.version
-    reason = refuse_upgrade(deployed, asked)
+    reason = flavor.lineage.refuse_upgrade(deployed, asked)
     named = knows_versions(flavor, cluster)
     if reason is not None:
         # Where the image does not show its version, the refused version would come in by way of the image.

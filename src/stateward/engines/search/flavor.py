@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import SearchCluster
+from stateward.engines.search.versions import Lineage, parse
 
-SearchCluster = OpenSearchCluster
-"""A cluster of the family."""
+__all__ = ["HTTP_PORT", "TRANSPORT_PORT", "Flavor", "SearchCluster"]
 
 HTTP_PORT = 9200
 TRANSPORT_PORT = 9300
@@ -25,8 +25,11 @@ class Flavor:
     config_file: str
     entrypoint: str
     """The image's own start program; it takes the engine's name and settings as arguments."""
+    alive: str
+    """Path that every node answers, in a cluster or not."""
     java_options: str
     """Environment variable with options for the Java virtual machine."""
+    lineage: Lineage
     default_roles: frozenset[str]
     """Roles of a node that was not told any."""
     data_roles: frozenset[str]
@@ -38,3 +41,11 @@ class Flavor:
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
     """Settings that a pod has unless somebody sets them."""
+    settings_from: Mapping[int, Mapping[str, str]] = field(default_factory=dict[int, Mapping[str, str]])
+    """More of them, by the first major version that knows them."""
+
+    def defaults(self, version: str) -> dict[str, str]:
+        """Return the settings that a pod of a version has unless somebody sets them."""
+        parsed = parse(version)
+        later = (more for major, more in self.settings_from.items() if parsed is not None and parsed.major >= major)
+        return {**self.settings, **{key: value for more in later for key, value in more.items()}}

@@ -15,7 +15,6 @@ from stateward.api.quantity import QuantityError, format_quantity, parse_quantit
 from stateward.engines.merge import KEYS
 from stateward.engines.search.images import image_pattern
 from stateward.engines.search.pools import ResolvedPool
-from stateward.engines.search.versions import role_name
 from stateward.planning.observation import Effect, Inputs
 
 DIGITS = 10
@@ -57,7 +56,7 @@ def _asked(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
     for key, value in pool.settings.items():
         yield f"config/{key}", plain(value)
     if spec.roles is not None:
-        yield "roles", sorted({role_name(role, _NEWEST) for role in spec.roles})
+        yield "roles", pool.flavor.lineage.role_names(spec.roles, _NEWEST)
     if not (pool.data and pool.voting):
         # A node refuses to start where it finds data that its roles don't allow it to hold, so a change of these is
         # a new member. Members with all roles have no such input: naming the default roles changes nothing.

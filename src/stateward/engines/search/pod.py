@@ -20,7 +20,6 @@ from stateward.engines.search.mounts import ROOT, SCRIPT, volume_mounts, volumes
 from stateward.engines.search.pools import ResolvedPool
 from stateward.engines.search.probes import probes
 from stateward.engines.search.scheduling import affinity, spread
-from stateward.engines.search.versions import initial_nodes_setting
 
 USER = 1000
 """The user and group of the official images."""
@@ -100,7 +99,7 @@ def _container(pool: ResolvedPool, member: str, version: str, *, waits: bool) ->
         "resources": pool.spec.resources or DEFAULT_RESOURCES,
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
         "volumeMounts": volume_mounts(pool),
-        **(agent.probes() if pool.managed else probes()),
+        **(agent.probes() if pool.managed else probes(pool.flavor.alive)),
     }
 
 
@@ -111,7 +110,7 @@ def _environment(pool: ResolvedPool, member: str, version: str, *, waits: bool) 
         "STATEWARD_ENGINE": flavor.engine,
         "STATEWARD_HOME": flavor.home,
         "STATEWARD_ENTRYPOINT": flavor.entrypoint,
-        "STATEWARD_INITIAL_NODES": initial_nodes_setting(version),
+        "STATEWARD_INITIAL_NODES": flavor.lineage.initial_nodes_setting(version),
         "STATEWARD_ENGINE_VERSION": version,
         **({} if pool.managed else {CONFIG_DIGEST: _config_digest(pool, member, version)}),
         **({BOOTSTRAP_CANDIDATE: "true"} if waits else {}),

@@ -9,12 +9,13 @@ from msgspec import Struct
 from stateward.api import names
 from stateward.api.base import Json
 from stateward.api.cluster import InPlace, Pool, Storage, UpdatePolicy
+from stateward.api.roles import VOTING_ONLY
 from stateward.api.settings import flatten
 from stateward.engines.merge import compose
 from stateward.engines.search.flavor import Flavor, SearchCluster
 from stateward.engines.search.versions import MANAGER_ROLES
 
-_NOT_SERVING = MANAGER_ROLES | {"remote_cluster_client", "voting_only"}
+_NOT_SERVING = MANAGER_ROLES | {"remote_cluster_client", VOTING_ONLY}
 """A node with no other roles than these is a dedicated manager, and clients stay away from it."""
 
 
@@ -37,8 +38,13 @@ class ResolvedPool(Struct, frozen=True, dict=True):
 
     @property
     def voting(self) -> bool:
-        """Whether its members vote and can be elected."""
+        """Whether its members vote."""
         return bool(self.roles & MANAGER_ROLES)
+
+    @property
+    def electable(self) -> bool:
+        """Whether its members can be elected."""
+        return self.voting and VOTING_ONLY not in self.roles
 
     @property
     def data(self) -> bool:
@@ -103,9 +109,9 @@ def find(flavor: Flavor, cluster: SearchCluster, name: str) -> ResolvedPool:
 
 
 def bootstrap_member(flavor: Flavor, cluster: SearchCluster) -> str:
-    """Return the only member that may form the cluster: the first of the first pool that votes; empty if none does."""
-    voting = (pool for pool in resolve(flavor, cluster) if pool.voting and pool.spec.replicas > 0)
-    first = next(voting, None)
+    """Return the only member that may form the cluster: the first that can be elected; empty where none can."""
+    able = (pool for pool in resolve(flavor, cluster) if pool.electable and pool.spec.replicas > 0)
+    first = next(able, None)
     return names.member(cluster.metadata.name, first.name, 0) if first else ""
 
 

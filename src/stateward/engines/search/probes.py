@@ -9,18 +9,17 @@ while a cluster manager is being elected, and so it should: the node can still s
 from stateward.api.base import Json
 from stateward.engines.search.flavor import HTTP_PORT
 
-ALIVE = "/"
 SERVES = "/stateward-readiness-*/_count?allow_no_indices=true&ignore_unavailable=true"
 
 
-def probes() -> Json:
-    """Return the three probes of the database's container."""
+def probes(alive: str) -> Json:
+    """Return the three probes of the database's container; `alive` is a path that a node without a cluster answers."""
     return {
         # 15 minutes: the leave to form the cluster may take 5, and a node with many shards reads their state first.
-        "startupProbe": probe(ALIVE, HTTP_PORT, period=5, timeout=5, failures=180),
+        "startupProbe": probe(alive, HTTP_PORT, period=5, timeout=5, failures=180),
         "readinessProbe": probe(SERVES, HTTP_PORT, period=5, timeout=5, failures=3),
         # 3 minutes without any answer: a long collection of garbage is not a reason to lose a node.
-        "livenessProbe": probe(ALIVE, HTTP_PORT, period=20, timeout=10, failures=9),
+        "livenessProbe": probe(alive, HTTP_PORT, period=20, timeout=10, failures=9),
     }
 
 

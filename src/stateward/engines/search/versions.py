@@ -1,10 +1,11 @@
 """Versions of the search engines: which upgrades are possible, and which names a version goes by.
 
-OpenSearch renamed "master" to "cluster manager" in 2.0; nodes of 1.x know only the old names.
+OpenSearch renamed "master" to "cluster manager" in 2.0; nodes of 1.x know only the old names. Elasticsearch keeps them.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 _GRAMMAR = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)", re.ASCII)
@@ -25,63 +26,63 @@ class Version(NamedTuple):
         return f"{self.major}.{self.minor}.{self.patch}"
 
 
-STEPPING_STONES = {2: Version(1, 3, 0), 3: Version(2, 19, 0)}
-"""The oldest version that can talk to nodes of the next major version.
-
-3.x nodes close the connection of anything older than 2.19.0 ("minimal compatible version is: [2.19.0]"); 2.x is
-documented from 1.3 on, and 1.0.0 cannot talk to it at all.
-"""
-
-
 def parse(text: str) -> Version | None:
     """Return the version that a text names; None where it names none."""
     match = _GRAMMAR.fullmatch(text)
     return Version(*(int(part) for part in match.groups())) if match else None
 
 
-def refuse_upgrade(current: str, target: str) -> str | None:
-    """Return why a cluster of version `current` cannot become `target`; None where it can, or nothing runs yet."""
-    if not current or current == target:
+@dataclass(frozen=True)
+class Lineage:
+    """How the versions of one engine follow each other."""
+
+    example: str
+    """A version that there is."""
+    renamed: int | None = None
+    """The major version from which on masters are called cluster managers; None where they never are."""
+    stones: Mapping[int, Version] = field(default_factory=dict[int, Version])
+    """By major version, the oldest version whose nodes and data it can go on with."""
+
+    def refuse_upgrade(self, current: str, target: str) -> str | None:
+        """Return why a cluster of version `current` cannot become `target`; None where it can, or nothing runs yet."""
+        if not current or current == target:
+            return None
+        before, after = parse(current), parse(target)
+        if before is None or after is None:
+            return f"{target if after is None else current!r} is not a version such as {self.example}"
+        if after < before:
+            return (
+                f"{target} is older than {current}, which the cluster runs:"
+                " a database cannot read what a newer version has written"
+            )
+        if after.major > before.major + 1:
+            return (
+                f"{target} is more than one major version above {current}:"
+                f" go through {before.major + 1}.x first, step by step"
+            )
+        stone = self.stones.get(after.major)
+        if after.major > before.major and stone is not None and before < stone:
+            return (
+                f"nodes of {target} cannot talk to nodes of {current}:"
+                f" upgrade to {stone} or a later {stone.major}.x first"
+            )
         return None
-    before, after = parse(current), parse(target)
-    if before is None or after is None:
-        return f"{target if after is None else current!r} is not a version such as 2.19.5"
-    if after < before:
-        return (
-            f"{target} is older than {current}, which the cluster runs:"
-            " a database cannot read what a newer version has written"
-        )
-    if after.major > before.major + 1:
-        return (
-            f"{target} is more than one major version above {current}:"
-            f" go through {before.major + 1}.x first, step by step"
-        )
-    stone = STEPPING_STONES.get(after.major)
-    if after.major > before.major and stone is not None and before < stone:
-        return (
-            f"nodes of {target} cannot talk to nodes of {current}: upgrade to {stone} or a later {stone.major}.x first"
-        )
-    return None
 
+    def role_name(self, role: str, version: str) -> str:
+        """Return the name by which a version knows a role."""
+        if role not in MANAGER_ROLES:
+            return role
+        return "master" if self._speaks_of_masters(version) else "cluster_manager"
 
-def role_name(role: str, version: str) -> str:
-    """Return the name by which a version knows a role."""
-    if role not in MANAGER_ROLES:
-        return role
-    return "master" if _speaks_of_masters(version) else "cluster_manager"
+    def role_names(self, roles: Iterable[str], version: str) -> list[str]:
+        """Return roles by the names that a version knows, each once, in order."""
+        return sorted({self.role_name(role, version) for role in roles})
 
+    def initial_nodes_setting(self, version: str) -> str:
+        """Return the setting that names the nodes which form a cluster."""
+        old = self._speaks_of_masters(version)
+        return "cluster.initial_master_nodes" if old else "cluster.initial_cluster_manager_nodes"
 
-def role_names(roles: Iterable[str], version: str) -> list[str]:
-    """Return roles by the names that a version knows, each once, in order."""
-    return sorted({role_name(role, version) for role in roles})
-
-
-def initial_nodes_setting(version: str) -> str:
-    """Return the setting that names the nodes which form a cluster."""
-    old = _speaks_of_masters(version)
-    return "cluster.initial_master_nodes" if old else "cluster.initial_cluster_manager_nodes"
-
-
-def _speaks_of_masters(version: str) -> bool:
-    parsed = parse(version)
-    return parsed is not None and parsed.major < 2
+    def _speaks_of_masters(self, version: str) -> bool:
+        parsed = parse(version)
+        return self.renamed is None or (parsed is not None and parsed.major < self.renamed)

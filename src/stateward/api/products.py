@@ -1,0 +1,61 @@
+"""What the products of the search family are called, and what their names are in the objects people write."""
+
+from dataclasses import dataclass
+
+from stateward.api.cluster import ElasticsearchCluster, OpenSearchCluster, SearchCluster
+from stateward.api.roles import ELASTICSEARCH_ROLES, OPENSEARCH_ROLES, Roles
+from stateward.api.version import Version
+
+
+@dataclass(frozen=True)
+class Product:
+    """One search engine, as far as its custom resource speaks of it."""
+
+    record: type[SearchCluster]
+    engine: str
+    """Value of the engine label, and name of the database's container."""
+    title: str
+    java_options: str
+    """Environment variable with options for the Java virtual machine."""
+    image: str
+    """An image, as people would name it."""
+    example: str
+    """A version that there is."""
+    roles: Roles
+    versions: tuple[Version, Version] | None = None
+    """The first version that is supported, and the first that is not; None where all are."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of the custom resource."""
+        return self.record.__name__
+
+
+OPENSEARCH = Product(
+    record=OpenSearchCluster,
+    engine="opensearch",
+    title="OpenSearch",
+    java_options="OPENSEARCH_JAVA_OPTS",
+    image="opensearchproject/opensearch",
+    example="2.19.5",
+    roles=OPENSEARCH_ROLES,
+)
+ELASTICSEARCH = Product(
+    record=ElasticsearchCluster,
+    engine="elasticsearch",
+    title="Elasticsearch",
+    java_options="ES_JAVA_OPTS",
+    image="docker.elastic.co/elasticsearch/elasticsearch",
+    example="8.19.4",
+    roles=ELASTICSEARCH_ROLES,
+    versions=(Version(7, 17, 0), Version(9, 0, 0)),
+)
+PRODUCTS = (OPENSEARCH, ELASTICSEARCH)
+
+
+def product_of(cluster: SearchCluster) -> Product:
+    """Return the product whose kind a cluster is; raise KeyError where it is of none."""
+    for product in PRODUCTS:
+        if isinstance(cluster, product.record):
+            return product
+    raise KeyError(f"{cluster.kind} is no kind of the search family")

@@ -1,0 +1,87 @@
+"""Decides when clusters of one kind are looked at: a queue and workers of their own.
+
+So a kind whose databases hang, or whose definition is not installed, keeps nobody waiting but its own clusters.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from stateward.api.names import FIELD_MANAGER
+from stateward.kube.apply import Applier
+from stateward.kube.client import Api
+from stateward.kube.clock import Clock
+from stateward.kube.events import EventRecorder
+from stateward.kube.metadata import Key
+from stateward.kube.queue import WorkQueue
+from stateward.kube.reflector import ReflectorOptions
+from stateward.kube.workers import Workers
+from stateward.operator.act import Actor
+from stateward.operator.announce import Announcer
+from stateward.operator.caches import Caches, Objects
+from stateward.operator.credentials import Credentials
+from stateward.operator.engine import Family
+from stateward.operator.furnish import Furnisher
+from stateward.operator.liaison import Liaison
+from stateward.operator.metrics import Metrics
+from stateward.operator.reconcile import Parts, Reconciler
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What the controllers of all kinds share."""
+
+    api: Api
+    objects: Objects
+    recorder: EventRecorder
+    metrics: Metrics
+    fence: Callable[[], None]
+    clock: Clock
+    chance: random.Random
+    workers: int
+
+
+class Controller:
+    """Everything that works on clusters of one kind."""
+
+    def __init__(self, family: Family, common: Common) -> None:
+        api, clock = common.api, common.clock
+        self.family = family
+        self.caches = Caches(family.kind, common.objects)
+        observer = common.metrics.queue(family.kind.resource.plural)
+        self.queue = WorkQueue[Key](clock=clock, observer=observer, chance=common.chance)
+        liaison = Liaison(family.agents, Credentials(api, self.caches, clock))
+        parts = Parts(
+            caches=self.caches,
+            family=family,
+            liaison=liaison,
+            actor=Actor(api, self.caches, family, liaison, common.fence),
+            furnisher=Furnisher(api, self.caches, family, Applier(api, FIELD_MANAGER)),
+            announcer=Announcer(common.recorder),
+            metrics=common.metrics,
+            clock=clock,
+        )
+        reconcile = Reconciler(api, parts).reconcile
+        self._workers = Workers(self.queue, reconcile, count=common.workers, clock=clock, observer=observer)
+        watching = ReflectorOptions(clock=clock, observer=common.metrics, chance=common.chance)
+        self.reflectors = tuple(self.caches.reflectors(api, watching))
+        self.caches.on_change(self.queue.add)
+
+    @property
+    def missing(self) -> bool:
+        """Whether the API server does not serve the kind at all: then there is no cluster of it."""
+        return any(reflector.missing for reflector in self.reflectors)
+
+    async def run(self) -> None:
+        """Work on the clusters, once all of them are known, until the queue is closed."""
+        await self.caches.wait_synced()
+        _log.info("working", kind=self.family.kind.resource.kind, clusters=len(self.caches.clusters))
+        await self._workers.run()
+
+    async def stop(self, grace: float) -> None:
+        """Finish what was begun, within `grace` seconds."""
+        await self._workers.stop(grace)

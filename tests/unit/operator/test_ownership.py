@@ -1,0 +1,43 @@
+"""What has the name of something of ours is ours only if it says so: by its owner, or by cluster and engine."""
+
+from typing import Any
+
+import pytest
+
+from stateward.api import names
+from stateward.kube import resources as kinds
+from stateward.kube.metadata import Key
+from stateward.operator.ownership import NotOurs, exists
+from tests.unit.engines.search_clusters import cluster
+from tests.unit.kube.memory_api import MemoryApi
+
+KEY = Key("prod", "logs-hot-0-data")
+LABELS = {names.LABEL_CLUSTER: "logs", names.LABEL_ENGINE: "opensearch"}
+
+
+async def found(labels: dict[str, str], uid: str = "") -> bool:
+    """Return whether a volume with these labels, and this owner, is the cluster's."""
+    api = MemoryApi(latency=0)
+    owner = {"apiVersion": "v1", "kind": "OpenSearchCluster", "name": "logs", "uid": uid, "controller": True}
+    meta: dict[str, Any] = {"name": KEY.name, "labels": labels, **({"ownerReferences": [owner]} if uid else {})}
+    await api.create(kinds.CLAIMS, {"metadata": meta}, namespace=KEY.namespace)
+    return await exists(api, kinds.CLAIMS, KEY, cluster())
+
+
+async def test_a_volume_that_was_kept_is_ours_by_its_labels() -> None:
+    assert await found(LABELS)
+
+
+@pytest.mark.parametrize("engine", [{}, {names.LABEL_ENGINE: "elasticsearch"}])
+async def test_a_kept_volume_that_another_engine_may_have_written_is_not(engine: dict[str, str]) -> None:
+    with pytest.raises(NotOurs):
+        await found({names.LABEL_CLUSTER: "logs", **engine})
+
+
+async def test_what_the_cluster_controls_is_ours_also_from_before_there_were_engines() -> None:
+    assert await found({names.LABEL_CLUSTER: "logs"}, cluster().metadata.uid)
+
+
+async def test_what_another_cluster_controls_is_not() -> None:
+    with pytest.raises(NotOurs):
+        await found(LABELS, "another")
