@@ -92,11 +92,13 @@ def test_a_client_without_the_authority_s_certificate_is_refused_where_one_is_as
 def test_plain_http_and_noise_get_no_answer_and_harm_nobody(stopped: Pod) -> None:
     for data in (b"GET /v1/process HTTP/1.1\r\n\r\n", os.urandom(3000), b""):
         with socket.create_connection(("127.0.0.1", stopped.api), timeout=20) as plain:
-            plain.sendall(data)
-            plain.shutdown(socket.SHUT_WR)
-            try:
+            try:  # The agent may hang up at any point of it.
+                plain.sendall(data)
+                plain.shutdown(socket.SHUT_WR)
                 answer = plain.recv(4096)
-            except ConnectionResetError:
+            except TimeoutError:
+                raise
+            except OSError:
                 answer = b""
             assert b"HTTP/1.1" not in answer
     assert stopped.get()["state"] == "stopped"
