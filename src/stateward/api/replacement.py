@@ -110,7 +110,7 @@ class RemovalStatus(Record):
     phase: Annotated[
         str,
         Meta(
-            description="Waiting, NoRoom (the new member finds no node), Draining, Leaving, Terminating, or VolumeKept"
-            " when only its volume is left."
+            description="Waiting, NoRoom (the new member finds no node, or a quota keeps it out), Draining, Leaving,"
+            " Terminating, or VolumeKept when only its volume is left."
         ),
     ] = ""

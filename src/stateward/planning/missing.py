@@ -11,7 +11,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from stateward.planning.facts import Facts, unschedulable
-from stateward.planning.observation import Member, Pod
+from stateward.planning.observation import Member, Pod, Unknown
 
 
 class Cause(StrEnum):
@@ -26,12 +26,16 @@ class Cause(StrEnum):
     POD_FAILING = "PodFailing"
     NOT_IN_CLUSTER = "NotInCluster"
     DISK_FAULT = "DiskFault"
+    AGENT_UNREACHABLE = "AgentUnreachable"
 
 
 OF_THE_MACHINE = frozenset(
     {Cause.NODE_NOT_READY, Cause.NODE_TAINTED, Cause.NO_CLAIM, Cause.POD_TERMINATING, Cause.DISK_FAULT}
 )
 """Causes that no edit of the spec can bring about."""
+
+STILL_SERVING = frozenset({Cause.NODE_TAINTED, Cause.AGENT_UNREACHABLE})
+"""Causes with which a member may still serve: their time is no time of absence."""
 
 
 class Missing(Struct, frozen=True):
@@ -45,6 +49,8 @@ def missing(facts: Facts, member: Member) -> Missing | None:
     """Return why the member is missing, the deepest cause first; None when it is not, or nothing can be told."""
     if not member.alive or member.pool not in facts.pools or member.name not in facts.obs.records:
         return None
+    if member.name in facts.obs.stopped:
+        return None  # A person keeps it stopped: it is where it should be.
     return next(causes(facts, member), None)
 
 
@@ -67,6 +73,8 @@ def causes(facts: Facts, member: Member) -> Iterator[Missing]:
     taint = next((key for key in pod.taints if key in facts.obs.desired.replacement.taints), None)
     if taint is not None:
         yield Missing(Cause.NODE_TAINTED, f"node {pod.node} has the taint {taint}")
+    if isinstance(member.process, Unknown) and pod.running and not pod.terminating:
+        yield Missing(Cause.AGENT_UNREACHABLE, f"its agent does not answer ({member.process.why})")
 
 
 def of_pod(pod: Pod) -> Iterator[Missing]:
@@ -86,4 +94,4 @@ def still_missing(facts: Facts, member: Member, cause: str) -> bool:
 
 def comparable(before: str, now: Cause) -> bool:
     """Return whether the time of one cause may be counted for another: not that of a taint for a failure."""
-    return (before == Cause.NODE_TAINTED) == (now is Cause.NODE_TAINTED)
+    return before == now if {before, now} & STILL_SERVING else True

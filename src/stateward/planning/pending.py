@@ -10,6 +10,12 @@ from stateward.planning.times import parse_time, rfc3339
 
 AUTOMATIC, PERSON, SPEC = "Automatic", "Person", "Spec"
 
+IN_FLIGHT = ("Waiting", "Draining", "Leaving")
+"""Phases in which a replacement takes up room that others may need; one that finds no room takes none."""
+
+ROOM_PATIENCE = 60.0
+"""Seconds without a pod, or of steps that fail, after which a new member counts as one for which there is no room."""
+
 
 def pending_removals(facts: Facts, plan: Plan, before: ClusterStatus) -> list[RemovalStatus]:
     """Return the list in order of name: what was decided and is kept, and what follows from the spec each time anew."""
@@ -55,9 +61,13 @@ def phase(facts: Facts, plan: Plan, name: str) -> str:
 
 
 def no_room(facts: Facts) -> bool:
-    """Return whether a new member finds no node: what leaves may have to make the room."""
+    """Return whether a new member finds no node, or a quota keeps its objects or its pod from being made.
+
+    What leaves may have to make the room.
+    """
     new = (m for m in facts.obs.members if m.alive and m.name not in facts.obs.records)
-    return any(unschedulable(facts.trouble(m)) for m in new)
+    crowded = any(unschedulable(facts.trouble(m)) or (m.pod is None and facts.age(m.name) > ROOM_PATIENCE) for m in new)
+    return crowded or facts.waited(facts.obs.name, "StepFailed") > ROOM_PATIENCE
 
 
 def removals(status: ClusterStatus) -> dict[str, Removal]:

@@ -24,7 +24,7 @@ from stateward.planning.observation import Observation, Refusal, Removal, Unknow
 from stateward.planning.removal import Removals, drained
 from stateward.planning.repair import repair
 from stateward.planning.replacement import replacement
-from stateward.planning.restart import restart
+from stateward.planning.restart import beyond_reach, restart
 from stateward.planning.resting import resting
 from stateward.planning.roll import Elsewhere, roll
 from stateward.planning.scale import Scale, arrival, scale
@@ -143,7 +143,8 @@ def trusted(obs: Observation, actions: tuple[Action, ...]) -> tuple[Action, ...]
 def work(facts: Facts, scaling: Scale) -> Part:
     """Return everything that goes on, by precedence."""
     part = merge(bootstrap(facts), create(facts, scaling))
-    part = merge(part, restart(facts, frozenset(part.intents)))
+    unheard = frozenset(name for name in scaling.leaving if beyond_reach(facts, name))
+    part = merge(part, restart(facts, frozenset(part.intents) | unheard))
     leaving = {n: why for n, why in scaling.leaving.items() if n not in part.intents}
     part = merge(part, leave(facts, leaving, arrival(facts, scaling)))
     moving = next((name for name in sorted(part.drain) if is_moving(facts, name)), None)

@@ -1,8 +1,10 @@
 """Whose agents have to be asked for a plan: those of members that are restarted, or are about to be.
 
-A settled cluster asks nobody: thousands of agents need not say every minute that nothing has changed.
+A settled cluster asks nobody: thousands of agents need not say every minute that nothing has changed. While one stays
+silent, all others are asked too: whether they answer tells a broken pod from a network that keeps the operator out.
 """
 
+from stateward.planning.missing import Cause
 from stateward.planning.observation import Member, Observation
 from stateward.planning.phase import Phase
 
@@ -18,4 +20,5 @@ def matters(obs: Observation, member: Member) -> bool:
     if pod is None or pod.terminating or not pod.running:
         return False
     staged = workload is not None and workload.inputs != pod.inputs
-    return staged or pod.phase is not Phase.NONE or member.name in obs.stopped
+    silent = Cause.AGENT_UNREACHABLE in obs.causes.values()
+    return staged or pod.phase is not Phase.NONE or member.name in obs.stopped or silent

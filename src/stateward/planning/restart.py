@@ -149,6 +149,16 @@ def silent(facts: Facts, member: Member) -> Part:
     return merge(part, Part(actions=(action,)))
 
 
+def beyond_reach(facts: Facts, name: str) -> bool:
+    """Return whether nobody can end the restart that the member is in: its agent stays silent.
+
+    Such a member may leave. Were it held until its restart is over, it could not be replaced for that very silence.
+    """
+    silent_since = facts.obs.missing.get(name)
+    silence = 0.0 if silent_since is None else facts.now - silent_since
+    return isinstance(facts.members[name].process, Unknown) and silence >= AGENT_PATIENCE
+
+
 def coordinated(facts: Facts, together: Sequence[Member]) -> Part:
     """Return the next step of members that are stopped all together and then started all together."""
     kept = [m for m in together if m.name in facts.obs.stopped and is_stopped(m)]

@@ -1,0 +1,50 @@
+"""A member whose agent stays silent: replaced where its pod cannot be made anew, and never for the network's sake."""
+
+from stateward.planning import actions as a
+from stateward.planning import observation as o
+from tests.unit.planning.test_replacement import AFTER, DUE, fail, missing, told, wishes
+from tests.unit.planning.world import World, hot, managers
+
+
+def with_agents(**more: object) -> World:
+    world = World(managers(), hot(4, **more), **wishes(enabled=True, after=AFTER))  # type: ignore[arg-type]
+    world.agents = True
+    return world.run().index((2,), (2,)).run()
+
+
+def silent() -> World:
+    """Return a cluster with a member that was to be restarted, whose agent is silent, and whose data is in its pod."""
+    world = with_agents(ephemeral=True).edit(mute={"c-hot-2"})
+    pod = world.bodies["c-hot-2"].pod
+    assert pod is not None
+    pod.phase = o.Phase.STOP.value
+    return world.until(lambda w: missing(w, "c-hot-2") == "AgentUnreachable")
+
+
+def test_a_member_whose_agent_stays_silent_while_others_answer_is_replaced() -> None:
+    world = silent().ticks(DUE - 5)
+    assert not world.did(a.RecordRemoval)
+    world.until(lambda w: bool(w.did(a.Release)))
+    assert world.did(a.RecordRemoval) == ["c-hot-2"]
+    world.run()
+    assert {n for n in world.pods() if "hot" in n} == {f"c-hot-{i}" for i in (0, 1, 3, 4)}
+
+
+def test_where_no_agent_answers_it_is_the_network_and_nobody_is_replaced() -> None:
+    world = with_agents()
+    world.edit(mute=set(world.bodies), pools=[managers(), hot(4, config={"config/a": "1"})]).ticks(DUE + 60)
+    assert missing(world, "c-hot-2") == "AgentUnreachable"
+    assert not world.did(a.RecordRemoval)
+    assert "may be the network" in told(world, "ReplacementHeld")
+
+
+def test_the_time_of_a_silent_agent_does_not_count_for_a_failure() -> None:
+    world = fail(silent().ticks(DUE - 5), "c-hot-2").ticks(DUE - 5)
+    assert missing(world, "c-hot-2") == "NodeNotReady"
+    assert not world.did(a.RecordRemoval)
+
+
+def test_a_member_that_a_person_keeps_stopped_is_not_missing() -> None:
+    world = with_agents().edit(kept_stopped=frozenset({"c-hot-1"})).ticks(DUE + 40)
+    assert "c-hot-1" not in world.did(a.RecordRemoval)
+    assert missing(world, "c-hot-1") == ""
