@@ -81,7 +81,7 @@ def test_a_person_finds_out_everything_with_the_command_line(
     nothing = stateward("plan", "one", "-n", namespace)
     assert (nothing.returncode, "could not be asked" in nothing.stdout) == (0, False)
     changed = stateward("plan", "-f", "-", stdin=text + "  config: {path.repo: /tmp}\n")
-    assert "recreate one-all-0 (to apply config/path.repo)" in changed.stdout
+    assert "restart the process of one-all-0 (to apply config/path.repo)" in changed.stdout
     assert "if all goes well" in changed.stdout
     assert "a member of all starts in " in changed.stdout
     assert "s: measured, the last start of its pod" in changed.stdout

@@ -149,7 +149,7 @@ VERBS: tuple[tuple[str, type[MemberAction]], ...] = (
     ("grow the volume of", a.GrowVolume),
     ("create", a.Create),
     ("form the cluster on", a.GrantBootstrap),
-    ("restart in its pod", a.StopProcess),
+    ("restart the process of", a.StopProcess),
     ("recreate", a.DeletePod),
     ("let go", a.Release),
     ("delete the volume of", a.DeleteVolume),
@@ -182,8 +182,8 @@ def member_change(
         )
     if name in did["recreate"]:
         return MemberChange(name, member.pool, Kind.RECREATE, mode_of("recreate", name, done), because)
-    if name in did["restart in its pod"]:
-        mode = mode_of("restart in its pod", name, done)
+    if name in did["restart the process of"]:
+        mode = mode_of("restart the process of", name, done)
         return MemberChange(name, member.pool, Kind.RESTART, mode, because or "what a person has asked for")
     held = next((w.message for w in journey.last.waits if w.subject == name), "")
     if static is Effect.NONE and name in did["grow the volume of"]:

@@ -8,6 +8,7 @@ ENDS = {
     "create": "joined",
     "form the cluster on": "joined",
     "recreate": "joined",
+    "restart the process of": "joined",
     "grow the volume of": "grown",
     "let go": "gone",
     "move the data away from": "emptied",
@@ -19,7 +20,7 @@ ENDS = {
 def seconds_of(does: str, members: Iterable[str], at: float, journey: Journey) -> float | None:
     """Return how long a step takes that begins `at` seconds after the beginning; None where it has no end.
 
-    A member that is made anew is through when the copies on it have recovered.
+    A member that is made anew, or whose process is restarted, is through when the copies on it have recovered.
     """
     began, what = journey.began + at, ENDS.get(does, "")
     ends = [ended(journey, what, "" if what == "whole" else member, began) for member in members]
@@ -27,7 +28,7 @@ def seconds_of(does: str, members: Iterable[str], at: float, journey: Journey) -
     if not ends or len(known) < len(ends):
         return 0.0 if does == "delete the volume of" else None
     end = max(known)
-    if does == "recreate":
+    if does in ("recreate", "restart the process of"):
         end = ended(journey, "whole", "", end) or end
     return end - began
 

@@ -64,7 +64,7 @@ def take_down(facts: Facts, members: Sequence[Member], changes: Mapping[str, Cha
             continue
         why, pod = f"to apply {changes[member.name].describe()}", member.pod.ref
         if keeps_pod(changes[member.name]):
-            actions += [SetPhase(why=why, member=member.name, pod=pod, phase=Phase.STOP), stop(member)]
+            actions += [SetPhase(why=why, member=member.name, pod=pod, phase=Phase.STOP), stop(member, why)]
         else:
             note = changes[member.name].note
             because = f"{why}, as {note}" if note else why

@@ -21,8 +21,7 @@ def quiet(facts: Facts, members: Sequence[Member]) -> tuple[Action, ...]:
     return (LimitAllocation(why=f"{names} will be back", allocation=Allocation.PRIMARIES), flush)
 
 
-def stop(member: Member) -> StopProcess:
-    """Return the stop of a member's process."""
+def stop(member: Member, why: str = "its restart goes on") -> StopProcess:
+    """Return the stop of a member's process; `why` completes the sentence about its restart."""
     assert member.pod is not None  # noqa: S101 - who is stopped has a pod
-    why = "its process is restarted in its pod"
     return StopProcess(why=why, member=member.name, pod=member.pod.ref, address=member.pod.ip)

@@ -85,7 +85,9 @@ def test_a_setting_keeps_the_pods_that_have_agents_and_the_way_ends() -> None:
     shown = preview(replace(observed, members=members), NOW)
     assert set(effects(shown).values()) == {Kind.RESTART}
     assert {change.mode for change in shown.members} == {"rolling"}
-    assert order(shown)[0] == "restart in its pod logs-hot-2"
+    assert order(shown)[0] == "restart the process of logs-hot-2"
+    assert shown.steps[0].why == "to apply config/path.repo"
+    assert all(change.seconds for change in shown.members), "how long each is away is known"
     assert shown.goes_through
 
 
