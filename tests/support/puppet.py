@@ -50,6 +50,9 @@ class PuppetDatabase:
             limited=self.allocation is not Allocation.ALL,
         )
 
+    async def add_user(self, target: Target, name: str, password: str) -> None:
+        """Do nothing: nobody logs in."""
+
     async def limit_allocation(self, target: Target, allocation: Allocation) -> None:
         self.allocation = allocation
 

@@ -12,6 +12,7 @@ from msgspec import Meta, field
 
 from stateward.api.base import API_VERSION, Condition, Json, Metadata, Record
 from stateward.api.replacement import MembersByHand, RemovalStatus, ReplacementPolicy
+from stateward.api.security import Security, SecurityStatus
 from stateward.api.settings import OWNED
 from stateward.api.shapes import POD_TEMPLATE, QUANTITY, RESOURCES
 
@@ -228,6 +229,9 @@ class SearchSpec(Record):
     ] = None
     members: Annotated[MembersByHand | None, Meta(description="What is wanted of single members, by name.")] = None
     service: Annotated[ServiceTemplate | None, Meta(description="Overrides of the Service that clients use.")] = None
+    security: Annotated[
+        Security | None, Meta(description="Who may talk to the database, and by which certificates.")
+    ] = None
 
 
 class MemberCounts(Record):
@@ -303,6 +307,9 @@ class ClusterStatus(Record):
     ready: Annotated[str, Meta(description="Ready and desired members, as shown by kubectl get.")] = ""
     bootstrap: Annotated[
         BootstrapStatus | None, Meta(description="Which member may form, or has formed, the cluster.")
+    ] = None
+    security: Annotated[
+        SecurityStatus | None, Meta(description="Whether the cluster is secured, by what, and until when.")
     ] = None
     pools: Annotated[list[PoolStatus], Meta(description="Where each pool stands.", extra={"map_keys": ["name"]})] = (
         field(default_factory=list)

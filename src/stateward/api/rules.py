@@ -18,6 +18,7 @@ from stateward.api.cluster import (
     UpdatePolicy,
 )
 from stateward.api.products import ELASTICSEARCH, OPENSEARCH, Product
+from stateward.api.security import Security
 from stateward.api.settings import Owned
 
 LONGEST_NAMES = 46
@@ -132,6 +133,26 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
             "must be more than 0",
             field=".size",
             shown="self.size",
+        ),
+    ),
+    Security: (
+        Rule(
+            "!has(self.enabled) || self.enabled"
+            " || !(has(self.caSecretName) || has(self.adminSecretName) || has(self.http))",
+            "security is switched off: leave caSecretName, adminSecretName and http out, or set enabled to true",
+            field=".enabled",
+        ),
+        Rule(
+            "!has(self.certificateLifetime) || !self.certificateLifetime.matches('^[1-4]m$')",
+            "must be 5m or longer: a renewed certificate takes up to two minutes to reach a pod",
+            field=".certificateLifetime",
+            shown="self.certificateLifetime",
+        ),
+        Rule(
+            "!has(self.http) || !has(self.http.secretName) || !has(self.caSecretName)"
+            " || self.http.secretName != self.caSecretName",
+            "must be another Secret than caSecretName: a CA's key does not belong into pods",
+            field=".http",
         ),
     ),
     UpdatePolicy: (

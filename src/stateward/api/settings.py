@@ -32,6 +32,9 @@ _DISCOVERY = "members find each other through a seed-hosts file that follows the
 _BOOTSTRAP = "Stateward forms a cluster exactly once in its life, so that two can never come out of one"
 _ROLES = "use spec.pools[].roles"
 _PATH = "it is the mount of the member's volume; use spec.pools[].storage or podTemplate"
+_SECURITY = "use spec.security, which switches TLS and users on and off on all members together"
+_CERTIFICATES = "use spec.security, by which Stateward makes, renews and reloads the certificates"
+_TRUST = "members and the operator know each other by the certificates that Stateward makes"
 _ALLOCATION = "Stateward switches it around restarts and must be able to put it back"
 
 OWNED: Mapping[str, Owned] = {
@@ -55,6 +58,7 @@ OWNED: Mapping[str, Owned] = {
     "cluster.initial_cluster_manager_nodes": Owned(_BOOTSTRAP, Shape.LIST),
     "cluster.initial_master_nodes": Owned(_BOOTSTRAP, Shape.LIST),
     "cluster.routing.allocation.enable": Owned(_ALLOCATION),
+    "plugins.security.disabled": Owned(_SECURITY, Shape.FLAG),
 }
 """The owned settings that people write most; the API server refuses them in their dotted form."""
 
@@ -68,6 +72,12 @@ FAMILIES: Mapping[str, str] = {
     "transport.publish_": _ADDRESS,
     "transport.tcp.port": _PORT,
     "cluster.routing.allocation.exclude._name": _ALLOCATION,
+    "plugins.security.ssl.": _CERTIFICATES,
+    "plugins.security.ssl_": _CERTIFICATES,
+    "plugins.security.nodes_dn": _TRUST,
+    "plugins.security.authcz.admin_dn": _TRUST,
+    "plugins.security.allow_default_init_securityindex": _SECURITY,
+    "plugins.security.allow_unsafe_democertificates": _CERTIFICATES,
 }
 """Further owned settings, by the beginning of their name."""
 

@@ -4,7 +4,7 @@ The API server's schema and rules refuse most of it already; this says the rest,
 that never saw an API server. Pure. What a *change* may not do (a smaller volume, a lower version) is for planning.
 """
 
-from stateward.api.checks import config, image, memory, naming, roles, storage, template, update
+from stateward.api.checks import config, image, memory, naming, roles, security, storage, template, update
 from stateward.api.cluster import SearchCluster
 from stateward.api.problem import Problem, Severity, errors
 
@@ -19,6 +19,7 @@ _CHECKS = (
     config.check,
     template.check,
     update.check,
+    security.check,
 )
 
 

@@ -98,6 +98,10 @@ ADVICE = {
     "RestartPhaseUnknown": Advice("the annotation is one of the values that are named above", "correct or remove it"),
     "RestartPoolUnknown": Advice("the annotation names pools that are there", "correct or remove it"),
     "RestartsFirst": Advice("the restart that has begun is ended"),
+    "SecretNotUsable": Advice(
+        "the Secret that is named can be used; until then what it replaces goes on being used",
+        "correct the Secret, or name another one; it is read again every half minute",
+    ),
     "ShrinkRefused": Advice(
         "the remaining members can take the data",
         "set the old size again, lower the number of copies, or make room on the remaining members",

@@ -114,6 +114,10 @@ class Engine(Protocol):
         """Take the vote from these members, and give it back to all others that we took it from."""
         ...
 
+    async def add_user(self, target: Target, name: str, password: str) -> None:
+        """Make an administrator of this name, unless there is a user of the name already."""
+        ...
+
     async def move_copies(self, target: Target, moves: tuple[Move, ...]) -> None:
         """Move single copies; raise `RefusedError` with the database's reasons when one cannot move."""
         ...

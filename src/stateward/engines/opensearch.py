@@ -35,9 +35,10 @@ OPENSEARCH = Flavor(
     default_roles=frozenset({"cluster_manager", "data", "ingest", "remote_cluster_client"}),
     data_roles=frozenset({"data", "search", "warm"}),
     tiers={"search": 0, "warm": 1, "data": 2},
+    security_plugin=True,
     environment={
         "DISABLE_INSTALL_DEMO_CONFIG": "true",
-        # Transport and HTTP are plain for now: whoever reaches the pods' network reaches the data.
+        # Unless the configuration says otherwise, which can change within one pod, as its environment cannot.
         "DISABLE_SECURITY_PLUGIN": "true",
         "DISABLE_PERFORMANCE_ANALYZER_AGENT_CLI": "true",
     },

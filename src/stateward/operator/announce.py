@@ -21,9 +21,12 @@ class Announcer:
         if not isinstance(action, ROUTINE):
             self._tell(cluster, Severity.NORMAL, type(action).__name__, sentence(action))
 
-    def changed(self, cluster: SearchCluster, after: ClusterStatus) -> None:
+    def changed(self, cluster: SearchCluster, before: ClusterStatus, after: ClusterStatus) -> None:
         """Announce what the new status says for the first time: a version that is deployed, a wait for a person."""
-        before = cluster.status
+        old, new = before.security, after.security
+        if old is not None and new is not None and old.mark and new.mark and old.mark != new.mark:
+            note = f"certificates were renewed; the one that ends first ends at {new.certificates_expire}"
+            self._tell(cluster, Severity.NORMAL, "CertificatesRenewed", note)
         if after.version and after.version != before.version:
             self._tell(cluster, Severity.NORMAL, "Deployed", f"every member runs {after.version}")
         known = {(w.subject, w.reason, w.message) for w in before.waiting}

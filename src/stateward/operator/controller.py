@@ -27,6 +27,7 @@ from stateward.operator.furnish import Furnisher
 from stateward.operator.liaison import Liaison
 from stateward.operator.metrics import Metrics
 from stateward.operator.reconcile import Parts, Reconciler
+from stateward.operator.security import Keeper
 
 _log = structlog.get_logger(__name__)
 
@@ -61,6 +62,7 @@ class Controller:
             liaison=liaison,
             actor=Actor(api, self.caches, family, liaison, common.fence),
             furnisher=Furnisher(api, self.caches, family, Applier(api, FIELD_MANAGER)),
+            keeper=Keeper(api, self.caches, clock, common.fence),
             announcer=Announcer(common.recorder),
             metrics=common.metrics,
             clock=clock,

@@ -17,10 +17,12 @@ from stateward.engines.search import desired, member, shared
 from stateward.engines.search.flavor import HTTP_PORT, Flavor
 from stateward.engines.search.identity import cluster_name
 from stateward.engines.search.member import MemberObjects
+from stateward.engines.search.security import TOGETHER, secured
 from stateward.kube.pods import Pod
 from stateward.operator.agents import Agents, open_agents
 from stateward.operator.holdings import Holdings
 from stateward.operator.kinds import CLUSTER_KINDS, ELASTICSEARCH, OPENSEARCH, ClusterKind
+from stateward.operator.translate import inputs
 from stateward.planning.budget import Budget
 from stateward.planning.observation import Desired
 
@@ -82,9 +84,10 @@ class SearchFamily:
         pods = [pod for pod in holdings.pods if pod.status.pod_ip and not pod.metadata.terminating]
         pods.sort(key=lambda pod: (not pod.ready, pod.metadata.name))
         return Target(
-            endpoints=tuple(endpoint(pod.status.pod_ip) for pod in pods),
+            endpoints=tuple(url for pod in pods for url in endpoints(holdings, pod)),
             name=cluster_name(holdings.cluster),
             identity=holdings.cluster.status.cluster_uuid,
+            access=holdings.access,
         )
 
 
@@ -102,9 +105,20 @@ class ElasticsearchFamily(SearchFamily):
         super().__init__(ELASTICSEARCH, elasticsearch.ELASTICSEARCH, engine, agent_image, agents)
 
 
-def endpoint(address: str) -> str:
-    """Return the base URL of the database in a pod; an IPv6 address needs brackets in it."""
-    return f"http://[{address}]:{HTTP_PORT}" if ":" in address else f"http://{address}:{HTTP_PORT}"
+def endpoints(holdings: Holdings, pod: Pod) -> tuple[str, ...]:
+    """Return the base URLs of the database in a pod: two of them while it may be on its way from one to the other."""
+    asked = secured(holdings.cluster)
+    if holdings.access is None:
+        return (endpoint(pod.status.pod_ip),)
+    runs = TOGETHER in inputs(pod.metadata.annotations)
+    order = (asked,) if asked is runs else (asked, not asked)
+    return tuple(endpoint(pod.status.pod_ip, secure=secure) for secure in order)
+
+
+def endpoint(address: str, *, secure: bool = False) -> str:
+    """Return a base URL of the database in a pod; an IPv6 address needs brackets in it."""
+    scheme = "https" if secure else "http"
+    return f"{scheme}://[{address}]:{HTTP_PORT}" if ":" in address else f"{scheme}://{address}:{HTTP_PORT}"
 
 
 def votes(pod: Pod) -> bool:

@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stateward.api.cluster import SearchCluster
+from stateward.engines.access import Access
 from stateward.kube.metadata import PartialObject
 from stateward.kube.nodes import Node
 from stateward.kube.pods import Pod
 from stateward.kube.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.workloads import StatefulSet
+from stateward.planning.security import Protection
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +32,6 @@ class Holdings:
     caught_up: bool = True
     """Whether every cache behind it has seen the operator's own writes."""
     live: bool = False
+    access: Access | None = None
+    """How to get into the database where it is secured."""
+    protection: Protection | None = None

@@ -40,6 +40,13 @@ class Metrics:
             CLUSTER,
             registry=registry,
         )
+        self.secured = Gauge("stateward_cluster_secured", "1 for TLS and users.", CLUSTER, registry=registry)
+        self.certificates = Gauge(
+            "stateward_cluster_certificate_expiry_seconds",
+            "When the certificate that ends first ends, in seconds since the epoch; of secured clusters only.",
+            CLUSTER,
+            registry=registry,
+        )
         self.actions = Counter("stateward_actions", "Actions carried out.", (*CLUSTER, "action"), registry=registry)
         self.leader = Gauge("stateward_leader", "1 while this process is the one that acts.", registry=registry)
         self.reconciled = Counter(
@@ -75,6 +82,9 @@ class Metrics:
         self.settled.labels(*labels).set(plan.settled)
         self.stalled.labels(*labels).set(any(c.type == "Stalled" and c.status == "True" for c in status.conditions))
         self.waiting.labels(*labels).set(len(plan.waits))
+        self.secured.labels(*labels).set(status.security is not None and status.security.enabled)
+        if status.security is not None and (end := parse_time(status.security.certificates_expire)) is not None:
+            self.certificates.labels(*labels).set(end)
         moved = parse_time(status.last_progress)
         self.progress.labels(*labels).set(0 if plan.settled or moved is None else max(0.0, now - moved))
 
@@ -82,6 +92,7 @@ class Metrics:
         """Drop the series of a cluster that is gone."""
         labels = (engine, key.namespace, key.name)
         gauges = (self.desired, self.ready, self.settled, self.stalled, self.waiting, self.progress)
+        gauges += (self.secured, self.certificates)
         for gauge in gauges:
             with suppress(KeyError):
                 gauge.remove(*labels)

@@ -5,7 +5,7 @@ second plan is. So a stale cache can cost a round, and never a pod. One reconcil
 goes on.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 import structlog
@@ -28,9 +28,11 @@ from stateward.operator.liaison import Liaison
 from stateward.operator.live import read_live
 from stateward.operator.metrics import Metrics
 from stateward.operator.pace import BUSY_SECONDS, next_look
+from stateward.operator.protection import refusals
+from stateward.operator.security import Keeper
 from stateward.operator.translate import observation, with_answers
 from stateward.planning.intent import Wait
-from stateward.planning.observation import Desired, Observation, Refusal
+from stateward.planning.observation import Database, Desired, Observation, Refusal
 from stateward.planning.plan import Plan, plan
 from stateward.planning.questions import questions
 from stateward.planning.status import status
@@ -52,6 +54,8 @@ class Round:
     holdings: Holdings
     observed: Observation
     plan: Plan
+    before: ClusterStatus
+    """The status that was read: that of the holdings has in it what was found out about security since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,7 @@ class Parts:
     liaison: Liaison
     actor: Actor
     furnisher: Furnisher
+    keeper: Keeper
     announcer: Announcer
     metrics: Metrics
     clock: Clock
@@ -78,6 +83,7 @@ class Reconciler:
         self._kind = parts.family.kind
         self._liaison = parts.liaison
         self._actor = parts.actor
+        self._keeper = parts.keeper
         self._furnisher = parts.furnisher
         self._announcer = parts.announcer
         self._metrics = parts.metrics
@@ -89,6 +95,7 @@ class Reconciler:
         if holdings is None or holdings.cluster.metadata.deletion_timestamp is not None:
             self._metrics.forget(self._kind.engine, key)
             self._caches.forget(key)
+            self._keeper.forget(key)
             return None
         with structlog.contextvars.bound_contextvars(cluster=str(key)):
             return await self._round(key, holdings)
@@ -103,6 +110,8 @@ class Reconciler:
                 return BUSY_SECONDS
             turn = await self._decide(holdings)
         failure = await self._act(turn)
+        if failure is None:
+            turn, failure = await self._introduced(turn)
         try:
             settled = await self._write_status(key, turn, failure)
         except Conflict as error:
@@ -114,12 +123,18 @@ class Reconciler:
         return next_look(key, settled=settled, now=self._now(), restarting=restarting)
 
     async def _decide(self, holdings: Holdings) -> Round:
+        asked = holdings.cluster
+        kept = await self._keeper.keep(asked)
+        holdings = replace(holdings, cluster=kept.cluster, access=kept.access, protection=kept.protection)
         desired = self._desired(holdings.cluster)
+        if kept.protection is not None:
+            refused = refusals(asked, kept.protection)
+            desired = msgspec.structs.replace(desired, refusals=(*desired.refusals, *refused))
         database = await self._family.engine.observe(self._family.target(holdings))
         observed = observation(holdings, desired, database, self._family.container)
         answers = await self._liaison.ask(holdings, questions(observed))
         observed = with_answers(observed, answers)
-        return Round(holdings, observed, plan(observed, self._now()))
+        return Round(holdings, observed, plan(observed, self._now()), asked.status)
 
     def _desired(self, cluster: SearchCluster) -> Desired:
         """Return what should be, or, for a spec that makes no sense, nothing but its refusals."""
@@ -146,9 +161,24 @@ class Reconciler:
             return error
         return None
 
+    async def _introduced(self, turn: Round) -> tuple[Round, Exception | None]:
+        """Make the first administrator of a secured database, once in its life; returns what went wrong as well."""
+        known, database = turn.observed.protection, turn.observed.database
+        reached = isinstance(database, Database) and database.secured
+        if known is None or not known.enabled or known.administrator or not reached:
+            return turn, None
+        try:
+            name, password = await self._keeper.administrator(turn.holdings.cluster)
+            await self._family.engine.add_user(self._family.target(turn.holdings), name, password)
+        except (ApiError, EngineError) as error:
+            _log.warning("the first administrator was not made", error=f"{type(error).__name__}: {error}")
+            return turn, error
+        known = msgspec.structs.replace(known, administrator=True)
+        return replace(turn, observed=msgspec.structs.replace(turn.observed, protection=known)), None
+
     async def _write_status(self, key: Key, turn: Round, failure: Exception | None) -> bool:
         """Write the status if it has changed; returns whether the cluster is settled, with nothing left to write."""
-        before = turn.holdings.cluster.status
+        before = turn.before
         shown = turn.plan
         if failure is not None:
             wait = Wait(key.name, "StepFailed", f"{type(failure).__name__}: {failure}")
@@ -158,7 +188,7 @@ class Reconciler:
         if shown.settled and self._furnisher.changes(turn.holdings, after, shown.budgets):
             shown = msgspec.structs.replace(shown, settled=False, doing=RECORDED)
             after = status(turn.observed, shown, before, now)
-        self._announcer.changed(turn.holdings.cluster, after)
+        self._announcer.changed(turn.holdings.cluster, before, after)
         self._metrics.cluster(self._kind.engine, key, shown, after, now)
         if after != before:
             await self._patch_status(key, turn.holdings.cluster, after)

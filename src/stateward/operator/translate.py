@@ -59,6 +59,7 @@ def observation(
         missing=missing(status),
         causes={m.name: m.missing for m in status.member_states if m.missing},
         removals=removals(status),
+        protection=holdings.protection,
         bootstrap=bootstrap(status),
         bootstrap_again=meta.annotations.get(names.ANNOTATION_BOOTSTRAP_AGAIN) == "accept-data-loss",
         waits=waits(status),

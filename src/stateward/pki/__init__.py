@@ -4,7 +4,25 @@ Kept apart from Kubernetes and from the clock: every function takes the time, in
 PEM. `certificate` makes and reads single certificates, `authority` is an authority through its life.
 """
 
-from stateward.pki.authority import Authority, changed, new_authority
-from stateward.pki.certificate import DAYS, LEFT, Pair, due, ends, fits, issue, signs
+from stateward.pki.authority import Authority, changed, followed, new_authority
+from stateward.pki.certificate import DAYS, LEFT, Pair, due, ends, fits, issue, renewal, signs
+from stateward.pki.files import authority_files, authority_of, split
 
-__all__ = ["DAYS", "LEFT", "Authority", "Pair", "changed", "due", "ends", "fits", "issue", "new_authority", "signs"]
+__all__ = [
+    "DAYS",
+    "LEFT",
+    "Authority",
+    "Pair",
+    "authority_files",
+    "authority_of",
+    "changed",
+    "due",
+    "ends",
+    "fits",
+    "followed",
+    "issue",
+    "new_authority",
+    "renewal",
+    "signs",
+    "split",
+]

@@ -25,6 +25,8 @@ class Authority(Struct, frozen=True):
     signs: Pair
     coming: Pair | None = None
     retired: tuple[str, ...] = ()
+    given: float = 0.0
+    """Since when the next one is trusted, in seconds since the epoch, if it was given: then its age says nothing."""
 
     @property
     def bundle(self) -> str:
@@ -53,6 +55,22 @@ def changed(authority: Authority, now: float, years: float = YEARS) -> Authority
         return authority
     retired = (signs.certificate, *kept) if ends(signs.certificate) > now else kept
     return Authority(coming, None, retired)
+
+
+def followed(authority: Authority, given: Pair, now: float) -> Authority:
+    """Return an authority that a given one follows: trusted at once, and signing a day later.
+
+    It is followed in the same way by the next one that is given; of its own accord it never changes.
+    """
+    kept = tuple(each for each in authority.retired if ends(each) > now and each != given.certificate)
+    if authority.signs.certificate == given.certificate:
+        return Authority(given, None, kept) if kept != authority.retired or authority.coming else authority
+    known = authority.coming is not None and authority.coming.certificate == given.certificate
+    ended = ends(authority.signs.certificate) <= now
+    if ended or (known and authority.given + SETTLING <= now):
+        return Authority(given, None, kept if ended else (authority.signs.certificate, *kept))
+    since = authority.given if known else now
+    return authority if known and kept == authority.retired else Authority(authority.signs, given, kept, since)
 
 
 def _pair(name: str, now: float, years: float) -> Pair:

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from msgspec import Struct
 
@@ -15,8 +15,14 @@ DAYS = 90.0
 """Life of a certificate, as long as ACME's; renewed when a third of it is left."""
 SLACK = 3600.0
 """Seconds by which a certificate is valid before it was made: clocks of nodes differ."""
+LEAST_SLACK = 1 / 10
+"""The same as a part of the certificate's life, where that is short: a third of it must be left after the slack."""
 LEFT = 1 / 3
 """Part of a life that is left when it is time for the next one: weeks in which an operator may be down."""
+
+
+Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+"""Keys are made for elliptic curves; those that others give may be RSA."""
 
 
 class Pair(Struct, frozen=True):
@@ -58,7 +64,7 @@ def begun(
         .issuer_name(issuer or subject)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(_moment(now - SLACK))
+        .not_valid_before(_moment(now - min(SLACK, (end - now) * LEAST_SLACK)))
         .not_valid_after(_moment(end))
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
     )
@@ -86,9 +92,14 @@ def ends(certificate: str) -> float:
 
 def due(certificate: str, now: float) -> bool:
     """Return whether it is time for the next one: less than a third of its life is left; raises ValueError."""
+    return now > renewal(certificate)
+
+
+def renewal(certificate: str) -> float:
+    """Return when it is time for the next one, in seconds since the epoch; raises ValueError for what is none."""
     loaded = x509.load_pem_x509_certificate(certificate.encode())
     start, end = loaded.not_valid_before_utc.timestamp(), loaded.not_valid_after_utc.timestamp()
-    return end - now < (end - start) * LEFT
+    return end - (end - start) * LEFT
 
 
 def fits(pair: Pair, authority: Pair, alternatives: Sequence[str]) -> bool:
@@ -113,11 +124,11 @@ def signs(pair: Pair) -> bool:
         return False
 
 
-def signer(pair: Pair) -> ec.EllipticCurvePrivateKey:
-    """Return the key of a pair; raises ValueError for another kind of key."""
+def signer(pair: Pair) -> Key:
+    """Return the key of a pair; raises ValueError for a kind of key that not every engine knows."""
     key = serialization.load_pem_private_key(pair.key.encode(), None)
-    if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise ValueError("the key is not one for elliptic curves")  # noqa: TRY004 - what the text holds, not its type
+    if not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
+        raise ValueError("the key is neither RSA nor one for elliptic curves")  # noqa: TRY004 - the text, not its type
     return key
 
 
@@ -126,7 +137,7 @@ def pem(certificate: x509.Certificate) -> str:
     return certificate.public_bytes(serialization.Encoding.PEM).decode()
 
 
-def key_pem(key: ec.EllipticCurvePrivateKey) -> str:
+def key_pem(key: Key) -> str:
     """Return a key as text."""
     form = serialization.PrivateFormat.PKCS8
     return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()).decode()

@@ -2,8 +2,8 @@
 
 Nothing here does I/O, reads a clock or draws a random number. It is read best in this order.
 
-What is known: `observation`, with its parts `member`, `database` and `desired`; what follows from it at once: `facts`.
-What may be asked for: `actions`; what is said: `intent`. How it is put together: `plan`.
+What is known: `observation`, with its parts `member`, `database`, `security` and `desired`; what follows from it at
+once: `facts`. What may be asked for: `actions`; what is said: `intent`. How it is put together: `plan`.
 
 Then one file per question:
 

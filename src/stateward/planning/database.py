@@ -104,6 +104,8 @@ class Database(Struct, frozen=True):
     draining: frozenset[str] = frozenset()
     """Members that Stateward told the database to move data away from."""
     allocation: Allocation = Allocation.ALL
+    secured: bool = False
+    """Whether it answered over a secured connection."""
     maintenance: str = ""
     """The zone that is in maintenance: its members are away on purpose."""
     tolerance: int | None = None

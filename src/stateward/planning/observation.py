@@ -12,6 +12,7 @@ from stateward.planning.desired import Desired, Effect, Pool, Refusal, Replaceme
 from stateward.planning.member import Claim, Inputs, Member, Orphan, Pod, Record, Ref, Removal, Workload
 from stateward.planning.phase import Phase
 from stateward.planning.process import Process, ProcessState
+from stateward.planning.security import Protection
 
 __all__ = [
     "Allocation",
@@ -86,6 +87,8 @@ class Observation(Struct, frozen=True):
     """Members that are replaced, as the status lists them."""
     slots: int | None = None
     """How many automatic replacements the operator's limit leaves to this cluster; None without a limit."""
+    protection: Protection | None = None
+    """Whether and by what the cluster is secured; None where it never was, or that could not be read."""
     bootstrap: Bootstrap | None = None
     bootstrap_again: bool = False
     """Whether a person accepted that a lost cluster is formed anew and empty."""

@@ -47,6 +47,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         doing=plan.doing,
         members=MemberCounts(ready=ready, desired=desired),
         ready=f"{ready}/{desired}",
+        security=obs.protection.status() if obs.protection is not None else before.security,
         bootstrap=bootstrap_status(plan, before, formed=database is not None),
         pools=pools,
         member_states=[member_status(facts, plan, m, before, now) for m in present],

@@ -7,6 +7,7 @@ import pytest
 
 from stateward.api.cluster import OpenSearchCluster, Pool, Storage
 from stateward.api.problem import Problem, Severity
+from stateward.api.security import Security
 from stateward.api.validation import errors, validate
 from tests.unit.api.documents import cluster
 
@@ -342,3 +343,37 @@ class TestTemplate:
     def test_what_is_no_override_of_a_pod_is_refused(self, template: dict[str, Any], path: str) -> None:
         assert only(cluster(podTemplate=template))[0] == f"spec.podTemplate.{path}"
         assert only(cluster(pools=[pool(podTemplate=template)]))[0] == f"spec.pools[0].podTemplate.{path}"
+
+
+class TestSecurity:
+    def test_the_examples_are_right(self) -> None:
+        assert validate(cluster(security={"enabled": True, "certificateLifetime": "12h"})) == []
+        assert validate(cluster(security={"enabled": True, "caSecretName": "ca", "http": {"secretName": "web"}})) == []
+        assert validate(cluster(security={"enabled": False})) == []
+
+    def test_what_is_switched_off_has_no_secrets(self) -> None:
+        path, message = only(cluster(security={"enabled": False, "caSecretName": "ca"}))
+        assert path == "spec.security.enabled"
+        assert "leave caSecretName" in message
+
+    def test_a_renewal_fits_into_a_lifetime(self) -> None:
+        path, said = only(cluster(security={"enabled": True, "certificateLifetime": "4m"}))
+        assert path == "spec.security.certificateLifetime"
+        assert said.startswith("must be 5m or longer")
+
+    def test_a_lifetime_has_a_unit(self) -> None:
+        path, said = only(replaced(cluster(), security=Security(certificate_lifetime="soon")))
+        assert path == "spec.security.certificateLifetime"
+        assert said.startswith("must be whole minutes, hours or days")
+
+    def test_the_key_of_a_ca_does_not_come_into_pods(self) -> None:
+        path, _ = only(cluster(security={"enabled": True, "caSecretName": "ca", "http": {"secretName": "ca"}}))
+        assert path == "spec.security.http"
+
+    @pytest.mark.parametrize(
+        "key", ["plugins.security.disabled", "plugins.security.ssl.http.enabled", "plugins.security.nodes_dn"]
+    )
+    def test_what_security_owns_is_not_set_by_hand(self, key: str) -> None:
+        path, message = only(cluster(config={key: "true"}))
+        assert path == f"spec.config[{key}]"
+        assert message.startswith("cannot be set: ")

@@ -236,3 +236,52 @@ def test_a_stop_while_waiting_for_leave_ends_at_once(pod: Pod) -> None:
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == 128 + signal.SIGTERM
     assert pod.arguments is None
+
+
+SECURED_ENTRYPOINT = """#!/bin/bash
+echo "DISABLE_SECURITY_PLUGIN=$DISABLE_SECURITY_PLUGIN" >"$STATEWARD_ROOT/started"
+"""
+
+
+def secure(pod: Pod, *, plugin: bool = True, certificates: bool = True) -> None:
+    """Make it the pod of a secured member."""
+    (pod.root / "config" / "security").write_text("on\n")
+    (pod.root / "config" / "internal_users.yml").write_text("no users\n")
+    (pod.root / "tls").mkdir()
+    if plugin:
+        (pod.home / "plugins" / "opensearch-security").mkdir(parents=True)
+    if certificates:
+        (pod.root / "tls" / "tls.crt").write_text("certificate")
+        (pod.root / "tls" / "http.key").write_text("key")
+    pod.entrypoint(SECURED_ENTRYPOINT)
+
+
+def test_a_secured_member_finds_its_certificates_where_they_follow_the_secret(pod: Pod) -> None:
+    secure(pod)
+    assert pod.run(DISABLE_SECURITY_PLUGIN="true")[0] == 0
+    assert pod.arguments == ["DISABLE_SECURITY_PLUGIN=false"]
+    (pod.root / "tls" / "tls.crt").write_text("renewed")
+    assert (pod.home / "config" / "tls" / "tls.crt").read_text() == "renewed"
+    assert (pod.home / "config" / "opensearch-security" / "internal_users.yml").read_text() == "no users\n"
+    assert pod.run(DISABLE_SECURITY_PLUGIN="true")[0] == 0
+
+
+def test_a_member_that_is_not_secured_keeps_the_plugin_off(pod: Pod) -> None:
+    pod.entrypoint(SECURED_ENTRYPOINT)
+    assert pod.run(DISABLE_SECURITY_PLUGIN="true")[0] == 0
+    assert pod.arguments == ["DISABLE_SECURITY_PLUGIN=true"]
+
+
+def test_an_image_without_the_plugin_says_so(pod: Pod) -> None:
+    secure(pod, plugin=False)
+    status, said = pod.run()
+    assert status == 1
+    assert "set spec.security.enabled to false, or choose an image that has it" in said
+    assert pod.arguments is None
+
+
+def test_without_certificates_nothing_starts(pod: Pod) -> None:
+    secure(pod, certificates=False)
+    status, said = pod.run(patience=1)
+    assert status == 1
+    assert "the certificates have not arrived" in said

@@ -10,7 +10,7 @@ from stateward.agent import configuration, handover
 from stateward.api import names
 from stateward.api.base import Json
 from stateward.engines.search.flavor import HTTP_PORT
-from stateward.engines.search.probes import SERVES, probe
+from stateward.engines.search.probes import Question, probe
 
 API_PORT = 9443
 PROBES_PORT = 9444
@@ -26,10 +26,10 @@ MARGIN = 5
 """Seconds between the agent's last signal to the database and the kubelet's to the agent."""
 
 
-def probe_files(alive: str, scheme: str = "http") -> dict[str, str]:
-    """Return the files that say where the database answers; `alive` is what a node without a cluster answers, too."""
-    paths = {STARTED: alive, READY: SERVES}
-    return {name: f"{scheme}://127.0.0.1:{HTTP_PORT}{path}\n" for name, path in paths.items()}
+def probe_files(question: Question) -> dict[str, str]:
+    """Return the files that say where the database answers."""
+    asked = {STARTED: question.alive, READY: question.serves}
+    return {name: f"{question.scheme}://127.0.0.1:{HTTP_PORT}{path}\n" for name, path in asked.items()}
 
 
 def checksum(files: dict[str, str]) -> str:

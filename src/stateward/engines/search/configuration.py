@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from stateward.api import names
+from stateward.engines.search import security
 from stateward.engines.search.agent import probe_files
 from stateward.engines.search.flavor import HTTP_PORT, TRANSPORT_PORT
 from stateward.engines.search.identity import cluster_name
@@ -12,12 +13,17 @@ from stateward.engines.search.pools import ResolvedPool
 
 def config_files(pool: ResolvedPool, ordinal: int, version: str) -> dict[str, str]:
     """Return everything in a member's configuration Secret, by name of the file."""
-    return {pool.flavor.config_file: render(pool, ordinal, version), **probe_files(pool.flavor.alive)}
+    return {
+        pool.flavor.config_file: render(pool, ordinal, version),
+        **probe_files(security.question(pool)),
+        **security.files(pool),
+    }
 
 
 def render(pool: ResolvedPool, ordinal: int, version: str) -> str:
     """Return the file: one setting a line in the order of the alphabet, values as JSON, which is YAML too."""
-    settings = {**pool.flavor.defaults(version), **pool.settings, **owned(pool, ordinal, version)}
+    chosen = {**pool.flavor.defaults(version), **security.defaults(pool), **pool.settings}
+    settings = {**chosen, **owned(pool, ordinal, version), **security.settings(pool, version)}
     return "".join(f"{key}: {json.dumps(value)}\n" for key, value in sorted(settings.items()))
 
 

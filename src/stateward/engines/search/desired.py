@@ -5,7 +5,7 @@ from stateward.api.quantity import parse_bytes
 from stateward.engines.replacement import replacement
 from stateward.engines.search.flavor import Flavor, SearchCluster
 from stateward.engines.search.images import knows_versions
-from stateward.engines.search.inputs import EFFECTS, inputs
+from stateward.engines.search.inputs import COORDINATED, EFFECTS, inputs
 from stateward.engines.search.pools import ResolvedPool, resolve
 from stateward.planning.observation import Desired, Pool, Refusal, SoleCopy
 
@@ -51,6 +51,7 @@ def _pool(pool: ResolvedPool, version: str) -> Pool:
         inputs=inputs(pool, version),
         held_inputs=inputs(pool, pool.cluster.status.version or version),
         effects=EFFECTS,
+        coordinated=COORDINATED,
         volume_size=0 if storage.ephemeral else parse_bytes(storage.size),
         storage_class=None if storage.ephemeral else storage.storage_class,
         tier=pool.tier,

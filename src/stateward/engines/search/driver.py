@@ -2,7 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import msgspec
 
 from stateward.api.base import Json
 from stateward.engines.base import EngineError, GarbledError, RefusedError, Target, Transport, UnreachableError
@@ -51,6 +54,7 @@ STATS_FIELDS = (
     "_nodes.failed,cluster_name,nodes.*.name,nodes.*.fs.total.total_in_bytes,nodes.*.fs.total.available_in_bytes,"
     "nodes.*.indices.shards.*.*.store.size_in_bytes"
 )
+USERS = "/_plugins/_security/api/internalusers"
 SETTINGS = "/_cluster/settings"
 EXCLUSIONS = "/_cluster/voting_config_exclusions"
 
@@ -67,7 +71,9 @@ class SearchEngine:
 
         async def look(session: Session) -> Database:
             picture = database(self._flavor, await ask(session, target))
-            return await explained(session, picture)
+            picture = await explained(session, picture)
+            secured = session.endpoint.startswith("https:")
+            return msgspec.structs.replace(picture, secured=secured) if secured else picture
 
         try:
             return await self._at_any(target, look, LOOK_PATIENCE)
@@ -109,6 +115,17 @@ class SearchEngine:
             if members:
                 names = {"node_names": ",".join(sorted(members)), "timeout": "10s"}
                 await session.command("POST", EXCLUSIONS, names)
+
+        await self._at_any(target, work)
+
+    async def add_user(self, target: Target, name: str, password: str) -> None:
+        """Make an administrator of this name; one that is there already keeps the password that he has."""
+
+        async def work(session: Session) -> None:
+            if name in await session.get(dict[str, Any], USERS):
+                return
+            body = {"password": password, "backend_roles": ["admin"], "description": "the first administrator"}
+            await session.command("PUT", f"{USERS}/{quote(name, safe='')}", None, body)
 
         await self._at_any(target, work)
 

@@ -36,6 +36,8 @@ class Flavor:
     """Roles with which a node may hold shards."""
     tiers: Mapping[str, int]
     """Data roles in the order in which their nodes change; a node with several counts as the last of them."""
+    security_plugin: bool = False
+    """Whether the engine is secured by OpenSearch's security plugin, which its official images have."""
     agent_image: str = ""
     """Stateward's own image, from which the agent comes into the pods; pods have no agent where it is empty."""
     environment: Mapping[str, str] = field(default_factory=dict[str, str])

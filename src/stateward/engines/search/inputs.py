@@ -13,6 +13,7 @@ from typing import Any, cast
 from stateward.api.base import Json
 from stateward.api.quantity import QuantityError, format_quantity, parse_quantity
 from stateward.engines.merge import KEYS
+from stateward.engines.search import security
 from stateward.engines.search.images import image_pattern
 from stateward.engines.search.pools import ResolvedPool
 from stateward.planning.observation import Effect, Inputs
@@ -28,8 +29,12 @@ EFFECTS = {
     "resources": Effect.RECREATE,
     "template": Effect.RECREATE,
     "storage": Effect.REPLACE,
+    security.TOGETHER: Effect.RESTART,
+    "certificates": Effect.RESTART,
 }
 """What a change needs, by the first part of an input's name."""
+COORDINATED = frozenset({security.TOGETHER})
+"""Inputs with and without which members cannot talk to each other, so that all of them change together."""
 
 _NEWEST = "9999.0.0"
 _PARTS_BY_NAME = ("containers", "initContainers")
@@ -61,6 +66,7 @@ def _asked(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
         # A node refuses to start where it finds data that its roles don't allow it to hold, so a change of these is
         # a new member. Members with all roles have no such input: naming the default roles changes nothing.
         yield "storage/holds", pool.role_label
+    yield from security.inputs(pool, version)
     if spec.resources:
         yield "resources", _quantities(spec.resources)
     if spec.storage is not None and spec.storage.ephemeral:

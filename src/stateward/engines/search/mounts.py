@@ -4,6 +4,7 @@ from stateward.api import names
 from stateward.api.base import Json
 from stateward.engines.search import agent
 from stateward.engines.search.pools import ResolvedPool
+from stateward.engines.search.security import FOLDER, members_secret
 
 ROOT = "/stateward"
 SCRIPT = "start.sh"
@@ -33,6 +34,7 @@ def volumes(pool: ResolvedPool, member: str) -> list[Json]:
         {"name": "scripts", "configMap": {"name": scripts(cluster), "defaultMode": 0o555}},
         {"name": "pod", "downwardAPI": {"items": [bootstrap, *(agent.downward() if pool.managed else ())]}},
         {"name": "run", "emptyDir": {}},
+        *_tls(pool),
         *(agent.volumes(member) if pool.managed else ()),
     ]
 
@@ -42,10 +44,19 @@ def volume_mounts(pool: ResolvedPool) -> list[Json]:
     fixed = [{"name": name, "mountPath": f"{ROOT}/{name}", "readOnly": True} for name in _READ_ONLY]
     data = {"name": "data", "mountPath": f"{pool.flavor.home}/data"}
     ours = agent.volume_mounts() if pool.managed else []
-    return [data, *fixed, {"name": "run", "mountPath": f"{ROOT}/run"}, *ours]
+    tls = [{"name": FOLDER, "mountPath": f"{ROOT}/{FOLDER}", "readOnly": True}] if pool.flavor.security_plugin else []
+    return [data, *fixed, {"name": "run", "mountPath": f"{ROOT}/run"}, *tls, *ours]
 
 
 _READ_ONLY = ("config", "seeds", "scripts", "pod")
+
+
+def _tls(pool: ResolvedPool) -> list[Json]:
+    """Return the volume of the certificates: there in every pod, so that security is switched on without a new one."""
+    if not pool.flavor.security_plugin:
+        return []
+    secret = {"secretName": members_secret(pool.cluster), "optional": True, "defaultMode": 0o440}
+    return [{"name": FOLDER, "secret": secret}]
 
 
 def _data(pool: ResolvedPool, member: str) -> Json:

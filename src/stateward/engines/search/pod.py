@@ -20,6 +20,7 @@ from stateward.engines.search.mounts import ROOT, SCRIPT, volume_mounts, volumes
 from stateward.engines.search.pools import ResolvedPool
 from stateward.engines.search.probes import probes
 from stateward.engines.search.scheduling import affinity, spread
+from stateward.engines.search.security import question
 
 USER = 1000
 """The user and group of the official images."""
@@ -99,7 +100,7 @@ def _container(pool: ResolvedPool, member: str, version: str, *, waits: bool) ->
         "resources": pool.spec.resources or DEFAULT_RESOURCES,
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
         "volumeMounts": volume_mounts(pool),
-        **(agent.probes() if pool.managed else probes(pool.flavor.alive)),
+        **(agent.probes() if pool.managed else probes(question(pool))),
     }
 
 

@@ -6,21 +6,36 @@ at once with 503 until the node has joined a cluster whose state is recovered, a
 while a cluster manager is being elected, and so it should: the node can still serve reads.
 """
 
+from dataclasses import dataclass
+
 from stateward.api.base import Json
 from stateward.engines.search.flavor import HTTP_PORT
 
 SERVES = "/stateward-readiness-*/_count?allow_no_indices=true&ignore_unavailable=true"
 
 
-def probes(alive: str) -> Json:
-    """Return the three probes of the database's container; `alive` is a path that a node without a cluster answers."""
-    return {
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a node is asked."""
+
+    alive: str
+    """Path that is answered with a cluster and without."""
+    serves: str = SERVES
+    """Path that is answered while the node can serve."""
+    scheme: str = "http"
+
+
+def probes(question: Question) -> Json:
+    """Return the three probes of the database's container."""
+    alive, scheme = question.alive, question.scheme.upper()
+    made = {
         # 15 minutes: the leave to form the cluster may take 5, and a node with many shards reads their state first.
         "startupProbe": probe(alive, HTTP_PORT, period=5, timeout=5, failures=180),
-        "readinessProbe": probe(SERVES, HTTP_PORT, period=5, timeout=5, failures=3),
+        "readinessProbe": probe(question.serves, HTTP_PORT, period=5, timeout=5, failures=3),
         # 3 minutes without any answer: a long collection of garbage is not a reason to lose a node.
         "livenessProbe": probe(alive, HTTP_PORT, period=20, timeout=10, failures=9),
     }
+    return {name: {**each, "httpGet": {**each["httpGet"], "scheme": scheme}} for name, each in made.items()}
 
 
 def probe(path: str, port: int, *, period: int, timeout: int, failures: int) -> Json:

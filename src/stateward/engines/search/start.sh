@@ -60,6 +60,27 @@ place_configuration() {
   ln -sfn -- "$root/seeds/unicast_hosts.txt" "$home/config/unicast_hosts.txt"
 }
 
+# A secured member finds its certificates where they follow the Secret, so that renewing them restarts nothing. The users
+# that the image brings have passwords that everybody knows; the security index is made with the users that we give it.
+place_security() {
+  local folder=$home/config/opensearch-security started=$SECONDS
+  [[ -e ${STATEWARD_CONFIG:-$root/run}/security ]] || return 0
+  if [[ ! -d $home/plugins/opensearch-security ]]; then
+    say "this image has no security plugin: set spec.security.enabled to false, or choose an image that has it"
+    return 1
+  fi
+  until [[ -s $root/tls/tls.crt && -s $root/tls/http.key ]]; do
+    if ((SECONDS - started >= patience)); then
+      say "the certificates have not arrived"
+      return 1
+    fi
+    sleep "$pause"
+  done
+  mkdir -p -- "$folder" && mv -f -- "$home/config/internal_users.yml" "$folder/" || return 1
+  ln -sfn -- "$root/tls" "$home/config/tls"
+  export DISABLE_SECURITY_PLUGIN=false
+}
+
 formed() { [[ -s $root/seeds/formed ]]; }
 
 granted() { [[ $(cat -- "$root/pod/bootstrap" 2>/dev/null) == granted ]]; }
@@ -118,6 +139,7 @@ stop() {
 
 await_configuration || exit 1
 place_configuration || { say "the configuration could not be put in place"; exit 1; }
+place_security || exit 1
 if [[ ${STATEWARD_BOOTSTRAP_CANDIDATE:-} == true ]]; then
   await_leave || exit 1
 fi

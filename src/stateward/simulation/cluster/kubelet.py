@@ -143,6 +143,8 @@ class Kubelets:
         """Return why the pod's volumes cannot be mounted; empty when they can."""
         namespace = pod.key.namespace
         for volume in items(pod.doc, "spec", "volumes"):
+            if part(volume, "secret").get("optional"):
+                continue
             secret, config = part(volume, "secret").get("secretName"), part(volume, "configMap").get("name")
             if secret and self._store.get("/secrets", Key(namespace, secret)) is None:
                 return f'MountVolume.SetUp failed: secret "{secret}" not found'

@@ -1,0 +1,48 @@
+"""Security: Secrets that cannot be used for two things, and lifetimes in which a renewal fits."""
+
+from collections.abc import Iterator
+
+from stateward.api.cluster import SearchCluster
+from stateward.api.problem import Problem
+from stateward.api.products import OPENSEARCH, product_of
+from stateward.api.security import SHORTEST_LIFETIME, Security, lifetime_seconds
+
+
+def check(cluster: SearchCluster) -> Iterator[Problem]:
+    """Yield what is wrong with `security`."""
+    if cluster.spec.security is not None:
+        yield from _engine(cluster, cluster.spec.security)
+        yield from _switched_off(cluster.spec.security)
+        yield from _lifetime(cluster.spec.security)
+        yield from _secrets(cluster.spec.security)
+
+
+def _engine(cluster: SearchCluster, security: Security) -> Iterator[Problem]:
+    if security.enabled and product_of(cluster) is not OPENSEARCH:
+        text = f"cannot be switched on: Stateward secures {OPENSEARCH.title} only"
+        yield Problem("spec.security.enabled", value=True, message=text)
+
+
+def _switched_off(security: Security) -> Iterator[Problem]:
+    chosen = security.ca_secret_name or security.admin_secret_name or security.http
+    if security.enabled is False and chosen:
+        text = "security is switched off: leave caSecretName, adminSecretName and http out, or set enabled to true"
+        yield Problem("spec.security.enabled", value=False, message=text)
+
+
+def _lifetime(security: Security) -> Iterator[Problem]:
+    text, path = security.certificate_lifetime, "spec.security.certificateLifetime"
+    try:
+        seconds = lifetime_seconds(text)
+    except ValueError:
+        yield Problem(path, text, "must be whole minutes, hours or days, for example 90d or 12h")
+        return
+    if seconds < SHORTEST_LIFETIME:
+        yield Problem(path, text, "must be 5m or longer: a renewed certificate takes up to two minutes to reach a pod")
+
+
+def _secrets(security: Security) -> Iterator[Problem]:
+    given = security.http.secret_name if security.http is not None else None
+    if given is not None and given == security.ca_secret_name:
+        text = "must be another Secret than caSecretName: a CA's key does not belong into pods"
+        yield Problem("spec.security.http", given, text)

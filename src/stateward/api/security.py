@@ -1,0 +1,115 @@
+"""Security as people ask for it, and as the status tells of it: who may talk to the database, by which certificates.
+
+Secrets are named here and never contained: no password and no key is ever part of a custom resource.
+"""
+
+import re
+from typing import Annotated
+
+from msgspec import Meta
+
+from stateward.api.base import Record
+
+LIFETIME = r"^([1-9][0-9]{0,5})(m|h|d)$"
+"""Grammar of a lifetime: whole minutes, hours or days."""
+SHORTEST_LIFETIME = 300
+"""Seconds. A renewed certificate takes up to two minutes to reach a pod, and renewal begins at two thirds."""
+DEFAULT_LIFETIME = 90 * 86400
+"""Seconds that a certificate of a member or a client is valid."""
+
+_SECONDS = {"m": 60, "h": 3600, "d": 86400}
+
+SecretName = Annotated[
+    str,
+    Meta(
+        pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$",
+        max_length=253,
+        extra={"accepts": "must be the name of a Secret in the namespace of the cluster"},
+    ),
+]
+
+
+class HttpSecurity(Record):
+    """What clients see of the database."""
+
+    secret_name: Annotated[
+        SecretName | None,
+        Meta(
+            description="Secret with a certificate for clients (tls.crt, tls.key and ca.crt, as cert-manager writes"
+            " them), valid for <cluster>.<namespace>.svc; one of the cluster's CA when left out."
+        ),
+    ] = None
+
+
+class Security(Record):
+    """Who may talk to the database, and by which certificates."""
+
+    enabled: Annotated[
+        bool | None,
+        Meta(
+            description="TLS between members and for clients, and users with passwords. Left out: on for a new cluster"
+            " whose image can, and unchanged for one that exists. Switching it restarts all members together."
+        ),
+    ] = None
+    ca_secret_name: Annotated[
+        SecretName | None,
+        Meta(
+            description="Secret with the certificate and key of a CA (tls.crt and tls.key, as cert-manager writes them"
+            " for a CA) that signs the certificates; Stateward makes a CA for the cluster when left out."
+        ),
+    ] = None
+    admin_secret_name: Annotated[
+        SecretName | None,
+        Meta(
+            description="Secret with username and password of the first administrator; Stateward makes one with a"
+            " password that nobody knows when left out. It is used once: passwords changed in the database stay."
+        ),
+    ] = None
+    certificate_lifetime: Annotated[
+        Annotated[
+            str,
+            Meta(
+                pattern=LIFETIME,
+                max_length=8,
+                extra={"accepts": "must be whole minutes, hours or days, for example 90d or 12h"},
+            ),
+        ]
+        | None,
+        Meta(
+            description="How long the certificates of members and clients are valid, 90d when left out; they are"
+            " renewed after two thirds of it."
+        ),
+    ] = None
+    http: Annotated[HttpSecurity | None, Meta(description="What clients see of the database.")] = None
+
+
+class SecurityStatus(Record):
+    """Whether the cluster is secured, by what, and until when."""
+
+    enabled: Annotated[
+        bool, Meta(description="Whether the members run with TLS and users, or are on their way to it.")
+    ] = False
+    reason: Annotated[str, Meta(description="Why it is so, in one sentence.")] = ""
+    ca_secret_name: Annotated[str, Meta(description="Secret with the CA that clients trust, as ca.crt.")] = ""
+    admin_secret_name: Annotated[str, Meta(description="Secret with the first administrator's name and password.")] = ""
+    mark: Annotated[
+        str, Meta(description="Tells one set of certificates from the next, without anything of what is in them.")
+    ] = ""
+    administrator: Annotated[
+        bool, Meta(description="Whether the first administrator was made in the database; it is done once.")
+    ] = False
+    ca_expires: Annotated[str, Meta(description="Until when the CA's certificate is valid.")] = ""
+    certificates_expire: Annotated[
+        str, Meta(description="Until when the certificate that ends first, of all members and clients, is valid.")
+    ] = ""
+    renewal: Annotated[str, Meta(description="When the next certificate is renewed.")] = ""
+
+
+def lifetime_seconds(text: str | None) -> int:
+    """Return a lifetime in seconds, the default where none was chosen; raises ValueError for what is none."""
+    if text is None:
+        return DEFAULT_LIFETIME
+    match = re.fullmatch(LIFETIME, text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a lifetime such as 90d or 12h")
+    return int(match[1]) * _SECONDS[match[2]]

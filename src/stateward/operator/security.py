@@ -1,0 +1,223 @@
+"""Keeps the Secrets of secured clusters: made once, renewed long before they end, never made anew when merely unread.
+
+Caches hold Secrets as metadata only, so contents are read live: again only when the cache shows another version, and
+what people give every half minute. Contents stay in here and in the database's connections; they are in no log, event,
+status or plan.
+"""
+
+import base64
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from stateward.api import names
+from stateward.api.security import Security
+from stateward.engines.access import Access
+from stateward.engines.search.flavor import SearchCluster
+from stateward.engines.search.identity import owner
+from stateward.engines.search.security import (
+    administrator_secret,
+    authority_secret,
+    members_secret,
+    operator_secret,
+    secured,
+)
+from stateward.kube import resources as kinds
+from stateward.kube.client import Api, ApplyOptions
+from stateward.kube.clock import Clock
+from stateward.kube.errors import ApiError, NotFound
+from stateward.kube.metadata import Key
+from stateward.operator.caches import Caches
+from stateward.operator.kinds import kind_of
+from stateward.operator.material import Files, Made, Material, Stored, made
+from stateward.operator.ownership import exists, key_in
+from stateward.operator.protection import protection
+from stateward.planning.security import Protection
+
+RAW_SECRETS = kinds.SECRETS.raw()
+LOOK_AGAIN = 30.0
+"""Seconds after which a Secret that somebody gave is read again."""
+USERNAME, PASSWORD = "username", "password"
+ADMINISTRATOR = "admin"
+PASSWORD_BYTES = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A cluster as it can be secured, and what it takes to talk to it."""
+
+    cluster: SearchCluster
+    """With security switched on or off as it is carried out, whatever the spec left open."""
+    access: Access | None = None
+    protection: Protection | None = None
+
+
+class Keeper:
+    """Makes, renews and reads the Secrets of secured clusters."""
+
+    def __init__(self, api: Api, caches: Caches, clock: Clock, fence: Callable[[], None]) -> None:
+        self._api = api
+        self._caches = caches
+        self._clock = clock
+        self._fence = fence
+        self._read: dict[Key, tuple[str, Files]] = {}
+        self._given: dict[Key, tuple[float, Files]] = {}
+
+    async def keep(self, cluster: SearchCluster) -> Kept:
+        """Make and renew what is missing or due; raises ApiError, NotOurs: then nothing is known."""
+        if not secured(cluster) and not self._there(authority_secret(cluster), cluster):
+            return Kept(cluster)
+        stored = await self._stored(cluster)
+        found = made(cluster, stored, self._now())
+        if found.material is not None:
+            await self._write(cluster, stored, found.material)
+        return resolved(cluster, found, await self._administrator_fault(cluster))
+
+    async def administrator(self, cluster: SearchCluster) -> tuple[str, str]:
+        """Return name and password of the first administrator; raises ApiError, KeyError."""
+        files = await self._live(Key(cluster.metadata.namespace, administrator_secret(cluster)))
+        if files is None:
+            raise KeyError(administrator_secret(cluster))
+        return files[USERNAME], files[PASSWORD]
+
+    def forget(self, cluster: Key) -> None:
+        """Drop what was read of a cluster that is gone; names that begin alike are only read once more."""
+        for known in (self._read, self._given):
+            for key in [
+                key for key in known if key.namespace == cluster.namespace and key.name.startswith(cluster.name)
+            ]:
+                del known[key]
+
+    async def _stored(self, cluster: SearchCluster) -> Stored:
+        namespace = cluster.metadata.namespace
+        asked = cluster.spec.security or Security()
+        server = asked.http.secret_name if asked.http is not None else None
+        return Stored(
+            authority=await self._own(authority_secret(cluster), cluster),
+            members=await self._own(members_secret(cluster), cluster),
+            operator=await self._own(operator_secret(cluster), cluster),
+            given_authority=await self._others(Key(namespace, asked.ca_secret_name)) if asked.ca_secret_name else None,
+            given_server=await self._others(Key(namespace, server)) if server else None,
+        )
+
+    async def _own(self, name: str, cluster: SearchCluster) -> Files | None:
+        """Return the content of one of ours; None when it is certainly not there, whatever the cache says."""
+        key = Key(cluster.metadata.namespace, name)
+        cached = self._caches.of(kinds.SECRETS).get(key)
+        known = self._read.get(key)
+        if cached is not None and known is not None and known[0] == cached.metadata.resource_version:
+            return known[1]
+        if not await exists(self._api, kinds.SECRETS, key, cluster):
+            return None
+        try:
+            found = await self._api.get(RAW_SECRETS, key)
+        except NotFound:
+            return None
+        self._read[key] = (found["metadata"]["resourceVersion"], decoded(found))
+        return self._read[key][1]
+
+    async def _others(self, key: Key) -> Files:
+        """Return the content of a Secret that somebody gave, empty where there is none; the last one if unreadable."""
+        known = self._given.get(key)
+        if known is not None and self._now() - known[0] < LOOK_AGAIN:
+            return known[1]
+        try:
+            files = await self._live(key) or {}
+        except ApiError:
+            if known is None:
+                raise
+            files = known[1]
+        self._given[key] = (self._now(), files)
+        return files
+
+    async def _live(self, key: Key) -> Files | None:
+        try:
+            return decoded(await self._api.get(RAW_SECRETS, key))
+        except NotFound:
+            return None
+
+    async def _write(self, cluster: SearchCluster, stored: Stored, material: Material) -> None:
+        authority, members, operator = material.files
+        wanted = (
+            (authority_secret(cluster), stored.authority, authority),
+            (members_secret(cluster), stored.members, members),
+            (operator_secret(cluster), stored.operator, operator),
+        )
+        for name, before, after in wanted:
+            if before != after:
+                await self._apply(cluster, name, after)
+        asked = cluster.spec.security or Security()
+        name = administrator_secret(cluster)
+        if asked.admin_secret_name is None and not self._there(name, cluster):
+            key = Key(cluster.metadata.namespace, name)
+            if not await exists(self._api, kinds.SECRETS, key, cluster):
+                password = secrets.token_urlsafe(PASSWORD_BYTES)
+                await self._apply(cluster, name, {USERNAME: ADMINISTRATOR, PASSWORD: password})
+
+    async def _administrator_fault(self, cluster: SearchCluster) -> str:
+        """Return why the administrator's Secret that was given cannot be used; empty where it can."""
+        name = (cluster.spec.security or Security()).admin_secret_name
+        if name is None:
+            return ""
+        files = await self._others(Key(cluster.metadata.namespace, name))
+        missing = [each for each in (USERNAME, PASSWORD) if not files.get(each)]
+        return ("there is no such Secret" if not files else f"it has no {' and no '.join(missing)}") if missing else ""
+
+    async def _apply(self, cluster: SearchCluster, name: str, files: Files) -> None:
+        self._fence()
+        body = secret(cluster, name, files)
+        options = ApplyOptions(manager=names.FIELD_MANAGER, force=True)
+        written = await self._api.apply(kinds.SECRETS, key_in(body), body, options)
+        key = Key(cluster.metadata.namespace, cluster.metadata.name)
+        self._caches.expectations(key).wrote(self._caches.of(kinds.SECRETS), written)
+        self._read[key_in(body)] = (written.metadata.resource_version, files)
+
+    def _there(self, name: str, cluster: SearchCluster) -> bool:
+        cached = self._caches.of(kinds.SECRETS).get(Key(cluster.metadata.namespace, name))
+        return cached is not None and cached.metadata.controller_uid == cluster.metadata.uid
+
+    def _now(self) -> float:
+        return self._clock.now().timestamp()
+
+
+def resolved(cluster: SearchCluster, found: Made, administrator: str) -> Kept:
+    """Return the cluster with security as it is carried out: what cannot be made of the given is not switched on."""
+    asked = cluster.spec.security or Security()
+    was = cluster.status.security is not None and cluster.status.security.enabled
+    on = secured(cluster) and (was or (found.material is not None and not administrator))
+    spec = msgspec.structs.replace(cluster.spec, security=msgspec.structs.replace(asked, enabled=on))
+    known = protection(cluster, found, administrator, on=on)
+    status = msgspec.structs.replace(cluster.status, security=known.status())
+    access = found.material.access(cluster) if found.material is not None else None
+    return Kept(msgspec.structs.replace(cluster, spec=spec, status=status), access, known)
+
+
+def decoded(found: dict[str, Any]) -> Files:
+    """Return the content of a Secret as text; what is no text counts as not there."""
+    files: dict[str, str] = {}
+    data: dict[str, str] = found.get("data") or {}
+    for name, value in data.items():
+        try:
+            files[name] = base64.b64decode(value).decode()
+        except ValueError:
+            continue
+    return files
+
+
+def secret(cluster: SearchCluster, name: str, files: Files) -> dict[str, Any]:
+    """Return a Secret of the cluster."""
+    metadata = {
+        "name": name,
+        "namespace": cluster.metadata.namespace,
+        "labels": {
+            names.LABEL_CLUSTER: cluster.metadata.name,
+            names.LABEL_ENGINE: kind_of(cluster).engine,
+            "app.kubernetes.io/managed-by": names.FIELD_MANAGER,
+        },
+        "ownerReferences": [owner(cluster)],
+    }
+    data = {name: base64.b64encode(value.encode()).decode() for name, value in files.items()}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data}

@@ -1,0 +1,113 @@
+"""Certificates that people give: whether they can be what they are given for, each fault in words.
+
+The words name files and times, and never show what is in the files.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+
+from stateward.pki.certificate import Pair, key_pem, signer
+from stateward.pki.files import CERTIFICATE, KEY, TRUSTED, split
+
+
+class UnusableError(Exception):
+    """Why what was given cannot be used, as the end of a sentence about it."""
+
+
+def given_authority(files: Mapping[str, str], now: float) -> Pair:
+    """Return the authority that was given; raises UnusableError."""
+    pair = _pair(files, now)
+    try:
+        constraints = _first(pair).extensions.get_extension_for_class(x509.BasicConstraints).value
+    except x509.ExtensionNotFound:
+        constraints = None
+    if constraints is None or not constraints.ca:
+        raise UnusableError(f"{CERTIFICATE} is not the certificate of a CA: with cert-manager, set isCA: true")
+    return pair
+
+
+def given_server(files: Mapping[str, str], name: str, now: float) -> tuple[Pair, str]:
+    """Return the server's certificate that was given, valid for a name, and whom to trust; raises UnusableError."""
+    pair = _pair(files, now)
+    if not any(_covers(each, name) for each in _names(_first(pair))):
+        raise UnusableError(f"{CERTIFICATE} is not valid for {name}: add it to its DNS names")
+    trusted = files.get(TRUSTED, "")
+    if not trusted.strip():
+        raise UnusableError(f"it has no {TRUSTED} by which the certificate can be verified")
+    try:
+        roots = [x509.load_pem_x509_certificate(each.encode()) for each in split(trusted)]
+        chain = [x509.load_pem_x509_certificate(each.encode()) for each in split(pair.certificate)]
+    except ValueError:
+        raise UnusableError(f"{TRUSTED} or {CERTIFICATE} holds what is no certificate") from None
+    if not _leads(chain, roots):
+        raise UnusableError(f"{CERTIFICATE} is not signed by {TRUSTED}")
+    return pair, "".join(split(trusted))
+
+
+def _pair(files: Mapping[str, str], now: float) -> Pair:
+    if not files:
+        raise UnusableError("there is no such Secret")
+    missing = [name for name in (CERTIFICATE, KEY) if not files.get(name, "").strip()]
+    if missing:
+        raise UnusableError(f"it has no {' and no '.join(missing)}")
+    pair = Pair(files[CERTIFICATE], files[KEY])
+    certificate = _first(pair)
+    try:
+        key = signer(pair)
+    except (ValueError, TypeError):
+        raise UnusableError(f"{KEY} is no RSA or EC key in PEM without a password") from None
+    if key.public_key() != certificate.public_key():
+        raise UnusableError(f"{KEY} is not the key of {CERTIFICATE}")
+    moment = datetime.fromtimestamp(now, UTC)
+    if certificate.not_valid_after_utc <= moment:
+        raise UnusableError(f"{CERTIFICATE} ended at {_said(certificate.not_valid_after_utc)}")
+    if certificate.not_valid_before_utc > moment:
+        raise UnusableError(f"{CERTIFICATE} is not valid before {_said(certificate.not_valid_before_utc)}")
+    # Java reads PKCS #8 only; cert-manager writes PKCS #1 unless it is told otherwise.
+    return Pair("".join(split(pair.certificate)), key_pem(key))
+
+
+def _first(pair: Pair) -> x509.Certificate:
+    try:
+        return x509.load_pem_x509_certificate(pair.certificate.encode())
+    except ValueError:
+        raise UnusableError(f"{CERTIFICATE} is no certificate in PEM") from None
+
+
+def _names(certificate: x509.Certificate) -> list[str]:
+    try:
+        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return []
+    return found.get_values_for_type(x509.DNSName)
+
+
+def _covers(pattern: str, name: str) -> bool:
+    """Return whether a name of a certificate is this one; a star stands for the first part."""
+    pattern, name = pattern.lower(), name.lower()
+    return pattern == name or (pattern.startswith("*.") and name.partition(".")[2] == pattern[2:])
+
+
+def _leads(chain: Sequence[x509.Certificate], roots: Sequence[x509.Certificate]) -> bool:
+    """Return whether each certificate of a chain is signed by the next one, up to one that is trusted."""
+    for place, certificate in enumerate(chain):
+        if any(_signed(certificate, root) for root in roots):
+            return True
+        if place + 1 < len(chain) and not _signed(certificate, chain[place + 1]):
+            return False
+    return False
+
+
+def _signed(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
+    try:
+        certificate.verify_directly_issued_by(issuer)
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
+
+
+def _said(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M:%S UTC")

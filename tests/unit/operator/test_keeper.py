@@ -1,0 +1,167 @@
+"""The Secrets of a secured cluster are made once, never made anew when merely unread, and never shown."""
+
+import asyncio
+import random
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from stateward.api.base import Metadata
+from stateward.api.cluster import BootstrapStatus, ClusterStatus, OpenSearchCluster, OpenSearchSpec, Pool
+from stateward.api.security import Security, SecurityStatus
+from stateward.kube import resources as kinds
+from stateward.kube.client import ApplyOptions
+from stateward.kube.errors import ApiError, Unavailable
+from stateward.kube.metadata import Key
+from stateward.kube.resource import Resource
+from stateward.operator.caches import Caches
+from stateward.operator.ownership import NotOurs
+from stateward.operator.security import RAW_SECRETS, Keeper, decoded
+from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.network import Network
+from stateward.simulation.apiserver.store import Store
+from stateward.simulation.apiserver.writes import Server
+from stateward.simulation.loop import WorldClock
+
+OURS = ("logs-admin", "logs-ca", "logs-operator-tls", "logs-tls")
+
+
+class Unreadable(WorldApi):
+    """An API server that does not show certain Secrets."""
+
+    hidden: frozenset[str] = frozenset()
+
+    async def get(self, resource: Resource[Any], key: Key) -> Any:
+        if resource.plural == "secrets" and key.name in self.hidden:
+            raise Unavailable("the Secret cannot be read now")
+        return await super().get(resource, key)
+
+
+@pytest.fixture
+async def api() -> Unreadable:
+    clock = WorldClock(asyncio.get_running_loop())
+    store = Store(clock.monotonic, clock.now)
+    made = Unreadable(Server(store), Bell(store), Network(random.Random(0), lambda _: None))  # noqa: S311
+    await made.create(kinds.NAMESPACES, {"metadata": {"name": "data"}})
+    return made
+
+
+@pytest.fixture
+async def keeper(api: Unreadable) -> Keeper:
+    return Keeper(api, Caches(), WorldClock(asyncio.get_running_loop()), lambda: None)
+
+
+def cluster(status: ClusterStatus | None = None, *, enabled: bool | None = True, **security: Any) -> OpenSearchCluster:
+    spec = OpenSearchSpec(
+        version="2.19.3", pools=[Pool(name="all", replicas=1)], security=Security(enabled=enabled, **security)
+    )
+    metadata = Metadata(name="logs", namespace="data", uid="u")
+    return OpenSearchCluster(metadata=metadata, spec=spec, status=status or ClusterStatus())
+
+
+async def contents(api: WorldApi, name: str) -> dict[str, str]:
+    return dict(decoded(await api.get(RAW_SECRETS, Key("data", name))))
+
+
+async def give(api: WorldApi, name: str, data: dict[str, str]) -> None:
+    body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "data"}, "stringData": data}
+    await api.apply(kinds.SECRETS, Key("data", name), body, ApplyOptions("person"))
+
+
+async def test_they_are_made_once_whatever_the_cache_shows(api: Unreadable, keeper: Keeper) -> None:
+    """The cache of this keeper stays empty: only what is read live says what is there."""
+    first = await keeper.keep(cluster())
+    before = {name: await contents(api, name) for name in OURS}
+    again = await Keeper(api, Caches(), WorldClock(asyncio.get_running_loop()), lambda: None).keep(cluster())
+    assert {name: await contents(api, name) for name in OURS} == before
+    assert again.access == first.access
+    assert first.protection is not None
+    assert first.protection.enabled
+
+
+@pytest.mark.parametrize("name", OURS)
+async def test_what_cannot_be_read_is_not_made_anew(name: str, api: Unreadable, keeper: Keeper) -> None:
+    await keeper.keep(cluster())
+    before = await contents(api, name)
+    api.hidden = frozenset({name})
+    other = Keeper(api, Caches(), WorldClock(asyncio.get_running_loop()), lambda: None)
+    with pytest.raises(ApiError):
+        await other.keep(cluster())
+    api.hidden = frozenset()
+    assert await contents(api, name) == before
+
+
+async def test_somebody_elses_secret_is_not_taken(api: Unreadable, keeper: Keeper) -> None:
+    await give(api, "logs-ca", {"tls.crt": "theirs"})
+    with pytest.raises(NotOurs):
+        await keeper.keep(cluster())
+
+
+async def test_the_password_is_random_and_in_no_text(api: Unreadable, keeper: Keeper) -> None:
+    kept = await keeper.keep(cluster())
+    name, password = await keeper.administrator(cluster())
+    assert (name, len(password)) == ("admin", 32)
+    assert password not in repr(kept)
+    assert "PRIVATE" not in repr(kept)
+
+
+async def test_an_unsecured_cluster_reads_and_writes_nothing(api: Unreadable, keeper: Keeper) -> None:
+    api.hidden = frozenset(OURS)
+    for status in (ClusterStatus(), ClusterStatus(security=SecurityStatus(enabled=False))):
+        kept = await keeper.keep(cluster(status, enabled=None))
+        assert (kept.access, kept.protection) == (None, None)
+
+
+async def test_what_is_left_out_stays_as_it_is(keeper: Keeper) -> None:
+    kept = await keeper.keep(cluster(ClusterStatus(security=SecurityStatus(enabled=True)), enabled=None))
+    assert kept.cluster.spec.security is not None
+    assert kept.cluster.spec.security.enabled is True
+
+
+async def test_a_given_secret_that_is_missing_switches_nothing_on(api: Unreadable, keeper: Keeper) -> None:
+    kept = await keeper.keep(cluster(ca_secret_name="own-ca"))
+    assert kept.protection is not None
+    assert not kept.protection.enabled
+    assert kept.protection.faults == {"spec.security.caSecretName": "there is no such Secret"}
+    with pytest.raises(ApiError):
+        await contents(api, "logs-ca")
+
+
+async def test_a_given_administrator_is_used_and_one_without_a_password_is_not(api: Unreadable, keeper: Keeper) -> None:
+    await give(api, "people", {"username": "root"})
+    kept = await keeper.keep(cluster(admin_secret_name="people"))
+    assert kept.protection is not None
+    assert kept.protection.faults == {"spec.security.adminSecretName": "it has no password"}
+    secured = ClusterStatus(
+        security=SecurityStatus(enabled=True), bootstrap=BootstrapStatus(member="m", volume="v", formed=True)
+    )
+    running = await keeper.keep(replace(cluster(admin_secret_name="people"), status=secured))
+    assert running.protection is not None
+    assert running.protection.enabled
+
+
+@pytest.mark.parametrize(("before", "asked"), [(False, True), (True, False)])
+async def test_a_cluster_with_data_is_switched_and_keeps_what_it_needs_to_be_talked_to(
+    before: bool, asked: bool, keeper: Keeper
+) -> None:
+    """Its members may be on either side for a while."""
+    await keeper.keep(cluster())
+    status = ClusterStatus(
+        security=SecurityStatus(enabled=before, administrator=True),
+        bootstrap=BootstrapStatus(member="m", volume="v", formed=True),
+    )
+    kept = await keeper.keep(cluster(status, enabled=asked))
+    assert kept.protection is not None
+    assert (kept.protection.enabled, kept.protection.administrator) == (asked, True)
+    assert kept.access is not None
+    assert kept.protection.faults == {}
+
+
+async def test_a_cluster_with_data_is_not_switched_on_with_a_secret_that_cannot_be_used(keeper: Keeper) -> None:
+    status = ClusterStatus(bootstrap=BootstrapStatus(member="m", volume="v", formed=True))
+    kept = await keeper.keep(cluster(status, ca_secret_name="own-ca"))
+    assert kept.protection is not None
+    assert not kept.protection.enabled
+    assert kept.cluster.spec.security is not None
+    assert kept.cluster.spec.security.enabled is False

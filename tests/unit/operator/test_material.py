@@ -1,0 +1,122 @@
+"""What a secured cluster proves itself by is made once, kept while it is good, and renewed long before it ends."""
+
+import pytest
+from msgspec.structs import replace
+
+from stateward import pki
+from stateward.api.base import Metadata
+from stateward.api.cluster import OpenSearchCluster, OpenSearchSpec, Pool
+from stateward.api.security import HttpSecurity, Security
+from stateward.engines.search.security import alternatives
+from stateward.operator.material import Material, Stored, made
+from stateward.operator.protection import protection
+
+NOW = 1_800_000_000.0
+DAY = 86400.0
+
+
+def cluster(**security: object) -> OpenSearchCluster:
+    spec = OpenSearchSpec(
+        version="2.19.3",
+        pools=[Pool(name="all", replicas=3)],
+        security=Security(enabled=True, **security),  # pyright: ignore[reportArgumentType]
+    )
+    return OpenSearchCluster(metadata=Metadata(name="logs", namespace="data", uid="u"), spec=spec)
+
+
+def stored(material: Material, **given: dict[str, str]) -> Stored:
+    authority, members, operator = material.files
+    return Stored(authority, members, operator, **given)
+
+
+def material(of: OpenSearchCluster, known: Stored, now: float = NOW) -> Material:
+    found = made(of, known, now).material
+    assert found is not None
+    return found
+
+
+FIRST = material(cluster(), Stored())
+
+
+def test_what_is_good_stays_as_it_is() -> None:
+    assert material(cluster(), stored(FIRST), NOW + 59 * DAY) == FIRST
+
+
+def test_certificates_are_renewed_at_two_thirds_of_their_life_and_the_authority_stays() -> None:
+    later = material(cluster(), stored(FIRST), NOW + 61 * DAY)
+    assert later.authority == FIRST.authority
+    assert later.member != FIRST.member
+    assert later.operator != FIRST.operator
+    assert later.server == later.member
+    assert pki.ends(later.member.certificate) == NOW + 61 * DAY + 90 * DAY
+
+
+def test_the_lifetime_is_the_specs() -> None:
+    short = material(cluster(certificate_lifetime="12h"), Stored())
+    assert pki.ends(short.member.certificate) == NOW + DAY / 2
+    assert material(cluster(certificate_lifetime="never"), Stored()).member.certificate
+
+
+def test_while_authorities_change_both_are_trusted_and_nothing_is_made_anew_early() -> None:
+    late = NOW + 5 * 365 * DAY * 0.7
+    before = material(cluster(), stored(FIRST), late)
+    assert before.authority.coming is not None
+    after = material(cluster(), stored(before), late + 2 * DAY)
+    assert after.authority.signs == before.authority.coming
+    assert after.member == before.member
+    assert before.authority.signs.certificate in after.trusted
+    renewed = material(cluster(), stored(after), late + 62 * DAY)
+    assert pki.fits(renewed.member, after.authority.signs, alternatives(cluster()))
+
+
+def test_a_deleted_authority_is_followed_by_one_that_goes_on_trusting_it() -> None:
+    lost = replace(stored(FIRST), authority=None)
+    found = material(cluster(), lost)
+    assert found.authority.signs != FIRST.authority.signs
+    assert FIRST.authority.signs.certificate in found.authority.bundle
+    assert found.member == FIRST.member
+
+
+def test_an_authority_that_makes_no_sense_is_left_alone_and_named() -> None:
+    broken = replace(stored(FIRST), authority={"tls.crt": "nonsense", "tls.key": "nonsense"})
+    found = made(cluster(), broken, NOW)
+    assert found.material is None
+    assert list(found.faults) == ["status.security.caSecretName"]
+
+
+def test_a_given_certificate_is_for_clients_only_and_both_are_trusted() -> None:
+    theirs = pki.new_authority("theirs", NOW)
+    pair = pki.issue(theirs.signs, "http", ["logs.data.svc"], NOW, 30)
+    given = {"tls.crt": pair.certificate, "tls.key": pair.key, "ca.crt": theirs.bundle}
+    asked = cluster(http=HttpSecurity(secret_name="web"))
+    found = material(asked, stored(FIRST, given_server=given))
+    assert found.server == pair
+    assert found.member == FIRST.member
+    assert theirs.bundle in found.trusted
+    assert FIRST.authority.bundle in found.trusted
+    again = made(asked, stored(found, given_server={}), NOW)
+    assert again.material is not None
+    assert again.material.server == pair
+    assert again.faults == {"spec.security.http.secretName": "there is no such Secret"}
+
+
+@pytest.mark.parametrize("given", [{}, {"tls.crt": "x", "tls.key": "y"}])
+def test_without_a_usable_authority_nothing_is_made(given: dict[str, str]) -> None:
+    found = made(cluster(ca_secret_name="ca"), Stored(given_authority=given), NOW)
+    assert found.material is None
+    assert list(found.faults) == ["spec.security.caSecretName"]
+
+
+def test_a_given_authority_signs_from_the_beginning() -> None:
+    theirs = pki.new_authority("theirs", NOW)
+    given = {"tls.crt": theirs.signs.certificate, "tls.key": theirs.signs.key}
+    found = material(cluster(ca_secret_name="ca"), Stored(given_authority=given))
+    assert found.authority.signs.certificate == theirs.signs.certificate
+    assert material(cluster(ca_secret_name="ca"), stored(found, given_authority=given)) == found
+
+
+def test_no_key_is_in_what_people_see_of_it() -> None:
+    known = protection(cluster(), made(cluster(), Stored(), NOW), "", on=True)
+    assert "PRIVATE" not in repr(known)
+    assert "PRIVATE" not in repr(known.status())
+    assert "PRIVATE" not in repr(FIRST.access(cluster()))

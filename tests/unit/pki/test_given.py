@@ -1,0 +1,109 @@
+"""What people give is used only if it can be what it is given for; what is wrong is said without showing it."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.x509.oid import NameOID
+
+from stateward import pki
+from stateward.pki.given import UnusableError, given_authority, given_server
+
+NOW = 1_800_000_000.0
+DAY = 86400.0
+NAME = "logs.data.svc"
+CA = pki.new_authority("ours", NOW)
+OTHER = pki.new_authority("other", NOW)
+
+
+def server(*names: str, authority: pki.Authority = CA, now: float = NOW) -> pki.Pair:
+    return pki.issue(authority.signs, "http", names or (NAME,), now, 90)
+
+
+def files(pair: pki.Pair, trusted: str = CA.bundle) -> dict[str, str]:
+    return {"tls.crt": pair.certificate, "tls.key": pair.key, "ca.crt": trusted}
+
+
+def rsa_authority() -> dict[str, str]:
+    """Return what cert-manager writes by default: RSA, in the older form of keys."""
+    key = rsa.generate_private_key(65537, 2048)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "RSA CA")])
+    start = datetime.fromtimestamp(NOW, UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(start - timedelta(days=1))
+        .not_valid_after(start + timedelta(days=365))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    form = serialization.PrivateFormat.TraditionalOpenSSL
+    old = key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()).decode()
+    return {"tls.crt": certificate.public_bytes(serialization.Encoding.PEM).decode(), "tls.key": old}
+
+
+def why(given: dict[str, str], now: float = NOW) -> str:
+    with pytest.raises(UnusableError) as refused:
+        given_server(given, NAME, now)
+    return str(refused.value)
+
+
+def test_a_good_certificate_is_used_with_those_whom_it_trusts() -> None:
+    pair = server()
+    assert given_server(files(pair), NAME, NOW) == (pair, CA.bundle)
+    starred = server("*.data.svc")
+    assert given_server(files(starred), NAME, NOW)[0] == starred
+
+
+def test_each_fault_is_named() -> None:
+    pair = server()
+    good = files(pair)
+    assert why({}) == "there is no such Secret"
+    assert why({"ca.crt": CA.bundle}) == "it has no tls.crt and no tls.key"
+    assert why({**good, "tls.key": ""}) == "it has no tls.key"
+    assert why({**good, "tls.crt": "nonsense"}) == "tls.crt is no certificate in PEM"
+    assert why({**good, "tls.key": "nonsense"}) == "tls.key is no RSA or EC key in PEM without a password"
+    assert why({**good, "tls.key": server().key}) == "tls.key is not the key of tls.crt"
+    assert why(good, NOW + 91 * DAY).startswith("tls.crt ended at 20")
+    assert why(good, NOW - DAY).startswith("tls.crt is not valid before 20")
+    assert why(files(server("other.data.svc"))) == f"tls.crt is not valid for {NAME}: add it to its DNS names"
+    assert why({**good, "ca.crt": ""}) == "it has no ca.crt by which the certificate can be verified"
+    assert why({**good, "ca.crt": "nonsense"}) == "ca.crt or tls.crt holds what is no certificate"
+    assert why(files(pair, OTHER.bundle)) == "tls.crt is not signed by ca.crt"
+
+
+def test_an_authority_in_the_old_form_can_sign_and_its_key_is_written_as_java_reads_it() -> None:
+    pair = given_authority(rsa_authority(), NOW)
+    assert pair.key.startswith("-----BEGIN PRIVATE KEY-----")
+    issued = pki.issue(pair, "member", ["a"], NOW, 90)
+    assert pki.fits(issued, pair, ["a"])
+
+
+def test_a_servers_certificate_is_no_authority() -> None:
+    with pytest.raises(UnusableError, match="not the certificate of a CA"):
+        given_authority(files(server()), NOW)
+
+
+def test_a_given_authority_is_trusted_for_a_day_before_it_signs() -> None:
+    given = given_authority(rsa_authority(), NOW)
+    both = pki.followed(CA, given, NOW)
+    assert (both.signs, both.coming) == (CA.signs, given)
+    assert given.certificate in both.bundle
+    kept = pki.authority_of(pki.authority_files(both))
+    assert kept == both
+    assert pki.followed(both, given, NOW + DAY / 2) is both
+    after = pki.followed(both, given, NOW + DAY + 1)
+    assert (after.signs, after.retired) == (given, (CA.signs.certificate,))
+    assert pki.followed(after, given, NOW + 2 * DAY) is after
+
+
+def test_a_short_life_is_not_due_at_once() -> None:
+    pair = pki.issue(CA.signs, "m", ["m"], NOW, 600 / DAY)
+    assert not pki.due(pair.certificate, NOW + 300)
+    assert pki.due(pair.certificate, NOW + 420)
