@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from sandbox.kubeapi import ApiError, KubeApi
 from sandbox.progress import Progress
 from sandbox.toolchain.kubelite import build_kubelite
-from stateward.api.crd import KINDS, OPENSEARCH, root_schema
+from stateward.api.crd import CLUSTER_KINDS, OPENSEARCH, root_schema
 from stateward.api.parse import InvalidDocumentError, convert_cluster
 from stateward.api.rules import RULES, owned_rule
 from stateward.api.settings import OWNED, Shape
@@ -28,9 +28,9 @@ pytestmark = pytest.mark.integration
 SCHEMA = root_schema(OPENSEARCH)
 ROOT = Path(__file__).parents[2]
 COLLECTION = "/apis/stateward.dev/v1alpha1/namespaces/default/opensearchclusters"
-COLLECTIONS = {kind.name: f"/apis/stateward.dev/v1alpha1/namespaces/default/{kind.plural}" for kind in KINDS}
+COLLECTIONS = {kind.name: f"/apis/stateward.dev/v1alpha1/namespaces/default/{kind.plural}" for kind in CLUSTER_KINDS}
 DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/opensearchclusters.stateward.dev"
-DEFINITIONS = [DEFINITION.replace(OPENSEARCH.plural, kind.plural) for kind in KINDS]
+DEFINITIONS = [DEFINITION.replace(OPENSEARCH.plural, kind.plural) for kind in CLUSTER_KINDS]
 DRY = "?dryRun=All&fieldValidation=Strict"
 SUBMIT = f"{COLLECTION}{DRY}"
 
@@ -38,7 +38,7 @@ SUBMIT = f"{COLLECTION}{DRY}"
 @pytest.fixture(scope="module")
 def api(control_plane: Path) -> KubeApi:
     api = KubeApi(control_plane)
-    for kind, path in zip(KINDS, DEFINITIONS, strict=True):
+    for kind, path in zip(CLUSTER_KINDS, DEFINITIONS, strict=True):
         (definition,) = yaml.safe_load_all(
             (ROOT / f"charts/stateward/crds/stateward.dev_{kind.plural}.yaml").read_text()
         )

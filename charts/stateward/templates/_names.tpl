@@ -42,6 +42,19 @@ app.kubernetes.io/component: operator
 - apiGroups: [apps]
   resources: [deployments, daemonsets]
   verbs: [get, list, watch, patch]
+# Installations of packages; what packages make needs the rights of stateward-packages, which an administrator binds.
+- apiGroups: [stateward.dev]
+  resources: [installations]
+  verbs: [get, list, watch, update, patch]
+- apiGroups: [stateward.dev]
+  resources: [installations/status]
+  verbs: [get, update, patch]
+- apiGroups: [stateward.dev]
+  resources: [packages]
+  verbs: [get, list, watch]
+- apiGroups: [batch]
+  resources: [cronjobs, jobs]
+  verbs: [get, list, watch]
 # Says what it does.
 - apiGroups: ["", events.k8s.io]
   resources: [events]
@@ -56,5 +69,9 @@ app.kubernetes.io/component: operator
   verbs: [get, list, watch]
 - apiGroups: [storage.k8s.io]
   resources: [storageclasses]
+  verbs: [get, list, watch]
+# Packages for all namespaces.
+- apiGroups: [stateward.dev]
+  resources: [clusterpackages]
   verbs: [get, list, watch]
 {{- end }}

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 
 from stateward.api.base import GROUP, VERSION, Json, Record
 from stateward.api.cluster import ElasticsearchCluster, OpenSearchCluster
+from stateward.api.installation import Installation
+from stateward.api.package import ClusterPackage, Package
 from stateward.api.rules import LONGEST_NAMES, RULES
 from stateward.api.schema import field_schema
 
 ROOT_FIELDS = {
     "api_version": f"Version of the schema of the object, {GROUP}/{VERSION}.",
     "kind": "Kind of the object.",
-    "metadata": "Standard metadata of Kubernetes objects; the name is that of the cluster and of its Services.",
+    "metadata": "Standard metadata of Kubernetes objects; objects that are made for this one are named after it.",
 }
 """What the fields are that every object of Kubernetes has."""
 
@@ -75,6 +77,10 @@ class Kind:
     short: tuple[str, ...]
     columns: tuple[Column, ...]
     example: str
+    longest_name: int = LONGEST_NAMES - 2
+    namespaced: bool = True
+    everyday: bool = True
+    """Whether `kubectl get all` shows it."""
 
     @property
     def name(self) -> str:
@@ -103,7 +109,73 @@ OPENSEARCH = Kind(OpenSearchCluster, "opensearchclusters", "opensearchcluster", 
 ELASTICSEARCH = Kind(
     ElasticsearchCluster, "elasticsearchclusters", "elasticsearchcluster", ("es",), CLUSTER_COLUMNS, _ELASTICSEARCH
 )
-KINDS = (OPENSEARCH, ELASTICSEARCH)
+CLUSTER_KINDS = (OPENSEARCH, ELASTICSEARCH)
+"""Clusters of databases."""
+
+_PACKAGE_EXAMPLE = """\
+apiVersion: stateward.dev/v1alpha1
+kind: %s
+metadata: {name: shop-1.2.0}
+spec:
+  name: shop
+  version: 1.2.0
+  archive: H4sIAAAAAAAC…   # `stateward package install` writes it
+"""
+_INSTALLATION_EXAMPLE = """\
+apiVersion: stateward.dev/v1alpha1
+kind: Installation
+metadata: {name: shop}
+spec:
+  package: shop-1.2.0
+  parameters: {replicas: 3}
+"""
+PACKAGE_COLUMNS = (
+    Column("Package", ".spec.name", "Name of the package."),
+    Column("Version", ".spec.version", "Version of the package."),
+    Column("App", ".spec.appVersion", "Version of the application in it."),
+    Column("Age", ".metadata.creationTimestamp", "Time since it was made.", type="date"),
+    Column("Digest", ".spec.digest", "Digest of its files.", priority=1),
+)
+INSTALLATION_COLUMNS = (
+    Column("Package", ".spec.package", "The package that is wanted."),
+    Column("Version", ".status.installed.version", "The version of the package that is installed."),
+    Column("Plan", ".status.run.plan", "The plan that runs, or the last one that did."),
+    Column("Stage", ".status.run.stage", "Running, Done or Failed."),
+    Column("Doing", ".status.doing", "What is going on."),
+    Column("Age", ".metadata.creationTimestamp", "Time since it was made.", type="date"),
+    Column("Stalled", _condition("Stalled"), "True where a person is needed.", priority=1),
+)
+PACKAGE = Kind(
+    Package,
+    "packages",
+    "package",
+    (),
+    PACKAGE_COLUMNS,
+    _PACKAGE_EXAMPLE % "Package",
+    longest_name=253,
+    everyday=False,
+)
+CLUSTER_PACKAGE = Kind(
+    ClusterPackage,
+    "clusterpackages",
+    "clusterpackage",
+    (),
+    PACKAGE_COLUMNS,
+    _PACKAGE_EXAMPLE % "ClusterPackage",
+    longest_name=253,
+    namespaced=False,
+    everyday=False,
+)
+INSTALLATION = Kind(
+    Installation,
+    "installations",
+    "installation",
+    ("inst",),
+    INSTALLATION_COLUMNS,
+    _INSTALLATION_EXAMPLE,
+    longest_name=52,
+)
+KINDS = (*CLUSTER_KINDS, PACKAGE, CLUSTER_PACKAGE, INSTALLATION)
 
 
 def crd(kind: Kind) -> Json:
@@ -114,7 +186,7 @@ def crd(kind: Kind) -> Json:
         "metadata": {"name": f"{kind.plural}.{GROUP}", "labels": {"app.kubernetes.io/name": "stateward"}},
         "spec": {
             "group": GROUP,
-            "scope": "Namespaced",
+            "scope": "Namespaced" if kind.namespaced else "Cluster",
             "names": _names(kind),
             "versions": [_version(kind)],
         },
@@ -127,8 +199,8 @@ def _names(kind: Kind) -> Json:
         "listKind": f"{kind.name}List",
         "plural": kind.plural,
         "singular": kind.singular,
-        "shortNames": list(kind.short),
-        "categories": ["all", "stateward"],
+        **({"shortNames": list(kind.short)} if kind.short else {}),
+        "categories": ["all", "stateward"] if kind.everyday else ["stateward"],
     }
 
 
@@ -137,7 +209,7 @@ def _version(kind: Kind) -> Json:
         "name": VERSION,
         "served": True,
         "storage": True,
-        "subresources": {"status": {}},
+        **({"subresources": {"status": {}}} if "status" in kind.record.__struct_fields__ else {}),
         "additionalPrinterColumns": [column.document() for column in kind.columns],
         "schema": {"openAPIV3Schema": root_schema(kind)},
     }
@@ -154,10 +226,18 @@ def root_schema(kind: Kind) -> Json:
             "kind": {"description": ROOT_FIELDS["kind"], "type": "string"},
             "metadata": {
                 "type": "object",
-                "properties": {"name": {"type": "string", "maxLength": LONGEST_NAMES - 2}},
+                "properties": {"name": {"type": "string", "maxLength": kind.longest_name}},
             },
-            "spec": field_schema(kind.record, "spec", RULES),
-            "status": field_schema(kind.record, "status", RULES),
+            **{
+                name: field_schema(kind.record, name, RULES)
+                for name in ("spec", "status")
+                if name in kind.record.__struct_fields__
+            },
         },
-        "x-kubernetes-validations": [rule.document() for rule in RULES.get(kind.record, ())],
+        **_rules(kind),
     }
+
+
+def _rules(kind: Kind) -> Json:
+    rules = [rule.document() for rule in RULES.get(kind.record, ())]
+    return {"x-kubernetes-validations": rules} if rules else {}

@@ -6,12 +6,12 @@ import msgspec
 
 from stateward.api.base import API_VERSION, Json
 from stateward.api.cluster import OpenSearchCluster, SearchCluster
-from stateward.api.crd import KINDS, root_schema
+from stateward.api.crd import CLUSTER_KINDS, root_schema
 from stateward.api.problem import Problem
 from stateward.api.structure import check_structure, without_nulls
 
-_RECORDS = {kind.name: cast("type[SearchCluster]", kind.record) for kind in KINDS}
-_SCHEMAS = {kind.record: root_schema(kind) for kind in KINDS}
+_RECORDS = {kind.name: cast("type[SearchCluster]", kind.record) for kind in CLUSTER_KINDS}
+_SCHEMAS = {kind.record: root_schema(kind) for kind in CLUSTER_KINDS}
 
 
 class InvalidDocumentError(ValueError):

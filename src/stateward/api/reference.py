@@ -8,7 +8,7 @@ import msgspec
 import msgspec.inspect as mi
 
 from stateward.api.base import API_VERSION, Json, Record
-from stateward.api.crd import ROOT_FIELDS, Kind
+from stateward.api.crd import CLUSTER_KINDS, ROOT_FIELDS, Kind
 from stateward.api.rules import RULES
 from stateward.api.schema import description_of, extra_of
 from stateward.api.settings import FAMILIES, OWNED
@@ -19,7 +19,8 @@ _HEAD = "<!-- Generated from the types in src/stateward/api; renew it with `make
 def page(kind: Kind) -> str:
     """Return the page of a kind."""
     sections = [_record(record) for record in _reached(kind.record)]
-    return "\n".join([_HEAD, _introduction(kind), *sections, _owned(), ""])
+    more = [_owned(), ""] if kind in CLUSTER_KINDS else []
+    return "\n".join([_HEAD, _introduction(kind), *sections, *more])
 
 
 def _introduction(kind: Kind) -> str:

@@ -17,6 +17,8 @@ from stateward.api.cluster import (
     Storage,
     UpdatePolicy,
 )
+from stateward.api.installation import Installation
+from stateward.api.package import PackageSpec
 from stateward.api.products import ELASTICSEARCH, OPENSEARCH, Product
 from stateward.api.security import Security
 from stateward.api.settings import Owned
@@ -168,6 +170,22 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
             "must name each pool once",
             field=".order",
             shown="self.order.join(', ')",
+        ),
+    ),
+    PackageSpec: (
+        Rule(
+            "self == oldSelf",
+            "a package cannot be changed: make another object for another version",
+            forbidden=True,
+        ),
+    ),
+    Installation: (
+        Rule(
+            r"self.metadata.name.matches(r'^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+            "the name must be lower-case letters, digits and dashes, begin with a letter and not end with a dash:"
+            " objects are named after it",
+            field=".metadata.name",
+            shown="self.metadata.name",
         ),
     ),
 }

@@ -10,13 +10,13 @@ import yaml
 
 from stateward.api.base import GROUP
 from stateward.api.cluster import SearchCluster
-from stateward.api.crd import KINDS
+from stateward.api.crd import CLUSTER_KINDS
 from stateward.api.parse import InvalidDocumentError, convert_cluster
 from stateward.api.problem import Problem
 from stateward.api.validation import validate
 from stateward.cli.failures import Failure
 
-NAMES = tuple(kind.name for kind in KINDS)
+NAMES = tuple(kind.name for kind in CLUSTER_KINDS)
 """The kinds of clusters, as documents name them."""
 
 

@@ -24,6 +24,7 @@ COMMANDS = {
     "keep": "stateward.cli.replace:keep",
     "validate": "stateward.cli.validate:validate",
     "package": "stateward.cli.package:package",
+    "installation": "stateward.cli.installations:installation",
     "manifests": "stateward.cli.manifests:manifests",
     "simulate": "stateward.cli.simulate:simulate",
     "operator": "stateward.cli.operator:operator",

@@ -9,6 +9,7 @@ from stateward.api.problem import Severity
 from stateward.cli.failures import Failure
 from stateward.cli.package_diff import diff
 from stateward.cli.package_files import checked, files_at, lines, load, rendered_plan, values_of
+from stateward.cli.package_install import install, uninstall, upgrade
 from stateward.cli.package_new import skeleton
 from stateward.packages.archive import pack
 from stateward.packages.checks import check_package
@@ -24,11 +25,12 @@ def package() -> None:
     """Look at packages, make them, and read what they would make.
 
     A package is a folder with operator.yaml, params.yaml and templates, or a tarball of one, in the format
-    kudo.dev/v1beta1. No server is asked.
+    kudo.dev/v1beta1. Only install, upgrade and uninstall ask a server.
     """
 
 
-package.add_command(diff)
+for command in (diff, install, upgrade, uninstall):
+    package.add_command(command)
 
 
 @package.command()

@@ -77,11 +77,11 @@ class Applier:
 
 
 def _memo(obj: Any, digest: bytes) -> _Memo:
-    return _Memo(obj.metadata.uid, digest, _state(obj.metadata))
+    return _Memo(obj.metadata.uid, digest, state_of(obj.metadata))
 
 
-def _state(meta: Any) -> str:
-    """Return what changes whenever somebody changes a field that we may own, and (where possible) not otherwise."""
+def state_of(meta: Any) -> str:
+    """Return what of metadata changes with any field that we may own and, where possible, with no other."""
     generation = getattr(meta, "generation", 0)
     if not generation:
         # Without a generation every change counts, also those of a status; such kinds have few.

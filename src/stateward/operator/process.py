@@ -32,6 +32,8 @@ from stateward.operator.companion import Companion
 from stateward.operator.controller import Common, Controller
 from stateward.operator.engine import Family, open_families
 from stateward.operator.health import health_routes, metrics_routes, serve
+from stateward.operator.installations.control import InstallationControl
+from stateward.operator.installations.control import Setting as InstallationSetting
 from stateward.operator.kinds import kind_of
 from stateward.operator.metrics import Metrics
 from stateward.operator.options import OperatorOptions
@@ -146,7 +148,7 @@ async def run_operator(options: OperatorOptions) -> None:
         api = await stack.enter_async_context(HttpApi(connection))
         families = await stack.enter_async_context(open_families(options.agent_image))
         operator = Operator(api, families, options)
-        operator.companions.append(restart_control(api, operator))
+        operator.companions += [restart_control(api, operator), installation_control(api, operator)]
         await stack.enter_async_context(serve(options.health_host, options.health_port, health_routes(operator.ready)))
         routes = metrics_routes(operator.metrics.registry)
         await stack.enter_async_context(serve(options.metrics_host, options.metrics_port, routes))
@@ -161,6 +163,21 @@ def restart_control(api: Api, operator: Operator) -> RestartControl:
     options = operator.options
     return RestartControl(
         RestartSetting(
+            api=api,
+            recorder=operator.recorder,
+            clock=operator.clock,
+            fence=operator.fence,
+            namespace=options.lease_namespace,
+            namespaces=options.namespaces or ("",),
+        )
+    )
+
+
+def installation_control(api: Api, operator: Operator) -> InstallationControl:
+    """Return the controller of installations beside an operator."""
+    options = operator.options
+    return InstallationControl(
+        InstallationSetting(
             api=api,
             recorder=operator.recorder,
             clock=operator.clock,

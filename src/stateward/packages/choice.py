@@ -76,6 +76,9 @@ def join(package: Package, installed: State | None, running: Chosen, wanted: Sta
     chosen = choose(package, installed, wanted)
     if isinstance(chosen, Chosen) and (chosen.plan == running.plan or chosen.state.digest != running.state.digest):
         return None if chosen.state == running.state else chosen
+    if running.state.digest != wanted.digest:
+        # Another version was begun, and may be half there: its plans are not those of the wanted one.
+        return Chosen(_first(package, (UPGRADE, UPDATE)), wanted, "the version of before is wanted again")
     if chosen is None or installed is None:
         return Chosen(running.plan, wanted, "the change was taken back")
     mine = _of_plan(package, installed, running.plan, wanted)

@@ -57,6 +57,7 @@ def lines(text: str) -> list[str]:
         "manifests/deployment",
         "manifests/leases-role",
         "manifests/operator-role",
+        "manifests/packages-role",
         "manifests/service",
         "manifests/service-account",
         "manifests/user-roles",

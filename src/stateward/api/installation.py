@@ -1,0 +1,124 @@
+"""Installations: a package with values, in a namespace; and how far its plans have come.
+
+The status holds what cannot be asked of anybody else: from which state the objects were made, and where in a plan the
+operator is. Whoever takes over goes on from there.
+"""
+
+from typing import Annotated
+
+from msgspec import Meta, field
+
+from stateward.api.base import API_VERSION, Condition, Json, Metadata, Record
+from stateward.api.cluster import Retention
+
+
+class InstallationSpec(Record):
+    """Which package, with which values."""
+
+    package: Annotated[
+        str,
+        Meta(
+            description="Name of the Package in this namespace or, if there is none, of the ClusterPackage.",
+            min_length=1,
+            max_length=253,
+        ),
+    ]
+    parameters: Annotated[
+        Json, Meta(description="Values by the names of the package's parameters; the defaults for all others.")
+    ] = field(default_factory=dict)
+    adopt: Annotated[
+        bool, Meta(description="Take over objects that are there already and belong to no other installation.")
+    ] = False
+    paused: Annotated[bool, Meta(description="Take no new step and put nothing right.")] = False
+    retention: Annotated[
+        Retention,
+        Meta(
+            description="What becomes of volume claims, namespaces and definitions of kinds when the package no longer"
+            " has them or the installation is deleted."
+        ),
+    ] = Retention.RETAIN
+    step_timeout: Annotated[
+        int,
+        Meta(
+            description="Seconds that a step of a plan may take before the plan has failed; 0: any.", ge=0, le=604_800
+        ),
+    ] = 0
+
+
+class StateStatus(Record):
+    """What an installation is made from."""
+
+    package: Annotated[str, Meta(description="Name of the Package or ClusterPackage.")]
+    digest: Annotated[str, Meta(description="Digest of its files.")]
+    version: Annotated[str, Meta(description="Version of the package.")] = ""
+    parameters: Annotated[Json, Meta(description="The values that were given.")] = field(default_factory=dict)
+
+
+class StepStatus(Record):
+    """Where a step of a plan is."""
+
+    phase: Annotated[str, Meta(description="The phase that the step belongs to.")]
+    step: Annotated[str, Meta(description="Name of the step.")]
+    stage: Annotated[str, Meta(description="Pending, Waiting, Retrying, Done or Failed.")]
+    message: Annotated[str, Meta(description="What it waits for, or what went wrong.")] = ""
+    since: Annotated[str, Meta(description="When it was first tried.")] = ""
+    failures: Annotated[int, Meta(description="How often it could not be done.")] = 0
+    again: Annotated[str, Meta(description="When it is tried again.")] = ""
+
+
+class RunStatus(Record):
+    """The last run of a plan."""
+
+    plan: Annotated[str, Meta(description="Name of the plan.")]
+    why: Annotated[str, Meta(description="Why it runs, in a sentence.")] = ""
+    stage: Annotated[str, Meta(description="Running, Done or Failed.")] = ""
+    message: Annotated[str, Meta(description="What it waits for, or why it failed.")] = ""
+    started: Annotated[str, Meta(description="When it began.")] = ""
+    ended: Annotated[str, Meta(description="When it was done or had failed.")] = ""
+    target: Annotated[StateStatus | None, Meta(description="What the installation is made from when it is done.")] = (
+        None
+    )
+    steps: Annotated[
+        list[StepStatus], Meta(description="Where each step is.", extra={"map_keys": ["phase", "step"]})
+    ] = field(default_factory=list)
+
+
+class PastRun(Record):
+    """A run of a plan that has ended."""
+
+    plan: Annotated[str, Meta(description="Name of the plan.")]
+    why: Annotated[str, Meta(description="Why it ran, in a sentence.")] = ""
+    version: Annotated[str, Meta(description="Version of the package.")] = ""
+    stage: Annotated[str, Meta(description="Done or Failed.")] = ""
+    message: Annotated[str, Meta(description="Why it failed.")] = ""
+    started: Annotated[str, Meta(description="When it began.")] = ""
+    ended: Annotated[str, Meta(description="When it ended.")] = ""
+
+
+class InstallationStatus(Record):
+    """What is, what is going on, and what waits."""
+
+    observed_generation: Annotated[
+        int, Meta(description="The generation of the resource that this status speaks of.")
+    ] = 0
+    doing: Annotated[str, Meta(description="One sentence: what is going on.")] = ""
+    installed: Annotated[StateStatus | None, Meta(description="What the objects are made from.")] = None
+    run: Annotated[RunStatus | None, Meta(description="The plan that runs, or the last one that did.")] = None
+    triggered: Annotated[str, Meta(description="The last wish for a plan that was granted.")] = ""
+    history: Annotated[list[PastRun], Meta(description="The last runs, the newest first.")] = field(
+        default_factory=list
+    )
+    conditions: Annotated[
+        list[Condition],
+        Meta(description="Ready, Reconciling and Stalled as kstatus defines them.", extra={"map_keys": ["type"]}),
+    ] = field(default_factory=list)
+
+
+class Installation(Record):
+    """A package, installed in a namespace."""
+
+    metadata: Metadata
+    spec: Annotated[InstallationSpec, Meta(description="What should be.")]
+    status: Annotated[InstallationStatus, Meta(description="What is, and what is going on.")] = InstallationStatus()
+    api_version: str = API_VERSION
+    kind: str = "Installation"

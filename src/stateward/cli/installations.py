@@ -1,0 +1,141 @@
+"""`installation`: where installations of packages are, how far their plans have come, and what has run before."""
+
+from collections.abc import Iterator
+
+import click
+
+from stateward.api.installation import Installation, RunStatus
+from stateward.cli.failures import Failure
+from stateward.cli.session import Session, run, target_options
+from stateward.kube.client import PatchKind
+from stateward.kube.errors import NotFound
+from stateward.kube.listing import list_all
+from stateward.kube.resource import Selection
+from stateward.operator.installations.views import INSTALLATIONS as INSTALLED
+from stateward.packages.decision import ANNOTATION_TRIGGER
+
+
+@click.group()
+def installation() -> None:
+    """Look at installations of packages, and run their plans."""
+
+
+@installation.command("list")
+@click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces.")
+@target_options
+def list_command(*, all_namespaces: bool, **target: str) -> None:
+    """List installations."""
+
+    async def work(session: Session) -> list[Installation]:
+        where = Selection("" if all_namespaces else session.namespace)
+        return list((await list_all(session.api, INSTALLED, where)).hand_over())
+
+    for found in sorted(run(work, **target), key=lambda one: (one.metadata.namespace, one.metadata.name)):
+        prefix = f"{found.metadata.namespace}/" if all_namespaces else ""
+        click.echo(f"{prefix}{found.metadata.name}: {summary(found)}")
+
+
+@installation.command()
+@click.argument("name")
+@target_options
+def status(name: str, **target: str) -> None:
+    """Say where an installation is and what it waits for."""
+    found = run(lambda session: read_installation(session, name), **target)
+    for line in shown(found):
+        click.echo(line)
+
+
+@installation.command()
+@click.argument("name")
+@target_options
+def plan(name: str, **target: str) -> None:
+    """Show how far the plan is that runs, or how the last one ended."""
+    found = run(lambda session: read_installation(session, name), **target)
+    if found.status.run is None:
+        click.echo(f"{name}: no plan has run yet")
+        return
+    for line in steps(found.status.run):
+        click.echo(line)
+
+
+@installation.command()
+@click.argument("name")
+@target_options
+def history(name: str, **target: str) -> None:
+    """Show the plans that have run, the newest first."""
+    found = run(lambda session: read_installation(session, name), **target)
+    for past in found.status.history:
+        why = f": {past.message}" if past.message else ""
+        click.echo(f"{_moment(past.ended)} {past.plan} {past.version} {past.stage}, because {past.why}{why}")
+    if not found.status.history:
+        click.echo(f"{name}: no plan has ended yet")
+
+
+@installation.command()
+@click.argument("name")
+@click.argument("plan_name", metavar="PLAN")
+@target_options
+def trigger(name: str, plan_name: str, **target: str) -> None:
+    """Run a plan.
+
+    It begins when the one that runs now has ended. Sets the annotation stateward.dev/run-plan.
+    """
+
+    async def work(session: Session) -> None:
+        found = await read_installation(session, name)
+        wish = f"{plan_name}/{session.clock.now():%Y-%m-%dT%H:%M:%S.%fZ}"
+        patch = {"metadata": {"annotations": {ANNOTATION_TRIGGER: wish}}}
+        await session.api.patch(INSTALLED, session.key(found.metadata.name), patch, kind=PatchKind.MERGE)
+
+    run(work, **target)
+    click.echo(f"{name}: plan {plan_name} is asked for; `installation plan {name}` shows how far it is")
+
+
+async def read_installation(session: Session, name: str) -> Installation:
+    """Return an installation; one that is not there is a failure that says so."""
+    try:
+        return await session.api.get(INSTALLED, session.key(name))
+    except NotFound as error:
+        raise no_such_installation(session, name) from error
+
+
+def no_such_installation(session: Session, name: str) -> Failure:
+    """Return the failure that an installation is not there."""
+    return Failure(
+        f"there is no installation {name!r} in namespace {session.namespace!r}; `installation list` shows all"
+    )
+
+
+def summary(found: Installation) -> str:
+    """Return where an installation is, in a line."""
+    here, state = found.status, found.status.installed
+    version = f"{found.spec.package}, installed {state.version}" if state else f"{found.spec.package}, not installed"
+    stalled = any(c.type == "Stalled" and c.status == "True" for c in here.conditions)
+    ready = any(c.type == "Ready" and c.status == "True" for c in here.conditions)
+    word = "needs a person" if stalled else "ready" if ready else "working"
+    return f"{version}: {word}" + (f": {here.doing}" if here.doing else "")
+
+
+def shown(found: Installation) -> Iterator[str]:
+    """Yield where an installation is, in lines."""
+    yield f"{found.metadata.name}: {summary(found)}"
+    for condition in found.status.conditions:
+        if condition.type == "Stalled" and condition.status == "True":
+            yield f"{condition.reason}: {condition.message}"
+    if found.status.run is not None:
+        yield from steps(found.status.run)
+
+
+def steps(found: RunStatus) -> Iterator[str]:
+    """Yield how far a run is, in lines."""
+    version = f" of {found.target.version}" if found.target else ""
+    message = f": {found.message}" if found.message else ""
+    yield f"plan {found.plan}{version}: {found.stage}, since {_moment(found.started)}, because {found.why}{message}"
+    for step in found.steps:
+        text = f": {step.message}" if step.message and step.stage != "Done" else ""
+        tries = f" ({step.failures} times)" if step.failures else ""
+        yield f"  {step.phase}/{step.step}: {step.stage}{tries}{text}"
+
+
+def _moment(text: str) -> str:
+    return f"{text[:19]}Z" if text else "?"

@@ -1,0 +1,58 @@
+"""All that an installation has made, read live: what has to be known before anything of it is removed."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from stateward.api.base import Json
+from stateward.api.installation import Installation
+from stateward.kube.client import Api
+from stateward.kube.errors import DecodeError, UnknownResource
+from stateward.kube.listing import list_all
+from stateward.kube.metadata import PartialObject
+from stateward.kube.resource import Selection
+from stateward.operator.installations.kinds import Kinds, Raw
+from stateward.operator.installations.views import GroupKind, kinds_in
+from stateward.packages.objects import Identity
+from stateward.packages.steps import LABEL_PART_OF, set_id
+
+
+@dataclass(frozen=True, slots=True)
+class Belonging:
+    """An object of an installation."""
+
+    identity: Identity
+    kind: Raw
+    meta: PartialObject
+
+    def body(self) -> Json:
+        """Return as much of it as is needed to remove exactly this."""
+        meta = self.meta.metadata
+        there = {
+            "name": meta.name,
+            "namespace": meta.namespace,
+            "uid": meta.uid,
+            "resourceVersion": meta.resource_version,
+        }
+        return {"metadata": there | ({"deletionTimestamp": "now"} if meta.terminating else {})}
+
+
+async def belongings(
+    api: Api, kinds: Kinds, installation: Installation, only: Iterable[GroupKind] | None = None
+) -> list[Belonging]:
+    """Return all objects of an installation; raises ApiError when it cannot be known which there are."""
+    meta = installation.metadata
+    label = f"{LABEL_PART_OF}={set_id(meta.name, meta.namespace)}"
+    found: list[Belonging] = []
+    for group, kind in sorted(kinds_in(meta.annotations) if only is None else only):
+        try:
+            resource = await kinds.preferred(group, kind)
+        except UnknownResource:
+            continue  # With a kind its objects are gone, too.
+        selection = Selection(meta.namespace if resource.namespaced else "", labels=label)
+        state = await list_all(api, resource.metadata_only(), selection)
+        if state.troubles:
+            raise DecodeError(f"{kind} {state.troubles[0].metadata.name} cannot be read: {state.troubles[0].reason}")
+        for body in state.hand_over():
+            identity = Identity(group, kind, body.metadata.namespace, body.metadata.name)
+            found.append(Belonging(identity, resource, body))
+    return found

@@ -1,0 +1,134 @@
+"""The controller of installations: watches them, the packages there are, and what they made; and works on each in turn.
+
+Looking at an installation reads it live, decides (`packages/decision`) and goes on with its plan as far as that goes
+now. What was decided is written before anything is done, what came of it before anything else is. Whoever dies in
+between has done something that the next one does again to the same effect.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from stateward.api.installation import Installation
+from stateward.kube.client import Api
+from stateward.kube.clock import Clock
+from stateward.kube.deltas import Delta
+from stateward.kube.errors import ApiError
+from stateward.kube.events import EventRecorder
+from stateward.kube.metadata import Key as ObjectKey
+from stateward.kube.queue import WorkQueue
+from stateward.kube.reflector import Reflector, ReflectorOptions
+from stateward.kube.resource import Selection
+from stateward.kube.store import Store
+from stateward.kube.workers import Workers
+from stateward.operator.installations.hands import Tools
+from stateward.operator.installations.kinds import Kinds, ServedKinds
+from stateward.operator.installations.library import Library
+from stateward.operator.installations.look import look
+from stateward.operator.installations.resting import Memory
+from stateward.operator.installations.surroundings import Surroundings
+from stateward.operator.installations.views import INSTALLATIONS, kinds_in
+from stateward.operator.installations.watches import Watches
+from stateward.operator.restarts.digestkey import digest_key
+from stateward.packages.digests import Key
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the controller works with.
+
+    `namespace` is where the key of digests is kept, `fence` raises when it may not write, `kinds` finds kinds
+    (None: the API server is asked).
+    """
+
+    api: Api
+    recorder: EventRecorder
+    clock: Clock
+    fence: Callable[[], None]
+    namespace: str
+    namespaces: tuple[str, ...] = ("",)
+    workers: int = 8
+    kinds: Kinds | None = None
+
+
+class InstallationControl:
+    """Carries out the plans of all installations."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._clock = setting.clock
+        self._kinds = setting.kinds or ServedKinds(setting.api)
+        self._options = ReflectorOptions(clock=self._clock)
+        self._installations: Store[Installation] = Store("installations", namespaces=setting.namespaces)
+        self._library = Library(setting.api, setting.namespaces)
+        self._queue = WorkQueue[ObjectKey](clock=self._clock)
+        self._watches = Watches(setting.api, self._kinds, setting.namespaces, self._options, self._queue.add)
+        self._memory = Memory()
+        self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=self._clock)
+        self._around: Surroundings | None = None
+
+    async def run(self) -> None:
+        """Watch and work until cancelled, or until `stop`."""
+        tools = Tools(self._setting.api, self._kinds, await self._digest_key(), self._setting.fence)
+        self._around = Surroundings(
+            tools, self._library, self._watches, self._memory, self._setting.recorder, self._clock
+        )
+        async with asyncio.TaskGroup() as group:
+            watching = [group.create_task(reflector.run()) for reflector in self._reflectors()]
+            await self._installations.wait_synced()
+            await self._library.wait_synced()
+            self._installations.subscribe(self._on_installation(group))
+            for store in (self._library.packages, self._library.shared):
+                store.subscribe(self._on_package)
+            await self._workers.run()
+            self._watches.stop()
+            for task in watching:
+                task.cancel()
+
+    async def stop(self, grace: float) -> None:
+        """Finish what was begun, within `grace` seconds."""
+        await self._workers.stop(grace)
+
+    async def reconcile(self, key: ObjectKey) -> float | None:
+        """Look at one installation; returns the seconds after which to look again. Raises ApiError, LostLease."""
+        if self._around is None:
+            raise RuntimeError("the key of digests is read before the work begins")
+        return await look(self._around, key)
+
+    def _reflectors(self) -> list[Reflector[Any]]:
+        api, options = self._setting.api, self._options
+        mine: list[Reflector[Any]] = [
+            Reflector(api, INSTALLATIONS, Selection(namespace), self._installations, options)
+            for namespace in self._setting.namespaces
+        ]
+        return [*mine, *self._library.reflectors(options)]
+
+    def _on_installation(self, group: asyncio.TaskGroup) -> Callable[[Delta[Installation]], None]:
+        def heard(delta: Delta[Installation]) -> None:
+            kinds = kinds_in(delta.new.metadata.annotations) if delta.new is not None else frozenset[tuple[str, str]]()
+            self._watches.use(delta.key, kinds, group)
+            self._queue.add(delta.key)
+
+        return heard
+
+    def _on_package(self, delta: Delta[Any]) -> None:
+        for installation in self._installations.all():
+            meta = installation.metadata
+            if delta.key.namespace in ("", meta.namespace):
+                self._queue.add(ObjectKey(meta.namespace, meta.name))
+
+    async def _digest_key(self) -> Key:
+        """Return the key of digests, however long that takes: clusters are looked after without it."""
+        failures = 0
+        while True:
+            try:
+                return await digest_key(self._setting.api, self._setting.namespace)
+            except (ApiError, ValueError) as error:
+                failures += 1
+                _log.warning("no installations without the key", namespace=self._setting.namespace, error=str(error))
+                await self._clock.sleep(min(60.0, 2.0**failures))

@@ -1,0 +1,90 @@
+"""What is left to do when all steps of a plan are done: restart what uses data that changed meanwhile, and prune.
+
+A later step may change a ConfigMap that a workload of an earlier step uses. Its pods start anew once, here, and not in
+between; only for data of this installation, for other data nobody has asked.
+"""
+
+from stateward.api.base import Json
+from stateward.api.cluster import Retention
+from stateward.api.installation import Installation
+from stateward.kube.client import PatchKind
+from stateward.kube.errors import Conflict, NotFound
+from stateward.kube.metadata import Key as ObjectKey
+from stateward.operator.installations.belongings import Belonging, belongings
+from stateward.operator.installations.hands import Hands, HeldError, Tools
+from stateward.operator.restarts.sources import read_sources
+from stateward.operator.restarts.views import WORKLOADS
+from stateward.packages.dependencies import dependencies
+from stateward.packages.digests import digests_of
+from stateward.packages.health import Health, health_of
+from stateward.packages.parameters import BadValue
+from stateward.packages.rendering import Use, places
+from stateward.packages.restarts import Verdict, annotated, judge, read_record
+from stateward.packages.standing import KEPT
+from stateward.packages.steps import superfluous
+from stateward.packages.templates import TemplateProblem
+
+
+class Finisher:
+    """Ends plans of one installation; `restarted` collects what pods were restarted for."""
+
+    def __init__(self, tools: Tools, hands: Hands, installation: Installation) -> None:
+        self._tools = tools
+        self._hands = hands
+        self._installation = installation
+        self.restarted: list[str] = []
+
+    async def finish(self, use: Use) -> str:
+        """Return what the end of a plan waits for, or nothing; raises HeldError, ApiError."""
+        owned = await belongings(self._tools.api, self._tools.kinds, self._installation)
+        waits = [text for found in owned if (text := await self._settle(found, owned))]
+        if waits:
+            return "; ".join(waits)
+        return "; ".join([text for found in self._unwanted(use, owned) if (text := await self._prune(found))])
+
+    async def _settle(self, found: Belonging, owned: list[Belonging]) -> str:
+        if found.identity.group != "apps" or found.identity.kind not in WORKLOADS:
+            return ""
+        key = ObjectKey(found.meta.metadata.namespace, found.meta.metadata.name)
+        live = await self._hands.read(found.kind, key)
+        if live is None or read_record(live) is None or "deletionTimestamp" in live["metadata"]:
+            return ""
+        used = dependencies(live)
+        sources = await read_sources(self._tools.api, used, key.namespace)
+        verdict = judge(live, used, digests_of(used, sources, self._tools.key), self._tools.key)
+        if _own(verdict, owned):
+            live = await self._restart(found, live, verdict)
+            self.restarted.append(f"{found.identity}: {', '.join(verdict.because)}")
+        finding = health_of(live)
+        return finding.message if finding.health is Health.WAITING else ""
+
+    async def _restart(self, found: Belonging, live: Json, verdict: Verdict) -> Json:
+        patch = annotated({"apiVersion": live["apiVersion"], "kind": live["kind"]}, verdict)
+        meta = live["metadata"]
+        patch["metadata"] |= {"resourceVersion": meta["resourceVersion"]}
+        self._tools.fence()
+        try:
+            made = await self._tools.api.patch(
+                found.kind, ObjectKey(meta["namespace"], meta["name"]), patch, kind=PatchKind.MERGE
+            )
+        except (Conflict, NotFound) as error:
+            raise HeldError(f"{found.identity} has just been changed by somebody") from error
+        return {**made, "apiVersion": live["apiVersion"], "kind": live["kind"]}
+
+    def _unwanted(self, use: Use, owned: list[Belonging]) -> list[Belonging]:
+        every = [place for plan in use.package.operator.plans for place in places(use.package, plan)]
+        try:
+            gone = superfluous([found.identity for found in owned], use, every)
+        except (TemplateProblem, BadValue):
+            return []  # What cannot be rendered is not known to be gone.
+        kept = KEPT if self._installation.spec.retention is Retention.RETAIN else frozenset[tuple[str, str]]()
+        return [f for f in owned if f.identity in set(gone) and (f.identity.group, f.identity.kind) not in kept]
+
+    async def _prune(self, found: Belonging) -> str:
+        return await self._hands.remove(found.kind, found.body())
+
+
+def _own(verdict: Verdict, owned: list[Belonging]) -> bool:
+    """Return whether pods restart for data that the installation itself has made."""
+    mine = {f"{found.identity.kind}/{found.identity.name}" for found in owned}
+    return any(key.partition(":")[0] in mine for key in verdict.because)

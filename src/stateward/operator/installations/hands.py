@@ -1,0 +1,189 @@
+"""Makes and removes the objects of one installation, each as the server has it now.
+
+Objects are made by server-side apply. One that is there and is not of this installation is never touched, unless the
+installation was told to adopt; one of another installation never. What is removed is removed by UID and version.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from stateward.api.base import GROUP, Json
+from stateward.api.installation import Installation
+from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Preconditions
+from stateward.kube.errors import Conflict, NotFound
+from stateward.kube.metadata import Key as ObjectKey
+from stateward.operator.installations.kinds import Kinds, Raw
+from stateward.operator.installations.views import MANAGER
+from stateward.operator.restarts.sources import read_sources
+from stateward.packages.dependencies import dependencies, template_path
+from stateward.packages.digests import Key, digests_of
+from stateward.packages.objects import Identity, identity_of
+from stateward.packages.rendering import Place, Use
+from stateward.packages.restarts import ANNOTATION_BECAUSE, ANNOTATION_RECORD, Verdict, annotated, digest_in, judge
+from stateward.packages.standing import ONCE, owner_of
+from stateward.packages.steps import set_id, stamped
+from stateward.packages.trees import at, text
+
+ANNOTATION_APPLIED = f"{GROUP}/applied"
+"""On a made object: digest of what was rendered for it, so that it is known what may be put right."""
+
+
+class FatalError(Exception):
+    """Something that will not pass by itself: the plan has failed."""
+
+
+class HeldError(Exception):
+    """Something that only others can change; it is looked at again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What all installations are worked on with; `fence` raises when this process may not write."""
+
+    api: Api
+    kinds: Kinds
+    key: Key
+    fence: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An object as it is after it was made; `because` says which data its pods restart for."""
+
+    body: Json
+    because: tuple[str, ...] = ()
+    waits: str = ""
+    changed: bool = False
+
+
+class Hands:
+    """Makes and removes objects for one installation."""
+
+    def __init__(self, tools: Tools, installation: Installation) -> None:
+        self._tools = tools
+        self._installation = installation
+        self.set_id = set_id(installation.metadata.name, installation.metadata.namespace)
+
+    async def find(self, body: Json) -> tuple[Raw, ObjectKey]:
+        """Return where an object of a package is; raises FatalError for one that is not in its place, ApiError."""
+        kind = await self._tools.kinds.find(text(body.get("apiVersion")), text(body.get("kind")))
+        identity = identity_of(body)
+        if not identity.name:
+            raise FatalError(f"{identity.kind}: metadata.name is missing")
+        home = self._installation.metadata.namespace
+        if kind.namespaced and identity.namespace not in ("", home):
+            raise FatalError(f"{identity}: an installation has objects in its own namespace {home} only")
+        return kind, ObjectKey(home if kind.namespaced else "", identity.name)
+
+    async def read(self, kind: Raw, key: ObjectKey) -> Json | None:
+        """Return an object as it is, None when it is not there; raises ApiError."""
+        try:
+            return {**await self._tools.api.get(kind, key), "apiVersion": kind.api_version, "kind": kind.kind}
+        except NotFound:
+            return None
+
+    async def make(self, use: Use, place: Place, body: Json, *, keep: bool = False) -> Made:
+        """Make an object as it was rendered; `keep`: what its pods have seen stays as it is written.
+
+        Raises FatalError, HeldError, ApiError.
+        """
+        kind, key = await self.find(body)
+        live = await self.read(kind, key)
+        wanted = self._wanted(use, place, body, key)
+        if live is not None:
+            self._ours(live)
+            if at(live, "metadata", "deletionTimestamp") is not None:
+                return Made(live, waits=f"{identity_of(live)} is being deleted")
+            if _once(live) and _applied(live) != _applied(wanted):
+                await self.remove(kind, live)
+                return Made(live, waits=f"{identity_of(live)} is made anew")
+        verdict = _kept(live) if live is not None and (keep or _once(live)) else await self._judged(live, wanted)
+        self._tools.fence()
+        options = ApplyOptions(MANAGER, force=True)
+        made = await self._tools.api.apply(kind, key, _noted(wanted, live, verdict), options)
+        body = {**made, "apiVersion": kind.api_version, "kind": kind.kind}
+        before = None if live is None else live["metadata"]["resourceVersion"]
+        because = verdict.because if live is not None and verdict is not None else ()
+        return Made(body, because, changed=before != body["metadata"]["resourceVersion"])
+
+    def _wanted(self, use: Use, place: Place, body: Json, key: ObjectKey) -> Json:
+        made = stamped(use, place, body)
+        digest = self._tools.key.digest(msgspec.json.encode(body, order="deterministic"))
+        where = {"namespace": key.namespace} if key.namespace else {}
+        notes = {**made["metadata"]["annotations"], ANNOTATION_APPLIED: digest}
+        return {**made, "metadata": {**made["metadata"], **where, "annotations": notes}}
+
+    def _ours(self, live: Json) -> None:
+        owner = owner_of(live)
+        if owner == self.set_id:
+            return
+        if owner:
+            raise HeldError(f"{identity_of(live)} belongs to another installation")
+        if not self._installation.spec.adopt:
+            raise HeldError(f"{identity_of(live)} is there already: delete it, or set spec.adopt to take it over")
+
+    async def _judged(self, live: Json | None, wanted: Json) -> Verdict | None:
+        if template_path(wanted) is None:
+            return None
+        used = dependencies(wanted)
+        found = await read_sources(self._tools.api, used, self._installation.metadata.namespace)
+        return judge(live, used, digests_of(used, found, self._tools.key), self._tools.key)
+
+    def digest_of(self, body: Json) -> str:
+        """Return the digest by which it is known what was rendered for an object."""
+        return self._tools.key.digest(msgspec.json.encode(body, order="deterministic"))
+
+    async def delete(self, body: Json) -> str:
+        """Remove what a package renders, if it is there and is ours; return what that waits for, or nothing."""
+        kind, key = await self.find(body)
+        live = await self.read(kind, key)
+        if live is None or owner_of(live) != self.set_id:
+            return ""
+        return await self.remove(kind, live)
+
+    async def remove(self, kind: Raw, live: Json) -> str:
+        """Remove exactly this object; return what that waits for, or nothing when it is gone."""
+        meta: dict[str, Any] = live["metadata"]
+        identity: Identity = identity_of({**live, "apiVersion": kind.api_version, "kind": kind.kind})
+        if meta.get("deletionTimestamp") is None:
+            self._tools.fence()
+            key = ObjectKey(meta.get("namespace", ""), meta["name"])
+            exact = Preconditions(meta["uid"], meta["resourceVersion"])
+            try:
+                left = await self._tools.api.delete(kind, key, DeleteOptions(exact))
+            except NotFound:
+                return ""
+            except Conflict as error:
+                raise HeldError(f"{identity} has just been changed by somebody") from error
+            if left is None:
+                return ""
+        return f"{identity} is being deleted"
+
+
+def _once(body: Json) -> bool:
+    identity = identity_of(body)
+    return (identity.group, identity.kind) in ONCE
+
+
+def _applied(body: Json) -> str:
+    return text(at(body, "metadata", "annotations", ANNOTATION_APPLIED))
+
+
+def _kept(live: Json) -> Verdict | None:
+    record = text(at(live, "metadata", "annotations", ANNOTATION_RECORD))
+    return Verdict(record, digest_in(live)) if record else None
+
+
+def _noted(wanted: Json, live: Json | None, verdict: Verdict | None) -> Json:
+    """Return a manifest with what its pods have seen; the reason of the last restart stays until there is another."""
+    if verdict is None:
+        return wanted
+    made = annotated(wanted, verdict)
+    before = text(at(live, "metadata", "annotations", ANNOTATION_BECAUSE))
+    if verdict.because or not before:
+        return made
+    notes = {**made["metadata"]["annotations"], ANNOTATION_BECAUSE: before}
+    return {**made, "metadata": {**made["metadata"], "annotations": notes}}

@@ -1,0 +1,66 @@
+"""Writes what becomes of one installation: its status, its marks, and events for people."""
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.api.installation import Installation, InstallationStatus
+from stateward.kube.client import PatchKind
+from stateward.kube.errors import Conflict, Invalid
+from stateward.kube.event_record import Occurrence, Severity, about
+from stateward.kube.metadata import key_of
+from stateward.operator.installations.marks import marked
+from stateward.operator.installations.surroundings import Surroundings
+from stateward.operator.installations.views import INSTALLATIONS, GroupKind
+from stateward.packages.reporting import reported
+
+Stuck = tuple[str, str]
+"""Why a person is needed: a reason for programs, and a sentence."""
+
+
+class Journal:
+    """What is written of one installation; `live` is how it is after the last write."""
+
+    def __init__(self, around: Surroundings, live: Installation) -> None:
+        self._around = around
+        self.live = live
+
+    def now(self) -> float:
+        """Return the time in seconds since the epoch."""
+        return self._around.clock.now().timestamp()
+
+    async def write(self, status: InstallationStatus, stuck: Stuck | None = None) -> InstallationStatus:
+        """Write a status, if it says anything new; raises Conflict when somebody was faster, ApiError."""
+        before = self.live.status
+        after = reported(status, stuck, self.live.metadata.generation, self.now())
+        if after == before:
+            return after
+        if stuck is not None and stuck[1] != before.doing:
+            self.tell(Severity.WARNING, *stuck)
+        meta = self.live.metadata
+        patch = [
+            {"op": "test", "path": "/metadata/uid", "value": meta.uid},
+            {"op": "test", "path": "/metadata/resourceVersion", "value": meta.resource_version},
+            {"op": "add", "path": "/status", "value": msgspec.to_builtins(after)},
+        ]
+        self._around.tools.fence()
+        try:
+            written = await self._around.tools.api.patch(
+                INSTALLATIONS, key_of(self.live), patch, kind=PatchKind.JSON, subresource="status"
+            )
+        except Invalid as error:
+            if error.causes:
+                raise
+            raise Conflict(f"{key_of(self.live)} has changed since it was read") from error
+        self.live = replace(written, status=after)
+        return after
+
+    async def mark(self, kinds: Iterable[GroupKind]) -> None:
+        """Write which kinds of objects there may be from now on; raises Conflict, ApiError."""
+        self.live = await marked(self._around.tools.api, self.live, kinds)
+
+    def tell(self, severity: Severity, reason: str, note: str) -> None:
+        """Tell people what happened."""
+        target = about(INSTALLATIONS, self.live)
+        self._around.recorder.record(Occurrence(target, severity, reason, "Reconcile", note))

@@ -1,0 +1,103 @@
+"""Where the API server has objects of a kind: asked once, and again when a kind is not known.
+
+Packages name kinds that nobody here has heard of; which path they have, and whether they live in namespaces, only the
+server can say.
+"""
+
+from typing import Any, Protocol
+
+import msgspec
+
+from stateward.kube.client import Api, RawRequest
+from stateward.kube.errors import DecodeError, UnknownResource
+from stateward.kube.metadata import T
+from stateward.kube.resource import Resource
+
+Raw = Resource[dict[str, Any]]
+
+
+class Kinds(Protocol):
+    """Finds where objects of a kind are; raises UnknownResource for one that is not served, ApiError."""
+
+    async def find(self, api_version: str, kind: str) -> Raw:
+        """Return where objects of a kind and version are."""
+        ...
+
+    async def preferred(self, group: str, kind: str) -> Raw:
+        """Return where objects of a kind are, in the version that the server prefers."""
+        ...
+
+
+class _Served(msgspec.Struct, frozen=True):
+    name: str = ""
+    kind: str = ""
+    namespaced: bool = False
+
+
+class _List(msgspec.Struct):
+    resources: list[_Served] = []
+
+
+class _Version(msgspec.Struct, frozen=True):
+    version: str = ""
+
+
+class _Group(msgspec.Struct, rename="camel"):
+    preferred_version: _Version = _Version()
+    versions: list[_Version] = []
+
+
+class ServedKinds:
+    """What an API server says of its kinds."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._known: dict[str, dict[str, Raw]] = {}
+        self._versions: dict[str, tuple[str, ...]] = {}
+
+    async def find(self, api_version: str, kind: str) -> Raw:
+        """Return where objects of a kind and version are."""
+        known = self._known.get(api_version, {}).get(kind)
+        if known is not None:
+            return known
+        self._known[api_version] = await self._asked(api_version)
+        try:
+            return self._known[api_version][kind]
+        except KeyError:
+            raise UnknownResource(f"the API server has no {kind} in {api_version}") from None
+
+    async def preferred(self, group: str, kind: str) -> Raw:
+        """Return where objects of a kind are, in the first version that has it."""
+        if group not in self._versions:
+            self._versions[group] = await self._versions_of(group)
+        for version in self._versions[group]:
+            try:
+                return await self.find(f"{group}/{version}" if group else version, kind)
+            except UnknownResource:
+                continue
+        del self._versions[group]
+        raise UnknownResource(f"the API server has no {kind} in group {group or 'core'!r}")
+
+    async def _versions_of(self, group: str) -> tuple[str, ...]:
+        if not group:
+            return ("v1",)
+        found = _decoded(await self._api.request(RawRequest(f"/apis/{group}")), _Group)
+        names = [found.preferred_version.version, *(version.version for version in found.versions)]
+        return tuple(dict.fromkeys(name for name in names if name))
+
+    async def _asked(self, api_version: str) -> dict[str, Raw]:
+        group, _, version = api_version.rpartition("/")
+        path = f"/apis/{api_version}" if group else f"/api/{api_version}"
+        found = _decoded(await self._api.request(RawRequest(path)), _List)
+        return {
+            served.kind: Resource(group, version, served.name, served.kind, dict[str, Any], served.namespaced)
+            for served in found.resources
+            if "/" not in served.name
+        }
+
+
+def _decoded(body: bytes, view: type[T]) -> T:
+    try:
+        return msgspec.json.decode(body, type=view)
+    except msgspec.DecodeError as error:
+        raise DecodeError(f"cannot read what the API server says of its kinds: {error}") from error

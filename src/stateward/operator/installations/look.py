@@ -1,0 +1,179 @@
+"""One look at one installation: read it, decide, go on, and write what came of it."""
+
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from stateward.api.installation import Installation, InstallationStatus, RunStatus, StateStatus
+from stateward.kube.errors import ApiError, NotFound
+from stateward.kube.event_record import Severity
+from stateward.kube.metadata import Key as ObjectKey
+from stateward.operator.installations.ending import removed
+from stateward.operator.installations.hands import FatalError, Hands, HeldError
+from stateward.operator.installations.journal import Journal
+from stateward.operator.installations.library import NoPackageError
+from stateward.operator.installations.marks import unmarked
+from stateward.operator.installations.resting import Keeper
+from stateward.operator.installations.run import BUSY_SECONDS, Running, go_on
+from stateward.operator.installations.surroundings import Surroundings
+from stateward.operator.installations.views import FINALIZER, INSTALLATIONS, kinds_in
+from stateward.packages.choice import CLEANUP, Chosen, State
+from stateward.packages.decision import ANNOTATION_TRIGGER, Begin, Decision, GoOn, Stop, decide
+from stateward.packages.ledger import at_once, begun, is_running, state_status
+from stateward.packages.parameters import BadValue
+from stateward.packages.records import Package
+from stateward.packages.rendering import Use
+from stateward.packages.steps import set_id
+from stateward.packages.templates import TemplateProblem
+
+SETTLED_SECONDS = 600.0
+"""How often to look at an installation that is as it should be; watches tell of changes at once."""
+CLEANUP_SECONDS = 600.0
+"""How long a step of the plan `cleanup` may take where nothing else is said: a deletion comes to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A decision, and the package that it is about (None when there is no usable one)."""
+
+    decision: Decision
+    package: Package | None = None
+
+
+async def look(around: Surroundings, key: ObjectKey) -> float | None:
+    """Look at an installation; returns the seconds after which to look again. Raises ApiError, LostLease."""
+    try:
+        live = await around.tools.api.get(INSTALLATIONS, key)
+    except NotFound:
+        around.memory.forget(set_id(key.name, key.namespace))
+        return None
+    visit = Visit(around, live)
+    return await (visit.go() if live.metadata.deletion_timestamp is None else visit.end())
+
+
+class Visit:
+    """One look at one installation, as it was read."""
+
+    def __init__(self, around: Surroundings, live: Installation) -> None:
+        self._around = around
+        self._spec = live.spec
+        self._name = live.metadata.name
+        self._namespace = live.metadata.namespace
+        self._journal = Journal(around, live)
+
+    async def go(self) -> float | None:
+        """Decide and go on."""
+        live, status = self._journal.live, self._journal.live.status
+        if self._spec.paused:
+            await self._journal.write(status, ("Paused", "spec.paused: no new step is taken"))
+            return None
+        found = await self._decided()
+        if isinstance(found.decision, Stop):
+            await self._journal.write(status, (found.decision.reason, found.decision.message))
+            return SETTLED_SECONDS
+        if isinstance(found.decision, Begin) and found.package is not None:
+            status = await self._begin(found.decision, found.package)
+        elif status.run is not None and is_running(status.run) and _edited(live):
+            status = replace(status, run=at_once(status.run))
+        if status.run is not None and is_running(status.run):
+            return await self._go_on(status, status.run, float(self._spec.step_timeout))
+        return await self._rest(status)
+
+    async def _decided(self) -> Found:
+        status, meta = self._journal.live.status, self._journal.live.metadata
+        try:
+            package = await self._around.library.load(self._namespace, self._spec.package)
+        except NoPackageError as error:
+            return Found(GoOn() if is_running(status.run) else Stop(error.reason, error.message))
+        wanted = State(package.digest, self._spec.parameters)
+        return Found(decide(package, status, wanted, meta.annotations.get(ANNOTATION_TRIGGER, "")), package)
+
+    async def _begin(self, decision: Begin, package: Package) -> InstallationStatus:
+        status, chosen = self._journal.live.status, decision.chosen
+        target = state_status(package, self._spec.package, chosen.state.values)
+        run = begun(chosen, target, package, self._journal.now())
+        await self._journal.mark(())
+        granted = decision.granted or status.triggered
+        written = await self._journal.write(replace(status, run=run, triggered=granted))
+        self._journal.tell(Severity.NORMAL, "PlanBegins", f"plan {chosen.plan}: {chosen.why}")
+        return written
+
+    async def _go_on(self, status: InstallationStatus, run: RunStatus, patience: float) -> float:
+        try:
+            use = await self._use(run.target)
+        except NoPackageError as error:
+            await self._journal.write(status, (error.reason, error.message))
+            return SETTLED_SECONDS
+        _, again = await go_on(Running(self._around, self._journal, use, patience), status, run)
+        return again
+
+    async def _use(self, state: StateStatus | None) -> Use:
+        """Return the use of a package that a state speaks of; raises NoPackageError when it is not there any more."""
+        if state is None:
+            raise NoPackageError("PackageMissing", "the status does not say from which package")
+        package = await self._around.library.load(self._namespace, state.package)
+        if package.digest != state.digest:
+            message = f"{state.package} has other content than when it was used: restore it, or choose another package"
+            raise NoPackageError("PackageChanged", message)
+        return Use(package, self._name, self._namespace, state.parameters)
+
+    async def _rest(self, status: InstallationStatus) -> float | None:
+        await self._journal.write(status)
+        live = self._journal.live
+        if status.installed is None:
+            return None
+        hands = Hands(self._around.tools, live)
+        seen = self._around.watches.of(hands.set_id, kinds_in(live.metadata.annotations))
+        if seen is None:
+            return BUSY_SECONDS
+        keeper = Keeper(hands, self._around.memory, self._namespace)
+        try:
+            mended = await keeper.keep(await self._use(status.installed), seen)
+        except (NoPackageError, FatalError, HeldError, TemplateProblem, BadValue, ApiError) as error:
+            await self._journal.write(status, ("NotPutRight", f"what others changed cannot be put right: {error}"))
+            return SETTLED_SECONDS / 10
+        if mended:
+            self._journal.tell(Severity.NORMAL, "PutRight", f"was changed by others: {', '.join(mended)}")
+        return SETTLED_SECONDS
+
+    async def end(self) -> float | None:
+        """Run the plan `cleanup`, remove what was made, and let the installation go."""
+        live = self._journal.live
+        if FINALIZER not in live.metadata.finalizers:
+            return None
+        again = await self._clean_up(live.status)
+        if again is not None:
+            return again
+        hands = Hands(self._around.tools, self._journal.live)
+        waits = await removed(self._around.tools, hands, self._journal.live)
+        if waits:
+            return BUSY_SECONDS
+        await unmarked(self._around.tools.api, self._journal.live)
+        self._around.memory.forget(hands.set_id)
+        return None
+
+    async def _clean_up(self, status: InstallationStatus) -> float | None:
+        """Go on with the plan `cleanup`; None when there is none, or nothing is left of it to do."""
+        run, state = status.run, status.installed or (status.run.target if status.run else None)
+        if run is not None and run.plan == CLEANUP and not is_running(run):
+            return None
+        try:
+            use = await self._use(state)
+        except NoPackageError as error:
+            if state is not None:
+                self._journal.tell(Severity.WARNING, error.reason, f"no cleanup: {error.message}")
+            return None
+        if CLEANUP not in use.package.operator.plans:
+            return None
+        if run is None or run.plan != CLEANUP:
+            chosen = Chosen(CLEANUP, State(use.package.digest, use.values), "the installation is deleted")
+            run = begun(chosen, state, use.package, self._journal.now()) if state is not None else run
+            status = await self._journal.write(replace(status, run=run))
+        if run is None:
+            return None
+        return await self._go_on(status, run, self._spec.step_timeout or CLEANUP_SECONDS)
+
+
+def _edited(live: Installation) -> bool:
+    """Return whether somebody has changed something since the last look: then nothing is waited out."""
+    return live.metadata.generation != live.status.observed_generation

@@ -1,0 +1,106 @@
+"""Keeps what an installation has made as it was made, while no plan runs.
+
+Whether somebody has changed an object is seen in the caches, without asking the server: it is not as this process left
+it. Then it is made again as it was rendered. An object that would be rendered differently now is left alone: the plan
+that would change it has not run, because nobody has asked for it. What was removed by hand is made again, but for jobs
+and pods, which are work that has been done.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from stateward.api.base import Json
+from stateward.kube.apply import state_of
+from stateward.kube.metadata import ObjectMeta, PartialObject
+from stateward.operator.installations.hands import ANNOTATION_APPLIED, Hands
+from stateward.operator.installations.views import GroupKind
+from stateward.packages.choice import DEPLOY
+from stateward.packages.objects import Identity
+from stateward.packages.rendering import Place, Use
+from stateward.packages.standing import ONCE, Standing, place_in, standing
+from stateward.packages.steps import work_of
+
+
+class Memory:
+    """How this process left objects, by UID; forgetting it costs an apply that changes nothing."""
+
+    def __init__(self) -> None:
+        self._left: dict[str, dict[str, str]] = {}
+
+    def keep(self, set_id: str, states: Mapping[str, str]) -> None:
+        """Note how the objects of an installation are left."""
+        self._left[set_id] = dict(states)
+
+    def of(self, set_id: str) -> Mapping[str, str]:
+        """Return how the objects of an installation were left."""
+        return self._left.get(set_id, {})
+
+    def forget(self, set_id: str) -> None:
+        """Forget an installation."""
+        self._left.pop(set_id, None)
+
+
+class Keeper:
+    """Puts right what others have changed in one installation."""
+
+    def __init__(self, hands: Hands, memory: Memory, namespace: str) -> None:
+        self._hands = hands
+        self._memory = memory
+        self._namespace = namespace
+
+    async def keep(self, use: Use, seen: Mapping[GroupKind, tuple[PartialObject, ...]]) -> list[str]:
+        """Make again what is not as it was made; return its names. Raises FatalError, HeldError, ApiError."""
+        return [*await self._changed(use, seen), *await self._missing(use, seen)]
+
+    async def _changed(self, use: Use, seen: Mapping[GroupKind, tuple[PartialObject, ...]]) -> list[str]:
+        left, states, mended = self._memory.of(self._hands.set_id), dict[str, str](), list[str]()
+        rendered: dict[Place, Mapping[Identity, Json]] = {}
+        for kind, body in _each(seen):
+            meta = body.metadata
+            states[meta.uid] = state_of(meta)
+            if kind in ONCE or meta.terminating or left.get(meta.uid) == states[meta.uid]:
+                continue
+            place = place_in(use, dict(meta.annotations))
+            if place is None:
+                continue
+            if place not in rendered:
+                rendered[place] = _rendered(use, place)
+            wanted = _found(rendered[place], Identity(*kind, meta.namespace, meta.name))
+            if wanted is None or self._hands.digest_of(wanted) != meta.annotations.get(ANNOTATION_APPLIED):
+                continue
+            made = await self._hands.make(use, place, wanted, keep=True)
+            states[meta.uid] = state_of(_meta(made.body["metadata"]))
+            if made.changed:
+                mended.append(f"{kind[1]} {meta.name}")
+        self._memory.keep(self._hands.set_id, states)
+        return mended
+
+    async def _missing(self, use: Use, seen: Mapping[GroupKind, tuple[PartialObject, ...]]) -> list[str]:
+        there = {Identity(*kind, body.metadata.namespace, body.metadata.name) for kind, body in _each(seen)}
+        mended: list[str] = []
+        for identity, what in standing(use, DEPLOY).items():
+            if identity in there or identity._replace(namespace=self._namespace) in there:
+                continue
+            mended += await self._again(use, what)
+        return mended
+
+    async def _again(self, use: Use, what: Standing) -> list[str]:
+        made = await self._hands.make(use, what.place, what.rendered.body, keep=True)
+        return [str(what.rendered.identity)] if made.changed else []
+
+
+def _each(seen: Mapping[GroupKind, tuple[PartialObject, ...]]) -> Iterable[tuple[GroupKind, PartialObject]]:
+    return ((kind, body) for kind, bodies in seen.items() for body in bodies)
+
+
+def _rendered(use: Use, place: Place) -> Mapping[Identity, Json]:
+    return {rendered.identity: rendered.body for rendered in work_of(use, place).apply}
+
+
+def _found(rendered: Mapping[Identity, Json], identity: Identity) -> Json | None:
+    return rendered.get(identity) or rendered.get(identity._replace(namespace=""))
+
+
+def _meta(body: Json) -> ObjectMeta:
+    return msgspec.convert(body, ObjectMeta)

@@ -1,0 +1,95 @@
+"""Goes on with the plan that runs, as far as that goes now."""
+
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from stateward.api.installation import InstallationStatus, RunStatus
+from stateward.kube.errors import ApiError
+from stateward.kube.event_record import Severity
+from stateward.operator.installations.carry import Carrier
+from stateward.operator.installations.finish import Finisher
+from stateward.operator.installations.hands import Hands, HeldError
+from stateward.operator.installations.journal import Journal
+from stateward.operator.installations.surroundings import Surroundings
+from stateward.packages.choice import CLEANUP
+from stateward.packages.ledger import ended, failing, remembered, run_of, with_progress
+from stateward.packages.progress import Result, Stage, StepName, advance, next_look, ready, stage
+from stateward.packages.rendering import Use
+from stateward.packages.standing import place_of
+
+BUSY_SECONDS = 5.0
+"""How soon to look again at what a step waits for, when no watch tells of it before."""
+MOST_ROUNDS = 200
+"""Steps after steps in one look; then others have their turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What a plan is carried out with."""
+
+    around: Surroundings
+    journal: Journal
+    use: Use
+    timeout: float
+
+
+async def go_on(running: Running, status: InstallationStatus, run: RunStatus) -> tuple[InstallationStatus, float]:
+    """Go on with a plan; return the status as it was written, and the seconds after which to look again.
+
+    Raises ApiError, LostLease.
+    """
+    journal, package = running.journal, running.use.package
+    carrier = Carrier(Hands(running.around.tools, journal.live), journal.mark)
+    for _ in range(MOST_ROUNDS):
+        progress = run_of(run, running.timeout)
+        names = ready(package, progress, journal.now())
+        if not names:
+            break
+        results: dict[StepName, Result] = {}
+        for name in names:
+            results[name] = await carrier.carry_out(running.use, place_of(running.use, run.plan, name))
+        progress = advance(progress, results, journal.now())
+        run = with_progress(run, progress)
+        _tell(journal, carrier.restarted)
+        status = await journal.write(replace(status, run=run))
+        if stage(package, progress) is Stage.DONE or not any(r.stage is Stage.DONE for r in results.values()):
+            break
+    progress = run_of(run, running.timeout)
+    found = stage(package, progress)
+    if found is Stage.FAILED:
+        return await _ended(running, status, ended(run, Stage.FAILED, failing(run), journal.now())), 0.0
+    if found is Stage.DONE:
+        return await _finished(running, status, run)
+    again = next_look(progress, journal.now())
+    return status, BUSY_SECONDS if again is None else min(max(again, 0.05), BUSY_SECONDS)
+
+
+async def _finished(running: Running, status: InstallationStatus, run: RunStatus) -> tuple[InstallationStatus, float]:
+    journal = running.journal
+    if run.plan != CLEANUP:
+        finisher = Finisher(running.around.tools, Hands(running.around.tools, journal.live), journal.live)
+        try:
+            waits = await finisher.finish(running.use)
+        except (HeldError, ApiError) as error:
+            waits = str(error)
+        _tell(journal, finisher.restarted)
+        if waits:
+            return await journal.write(replace(status, run=replace(run, message=waits))), BUSY_SECONDS
+    done = ended(run, Stage.DONE, "", journal.now())
+    installed = status.installed if run.plan == CLEANUP else run.target
+    return await _ended(running, replace(status, installed=installed), done), 0.0
+
+
+async def _ended(running: Running, status: InstallationStatus, run: RunStatus) -> InstallationStatus:
+    journal = running.journal
+    written = await journal.write(replace(status, run=run, history=remembered(status.history, run)))
+    if run.stage == Stage.DONE:
+        journal.tell(Severity.NORMAL, "PlanDone", f"plan {run.plan} is done")
+    return written
+
+
+def _tell(journal: Journal, restarted: list[str]) -> None:
+    for text in restarted:
+        journal.tell(Severity.NORMAL, "Restart", f"pods restart because of data that they use: {text}")
+    restarted.clear()

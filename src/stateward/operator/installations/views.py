@@ -1,0 +1,45 @@
+"""What is read and watched for installations: the installations themselves, which packages there are, what they made.
+
+Of packages and of made objects only metadata is watched; whole ones are read when they are needed.
+"""
+
+from collections.abc import Iterable
+
+from stateward.api.base import GROUP, VERSION
+from stateward.api.installation import Installation
+from stateward.api.package import Package
+from stateward.kube.metadata import PartialObject
+from stateward.kube.resource import Resource
+from stateward.packages.steps import LABEL_PART_OF
+
+INSTALLATIONS = Resource(GROUP, VERSION, "installations", "Installation", Installation)
+PACKAGES = Resource(GROUP, VERSION, "packages", "Package", Package)
+CLUSTER_PACKAGES = Resource(GROUP, VERSION, "clusterpackages", "ClusterPackage", Package, namespaced=False)
+
+LABEL_SET = "applyset.kubernetes.io/id"
+ANNOTATION_KINDS = "applyset.kubernetes.io/contains-group-kinds"
+ANNOTATION_TOOLING = "applyset.kubernetes.io/tooling"
+FINALIZER = f"{GROUP}/installation"
+MANAGER = "stateward-packages"
+"""Who owns the fields of what packages make."""
+
+GroupKind = tuple[str, str]
+"""Group (empty for the core's) and kind."""
+
+
+def by_set(obj: PartialObject) -> Iterable[str]:
+    """Index objects by the set that they are part of."""
+    label = obj.metadata.labels.get(LABEL_PART_OF)
+    return (label,) if label else ()
+
+
+def kinds_in(annotations: dict[str, str]) -> frozenset[GroupKind]:
+    """Return the kinds of objects that an installation has ever made, as its annotation says."""
+    names = annotations.get(ANNOTATION_KINDS, "").split(",")
+    parts = (name.strip().partition(".") for name in names if name.strip())
+    return frozenset((group, kind) for kind, _, group in parts)
+
+
+def kinds_text(kinds: Iterable[GroupKind]) -> str:
+    """Return kinds as the annotation has them."""
+    return ",".join(sorted(f"{kind}.{group}" if group else kind for group, kind in kinds))

@@ -1,0 +1,107 @@
+"""What an installation should do next: begin a plan, go on with one, or rest; and if a person is needed, for what.
+
+A plan that has failed is not tried again until something that was said has changed, or somebody asks for it: an error
+that will not pass would be repeated for ever. What is wished for beside the values (`stateward.dev/run-plan`) comes
+after what the values ask for.
+"""
+
+from dataclasses import dataclass
+
+from stateward.api.base import GROUP
+from stateward.api.installation import InstallationStatus
+from stateward.packages.choice import Chosen, Refused, State, choose, join
+from stateward.packages.ledger import is_running, state_of
+from stateward.packages.parameters import check_values
+from stateward.packages.progress import Stage
+from stateward.packages.records import Package
+
+ANNOTATION_TRIGGER = f"{GROUP}/run-plan"
+"""On an installation: a plan to run, once for each value (`backup`, `backup/2`, `backup/2026-11-21`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """A plan begins; `granted` is the wish that it fulfils, empty for none."""
+
+    chosen: Chosen
+    granted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GoOn:
+    """The plan that runs goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Nothing is to be done but to keep things as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Nothing can be done until a person has done something; `reason` is for programs."""
+
+    reason: str
+    message: str
+
+
+Decision = Begin | GoOn | Rest | Stop
+
+
+def decide(package: Package, status: InstallationStatus, wanted: State, wish: str) -> Decision:
+    """Return what comes next for an installation that should become `wanted`; `package` is the wanted one."""
+    problem = _problem(package, status, wanted)
+    if is_running(status.run):
+        return GoOn() if problem else _joined(package, status, wanted)
+    if problem:
+        return problem
+    chosen = choose(package, state_of(status.installed), wanted)
+    if isinstance(chosen, Refused):
+        return Stop("ParametersDisagree", chosen.message)
+    due = wish if wish and wish != status.triggered else ""
+    return _wished(package, status, due) if chosen is None else _chosen(status, chosen, due)
+
+
+def _problem(package: Package, status: InstallationStatus, wanted: State) -> Stop | None:
+    before = status.installed.parameters if status.installed else None
+    found = check_values(package, wanted.values, before)
+    return Stop("ParametersInvalid", "; ".join(str(problem) for problem in found)) if found else None
+
+
+def _joined(package: Package, status: InstallationStatus, wanted: State) -> Decision:
+    run = status.run
+    target = state_of(run.target) if run else None
+    if run is None or target is None:
+        return GoOn()
+    again = join(package, state_of(status.installed), Chosen(run.plan, target, run.why), wanted)
+    return GoOn() if again is None else Begin(again)
+
+
+def _chosen(status: InstallationStatus, chosen: Chosen, due: str) -> Decision:
+    granted = due if _plan_of(due) == chosen.plan else ""
+    run = status.run
+    if run is not None and run.stage == Stage.FAILED and not granted and _same(run.plan, state_of(run.target), chosen):
+        return Stop("PlanFailed", f"plan {run.plan} has failed: {run.message}")
+    return Begin(chosen, granted)
+
+
+def _same(plan: str, target: State | None, chosen: Chosen) -> bool:
+    return plan == chosen.plan and target == chosen.state
+
+
+def _wished(package: Package, status: InstallationStatus, due: str) -> Decision:
+    state = state_of(status.installed)
+    if due and state is not None:
+        plan = _plan_of(due)
+        if plan not in package.operator.plans:
+            plans = ", ".join(package.operator.plans)
+            return Stop("PlanUnknown", f"{ANNOTATION_TRIGGER}: {due!r}: {package.name} has the plans {plans}")
+        return Begin(Chosen(plan, state, "somebody asked for it"), due)
+    run = status.run
+    if run is not None and run.stage == Stage.FAILED:
+        return Stop("PlanFailed", f"plan {run.plan} has failed: {run.message}")
+    return Rest()
+
+
+def _plan_of(wish: str) -> str:
+    return wish.partition("/")[0]

@@ -1,0 +1,54 @@
+"""What an installation says of itself: conditions as kstatus defines them, and one sentence."""
+
+from msgspec.structs import replace
+
+from stateward.api.base import Condition
+from stateward.api.installation import InstallationStatus, RunStatus
+from stateward.packages.ledger import failing, is_running, written
+from stateward.packages.progress import Stage
+
+
+def reported(
+    status: InstallationStatus, stop: tuple[str, str] | None, generation: int, now: float
+) -> InstallationStatus:
+    """Return a status with its conditions; `stop` is the reason and the sentence why a person is needed."""
+    run = status.run
+    running = is_running(run)
+    stuck = stop or _stuck(run)
+    doing = _doing(run) if running else (stuck[1] if stuck else "")
+    ready = status.installed is not None and not running and stuck is None
+    made = [
+        _condition("Ready", ready, *(("Installed", "") if ready else (stuck or ("Working", doing)))),
+        _condition("Reconciling", running, *(("PlanRuns", doing) if running else ("Settled", ""))),
+        _condition("Stalled", stuck is not None, *(stuck or ("Working", ""))),
+    ]
+    conditions = [_since(condition, status.conditions, generation, now) for condition in made]
+    return replace(status, observed_generation=generation, doing=doing, conditions=conditions)
+
+
+def _condition(kind: str, holds: bool, reason: str, message: str) -> Condition:
+    return Condition(type=kind, status="True" if holds else "False", reason=reason, message=message)
+
+
+def _since(condition: Condition, before: list[Condition], generation: int, now: float) -> Condition:
+    was = next((old for old in before if old.type == condition.type), None)
+    since = was.last_transition_time if was and was.status == condition.status else written(now)
+    return replace(condition, observed_generation=generation, last_transition_time=since)
+
+
+def _stuck(run: RunStatus | None) -> tuple[str, str] | None:
+    """Return why a person is needed for a run: it has failed, or a step cannot be done again and again."""
+    if run is None:
+        return None
+    if run.stage == Stage.FAILED:
+        return "PlanFailed", f"plan {run.plan} has failed: {run.message}"
+    retried = [step for step in run.steps if step.stage == Stage.RETRYING and step.failures >= 2]
+    return ("StepRetried", f"{retried[0].phase}/{retried[0].step}: {retried[0].message}") if retried else None
+
+
+def _doing(run: RunStatus | None) -> str:
+    if run is None:
+        return ""
+    done = sum(step.stage == Stage.DONE for step in run.steps)
+    waits = run.message or failing(run)
+    return f"plan {run.plan}, {done} of {len(run.steps)} steps done" + (f": {waits}" if waits else "")

@@ -1,0 +1,189 @@
+"""A server in memory with the controller of installations at work, and workloads that become healthy by themselves."""
+
+import asyncio
+import base64
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from stateward.kube.events import EventRecorder
+from stateward.kube.metadata import Key
+from stateward.kube.resource import Resource
+from stateward.kube.virtual_time import VirtualClock
+from stateward.operator.installations.control import InstallationControl, Setting
+from stateward.operator.installations.kinds import Raw
+from stateward.packages.archive import pack
+from stateward.packages.reading import read_package
+from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.network import Network
+from stateward.simulation.apiserver.store import Event, Stored
+from stateward.simulation.cluster.ground import Ground
+from tests.unit.packages.samples import files
+
+HOME = "prod"
+PLURALS = {
+    "ConfigMap": ("", "v1", "configmaps", True),
+    "Secret": ("", "v1", "secrets", True),
+    "Service": ("", "v1", "services", True),
+    "Pod": ("", "v1", "pods", True),
+    "Namespace": ("", "v1", "namespaces", False),
+    "PersistentVolumeClaim": ("", "v1", "persistentvolumeclaims", True),
+    "Deployment": ("apps", "v1", "deployments", True),
+    "StatefulSet": ("apps", "v1", "statefulsets", True),
+    "Job": ("batch", "v1", "jobs", True),
+    "PodDisruptionBudget": ("policy", "v1", "poddisruptionbudgets", True),
+    "Installation": ("stateward.dev", "v1alpha1", "installations", True),
+}
+
+
+class KnownKinds:
+    """The kinds of this town, without asking anybody."""
+
+    async def find(self, api_version: str, kind: str) -> Raw:
+        group, version, plural, namespaced = PLURALS[kind]
+        assert api_version.rpartition("/")[0] == group
+        return Resource(group, version, plural, kind, dict[str, Any], namespaced)
+
+    async def preferred(self, group: str, kind: str) -> Raw:
+        return await self.find(f"{group}/x", kind) if group else await self.find("v1", kind)
+
+
+class Town:
+    """One server, one namespace, and whoever looks after installations in it."""
+
+    def __init__(self) -> None:
+        self.ground = Ground(1, asyncio.get_running_loop())
+        self.server = self.ground.server
+        self.store = self.ground.store
+        self.bell = Bell(self.store)
+        self.healthy = True
+        self.rollouts: dict[str, int] = {}
+        self.network = self.way()
+        self.api = self.client(self.network)
+        self.store.subscribers.append(self._heard)
+        for name in (HOME, "stateward"):
+            self.server.create("/namespaces", "", {"metadata": {"name": name}})
+
+    def way(self) -> Network:
+        return Network(self.ground.stream("network"), self.ground.count)
+
+    def client(self, network: Network) -> Any:
+        return WorldApi(self.server, self.bell, network, "stateward")
+
+    def _heard(self, kind: str, event: Event) -> None:
+        if event.new is None or event.new.terminating:
+            return
+        if kind in {"apps/deployments", "apps/statefulsets"}:
+            self._count(event)
+            if self.healthy:
+                self.ground.later(0.5, self._rolled_out, event.new)
+        if kind == "batch/jobs" and self.healthy:
+            self.ground.later(0.5, self._done, event.new)
+
+    def _count(self, event: Event) -> None:
+        assert event.new is not None
+        template = event.new.doc["spec"]["template"]
+        if event.old is not None and event.old.doc["spec"]["template"] != template:
+            self.rollouts[event.new.key.name] = self.rollouts.get(event.new.key.name, 0) + 1
+
+    def _rolled_out(self, stored: Stored) -> None:
+        live = self.store.get(stored.kind, stored.key)
+        if live is None or not self.healthy:
+            return
+        wanted = live.doc["spec"].get("replicas", 1)
+        names = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
+        status = {"observedGeneration": live.meta["generation"], **dict.fromkeys(names, wanted)}
+        self.ground.change(live, ("status",), status)
+
+    def _done(self, stored: Stored) -> None:
+        if self.healthy:
+            self.ground.change(stored, ("status",), {"conditions": [{"type": "Complete", "status": "True"}]})
+
+    def roll_out(self) -> None:
+        """Let everything become healthy that has waited."""
+        self.healthy = True
+        for stored in list(self.store.everything()):
+            if stored.kind in {"apps/deployments", "apps/statefulsets"}:
+                self._rolled_out(stored)
+            elif stored.kind == "batch/jobs":
+                self._done(stored)
+
+    def package(self, name: str, content: Mapping[str, bytes] | None = None, **replaced: tuple[str, str]) -> None:
+        """Make a Package of files; without any, of the shop, with texts replaced in it."""
+        content = content or files(None, **replaced)
+        found = read_package(content)
+        spec = {"name": found.name, "version": found.version, "archive": base64.b64encode(pack(content)).decode()}
+        body = {"apiVersion": "stateward.dev/v1alpha1", "kind": "Package", "metadata": {"name": name}, "spec": spec}
+        self.server.create("stateward.dev/packages", HOME, body)
+
+    def install(self, package: str, name: str = "web", /, *, spec: Any = None, **parameters: Any) -> None:
+        """Make an Installation, or change the one there is."""
+        key = Key(HOME, name)
+        wanted = {"package": package, "parameters": parameters, **(spec or {})}
+        live = self.store.get("stateward.dev/installations", key)
+        head = {"apiVersion": "stateward.dev/v1alpha1", "kind": "Installation"}
+        if live is None:
+            body = head | {"metadata": {"name": name}, "spec": wanted}
+            self.server.create("stateward.dev/installations", HOME, body)
+            return
+        self.server.update("stateward.dev/installations", key, {**live.doc, "spec": wanted})
+
+    def annotate(self, name: str, value: str) -> None:
+        live = self.store.get("stateward.dev/installations", Key(HOME, "web"))
+        assert live is not None
+        notes = {**live.meta.get("annotations", {}), name: value}
+        doc = {**live.doc, "metadata": {**live.meta, "annotations": notes}}
+        self.server.update("stateward.dev/installations", live.key, doc)
+
+    def get(self, kind: str, name: str) -> dict[str, Any] | None:
+        """Return an object of the namespace as it is."""
+        group, _, plural, namespaced = PLURALS[kind]
+        stored = self.store.get(f"{group}/{plural}", Key(HOME if namespaced else "", name))
+        return None if stored is None else stored.doc
+
+    def there(self, kind: str, name: str) -> dict[str, Any]:
+        """Return an object that has to be there."""
+        found = self.get(kind, name)
+        assert found is not None, f"{kind} {name} is not there"
+        return found
+
+    def status(self, name: str = "web") -> dict[str, Any]:
+        return self.there("Installation", name).get("status", {})
+
+    def condition(self, kind: str, name: str = "web") -> dict[str, Any]:
+        found = [c for c in self.status(name).get("conditions", []) if c["type"] == kind]
+        return found[0] if found else {}
+
+    def ready(self, name: str = "web") -> bool:
+        """Whether an installation is as it was last asked for."""
+        body = self.there("Installation", name)
+        seen = body.get("status", {}).get("observedGeneration") == body["metadata"]["generation"]
+        return seen and self.condition("Ready", name).get("status") == "True"
+
+    async def until(self, holds: Callable[[], object], seconds: float = 600.0) -> None:
+        """Let time pass until something holds."""
+        end = self.ground.now + seconds
+        while not holds():
+            assert self.ground.now < end, self.statuses()
+            await asyncio.sleep(0.1)
+
+    def statuses(self) -> list[Any]:
+        return [stored.doc.get("status") for stored in self.store.all("stateward.dev/installations")]
+
+    @asynccontextmanager
+    async def operator(self, api: Any = None) -> AsyncGenerator[InstallationControl]:
+        """Have an operator at work."""
+        api = api or self.api
+        clock = VirtualClock()
+        recorder = EventRecorder(api, "stateward.dev/test", "test", clock=clock)
+        setting = Setting(api, recorder, clock, lambda: None, "stateward", kinds=KnownKinds())
+        control = InstallationControl(setting)
+        tasks = [asyncio.create_task(recorder.run()), asyncio.create_task(control.run())]
+        try:
+            yield control
+        finally:
+            for task in tasks:
+                task.cancel()
+            for task in tasks:
+                with suppress(asyncio.CancelledError):
+                    await task
