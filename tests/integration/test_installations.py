@@ -164,7 +164,7 @@ async def place(control_plane: Path) -> AsyncGenerator[Place]:
 async def _served(place: Place) -> None:
     """Wait until the API server serves the kinds that it has just been told of."""
     deadline = time.monotonic() + PATIENCE
-    for kind in (PACKAGES, INSTALLATIONS):
+    for kind in (PACKAGES.raw(), INSTALLATIONS.raw()):
         while True:
             try:
                 await place.api.list(kind, Selection(place.namespace))

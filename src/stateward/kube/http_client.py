@@ -21,8 +21,10 @@ from stateward.kube.clock import Clock, SystemClock
 from stateward.kube.connection import Connection
 from stateward.kube.decoding import decode_event, decode_object, decode_page, is_status
 from stateward.kube.errors import DecodeError
+from stateward.kube.exec import PROTOCOL, output
 from stateward.kube.metadata import Key, T
 from stateward.kube.resource import Resource, Selection
+from stateward.kube.resources import PODS
 from stateward.kube.transport import Call, Limits, Transport
 from stateward.kube.watching import WatchEvent
 
@@ -122,6 +124,13 @@ class HttpApi:
         """Send a request outside the object model."""
         body = None if request.body is None else _encoder.encode(request.body)
         return await self._transport.send(Call(request.method, request.path, request.query or {}, body, accept="*/*"))
+
+    async def execute(self, pod: Key, container: str, command: Sequence[str], limit: int) -> bytes:
+        """Run a command in a container and return what it writes, at most `limit` bytes; raises ExecError, ApiError."""
+        query = [("container", container), ("stdout", "true"), ("stderr", "true")]
+        query += [("command", word) for word in command]
+        async with self._transport.socket(PODS.path_of(pod, "exec"), PROTOCOL, query) as socket:
+            return await output(socket, limit)
 
     async def _write(self, resource: Resource[T], call: Call) -> T:
         answer = await self._transport.send(call)

@@ -19,6 +19,7 @@ from stateward.kube.lines import split_lines
 from stateward.kube.proxy import proxy_for
 
 _READ_BUFFER_BYTES = 1 << 18
+Socket = aiohttp.ClientWebSocketResponse
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,30 @@ class Transport:
                 await self._raise_for(response, call)
                 async for line in split_lines(response.content.iter_any()):
                     yield line
+        except (aiohttp.ClientError, OSError) as error:
+            raise _transport_error(error, call) from error
+
+    @asynccontextmanager
+    async def socket(self, path: str, protocol: str, query: list[tuple[str, str]]) -> AsyncGenerator[Socket]:
+        """Open a WebSocket; raises ApiError."""
+        credential = await self._credential()
+        call = Call("GET", path)
+        try:
+            async with (
+                self._clock.timeout(self._limits.request),
+                self._ensure_session().ws_connect(
+                    self._connection.server.rstrip("/") + path,
+                    params=query,
+                    protocols=(protocol,),
+                    headers=self._headers(call, credential),
+                    ssl=self._contexts.for_credential(credential),
+                    server_hostname=self._connection.tls.server_name or None,
+                    proxy=proxy_for(self._connection),
+                ) as socket,
+            ):
+                yield socket
+        except aiohttp.WSServerHandshakeError as error:
+            raise error_for_body(error.status, error.message.encode()) from error
         except (aiohttp.ClientError, OSError) as error:
             raise _transport_error(error, call) from error
 

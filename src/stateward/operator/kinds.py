@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 
-from stateward.api import products
+from stateward.api import crd, products
 from stateward.api.base import GROUP, VERSION
 from stateward.api.cluster import OpenSearchCluster, SearchCluster
-from stateward.api.crd import CLUSTER_KINDS
 from stateward.kube.resource import Resource
 
-PLURALS = {kind.record: kind.plural for kind in CLUSTER_KINDS}
+PLURALS = {kind.record: kind.plural for kind in crd.CLUSTER_KINDS}
 
 CLUSTERS = Resource(GROUP, VERSION, PLURALS[OpenSearchCluster], OpenSearchCluster.__name__, OpenSearchCluster)
 """The OpenSearch clusters, read as such."""

@@ -34,6 +34,7 @@ from stateward.operator.engine import Family, open_families
 from stateward.operator.health import health_routes, metrics_routes, serve
 from stateward.operator.installations.control import InstallationControl
 from stateward.operator.installations.control import Setting as InstallationSetting
+from stateward.operator.installations.tasks import Exec
 from stateward.operator.kinds import kind_of
 from stateward.operator.metrics import Metrics
 from stateward.operator.options import OperatorOptions
@@ -148,7 +149,7 @@ async def run_operator(options: OperatorOptions) -> None:
         api = await stack.enter_async_context(HttpApi(connection))
         families = await stack.enter_async_context(open_families(options.agent_image))
         operator = Operator(api, families, options)
-        operator.companions += [restart_control(api, operator), installation_control(api, operator)]
+        operator.companions += [restart_control(api, operator), installation_control(api, operator, api.execute)]
         await stack.enter_async_context(serve(options.health_host, options.health_port, health_routes(operator.ready)))
         routes = metrics_routes(operator.metrics.registry)
         await stack.enter_async_context(serve(options.metrics_host, options.metrics_port, routes))
@@ -173,8 +174,8 @@ def restart_control(api: Api, operator: Operator) -> RestartControl:
     )
 
 
-def installation_control(api: Api, operator: Operator) -> InstallationControl:
-    """Return the controller of installations beside an operator."""
+def installation_control(api: Api, operator: Operator, execute: Exec) -> InstallationControl:
+    """Return the controller of installations beside an operator; `execute` runs commands in pods."""
     options = operator.options
     return InstallationControl(
         InstallationSetting(
@@ -184,6 +185,7 @@ def installation_control(api: Api, operator: Operator) -> InstallationControl:
             fence=operator.fence,
             namespace=options.lease_namespace,
             namespaces=options.namespaces or ("",),
+            execute=execute,
         )
     )
 

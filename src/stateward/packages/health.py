@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from stateward.api.base import Json
+from stateward.api.base import GROUP, Json
 from stateward.packages.objects import identity_of
 from stateward.packages.trees import at, obj, objs, text
 
@@ -148,6 +148,11 @@ def _at_once(_body: Json) -> _Said:
     return _WELL
 
 
+def _ours(body: Json) -> _Said:
+    """Judge a resource of Stateward's: what has no conditions yet has not been looked at."""
+    return _custom(body) if _condition(body, "Ready") else _NOT_SEEN
+
+
 def _custom(body: Json) -> _Said:
     """Judge a custom resource by the convention of kstatus: Stalled, Reconciling, Ready and observedGeneration."""
     status = obj(body.get("status"))
@@ -176,6 +181,8 @@ _JUDGES: Mapping[tuple[str, str], Callable[[Any], _Said]] = {
     ("", "PersistentVolumeClaim"): _at_once,
     ("policy", "PodDisruptionBudget"): _at_once,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): _definition,
+    (GROUP, "Installation"): _ours,
+    (GROUP, "OpenSearchCluster"): _ours,
 }
 """Kinds with a rule of their own; every other one is judged by what its conditions say, if it has any.
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 from stateward.api.base import GROUP, Json
 from stateward.packages.dependencies import template_path
+from stateward.packages.nested import nested_identities
 from stateward.packages.objects import Identity, Rendered
+from stateward.packages.pipes import pipe_identities
 from stateward.packages.records import Task, TaskKind
 from stateward.packages.rendering import Place, Use, applied, render_task
 from stateward.packages.trees import obj
@@ -105,6 +107,8 @@ def superfluous(inventory: Iterable[Identity], use: Use, places: Iterable[Place]
     """
     rendered = {found.identity for place in places for found in _all(use, place)}
     known = {
+        *pipe_identities(use.package, use.name, use.namespace),
+        *nested_identities(use),
         *rendered,
         *(identity._replace(namespace=use.namespace) for identity in rendered if not identity.namespace),
     }

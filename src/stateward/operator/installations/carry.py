@@ -2,9 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Iterable
 
-from stateward.api.base import Json
+from stateward.api.base import GROUP, Json
 from stateward.kube.errors import ApiError, BadRequest, Invalid
 from stateward.operator.installations.hands import FatalError, Hands, HeldError
+from stateward.operator.installations.tasks import Tasks
 from stateward.operator.installations.views import GroupKind
 from stateward.packages.health import Health, health_of
 from stateward.packages.objects import Rendered
@@ -22,8 +23,9 @@ class Carrier:
     `mark` is told which kinds of objects are made before they are; `restarted` collects what pods restart for.
     """
 
-    def __init__(self, hands: Hands, mark: Callable[[Iterable[GroupKind]], Awaitable[None]]) -> None:
+    def __init__(self, hands: Hands, tasks: Tasks, mark: Callable[[Iterable[GroupKind]], Awaitable[None]]) -> None:
         self._hands = hands
+        self._tasks = tasks
         self._mark = mark
         self.restarted: list[str] = []
 
@@ -37,13 +39,15 @@ class Carrier:
             return Result(Stage.RETRYING, str(error))
 
     async def _work(self, use: Use, place: Place, work: Work) -> Result:
-        await self._mark({(rendered.identity.group, rendered.identity.kind) for rendered in work.apply})
+        kinds = {(rendered.identity.group, rendered.identity.kind) for rendered in work.apply}
+        await self._mark(kinds.union(*(_kinds(task) for task in work.others)))
         waits = [text for rendered in work.delete if (text := await self._hands.delete(rendered.body))]
         for rendered in work.apply:
             waits += await self._apply(use, place, rendered)
         for task in work.others:
-            failed = _dummy(task)
-            if failed is not None:
+            if task.kind is not TaskKind.DUMMY:
+                waits += filter(None, [await self._tasks.carry_out(use, place, task)])
+            elif (failed := _dummy(task)) is not None:
                 return failed
         return Result(Stage.WAITING, "; ".join(waits)) if waits else Result(Stage.DONE)
 
@@ -61,10 +65,16 @@ def _unhealthy(body: Json) -> list[str]:
     return [finding.message] if finding.health is Health.WAITING else []
 
 
+def _kinds(task: Task) -> frozenset[GroupKind]:
+    """Return the kinds of objects that a task makes which is more than objects."""
+    if task.kind is TaskKind.OPERATOR:
+        return frozenset({(GROUP, "Installation")})
+    files: frozenset[GroupKind] = frozenset(("", str(file.kind)) for file in task.spec.pipe)
+    return files | {("", "Pod")} if files else files
+
+
 def _dummy(task: Task) -> Result | None:
     """Do what a task for trying plans does: succeed, wait, or fail."""
-    if task.kind is not TaskKind.DUMMY:
-        return None
     if task.spec.want_err:
         return Result(Stage.FAILED if task.spec.fatal else Stage.RETRYING, f"{task.name} was told to fail")
     return None if task.spec.done else Result(Stage.WAITING, f"{task.name} was told not to be done")

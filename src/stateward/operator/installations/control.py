@@ -30,6 +30,7 @@ from stateward.operator.installations.library import Library
 from stateward.operator.installations.look import look
 from stateward.operator.installations.resting import Memory
 from stateward.operator.installations.surroundings import Surroundings
+from stateward.operator.installations.tasks import Exec, no_exec
 from stateward.operator.installations.views import INSTALLATIONS, kinds_in
 from stateward.operator.installations.watches import Watches
 from stateward.operator.restarts.digestkey import digest_key
@@ -43,7 +44,7 @@ class Setting:
     """What the controller works with.
 
     `namespace` is where the key of digests is kept, `fence` raises when it may not write, `kinds` finds kinds
-    (None: the API server is asked).
+    (None: the API server is asked), `execute` runs commands in pods.
     """
 
     api: Api
@@ -54,6 +55,7 @@ class Setting:
     namespaces: tuple[str, ...] = ("",)
     workers: int = 8
     kinds: Kinds | None = None
+    execute: Exec = no_exec
 
 
 class InstallationControl:
@@ -76,7 +78,13 @@ class InstallationControl:
         """Watch and work until cancelled, or until `stop`."""
         tools = Tools(self._setting.api, self._kinds, await self._digest_key(), self._setting.fence)
         self._around = Surroundings(
-            tools, self._library, self._watches, self._memory, self._setting.recorder, self._clock
+            tools,
+            self._library,
+            self._watches,
+            self._memory,
+            self._setting.recorder,
+            self._clock,
+            self._setting.execute,
         )
         async with asyncio.TaskGroup() as group:
             watching = [group.create_task(reflector.run()) for reflector in self._reflectors()]

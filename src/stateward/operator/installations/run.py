@@ -12,6 +12,7 @@ from stateward.operator.installations.finish import Finisher
 from stateward.operator.installations.hands import Hands, HeldError
 from stateward.operator.installations.journal import Journal
 from stateward.operator.installations.surroundings import Surroundings
+from stateward.operator.installations.tasks import Tasks
 from stateward.packages.choice import CLEANUP
 from stateward.packages.ledger import ended, failing, remembered, run_of, with_progress
 from stateward.packages.progress import Result, Stage, StepName, advance, next_look, ready, stage
@@ -40,7 +41,8 @@ async def go_on(running: Running, status: InstallationStatus, run: RunStatus) ->
     Raises ApiError, LostLease.
     """
     journal, package = running.journal, running.use.package
-    carrier = Carrier(Hands(running.around.tools, journal.live), journal.mark)
+    hands = Hands(running.around.tools, journal.live)
+    carrier = Carrier(hands, Tasks(hands, running.around.library, running.around.execute), journal.mark)
     for _ in range(MOST_ROUNDS):
         progress = run_of(run, running.timeout)
         names = ready(package, progress, journal.now())

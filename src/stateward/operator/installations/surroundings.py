@@ -7,6 +7,7 @@ from stateward.kube.events import EventRecorder
 from stateward.operator.installations.hands import Tools
 from stateward.operator.installations.library import Library
 from stateward.operator.installations.resting import Memory
+from stateward.operator.installations.tasks import Exec, no_exec
 from stateward.operator.installations.watches import Watches
 
 
@@ -20,3 +21,4 @@ class Surroundings:
     memory: Memory
     recorder: EventRecorder
     clock: Clock
+    execute: Exec = no_exec

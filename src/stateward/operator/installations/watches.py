@@ -19,6 +19,8 @@ from stateward.operator.installations.kinds import Kinds
 from stateward.operator.installations.views import GroupKind, by_set
 from stateward.packages.steps import LABEL_PART_OF, set_id
 
+PATIENCE = 60.0
+"""Seconds for which a kind is waited for that cannot be watched yet."""
 _log = structlog.get_logger(__name__)
 
 
@@ -42,6 +44,7 @@ class Watches:
         self._tasks: dict[GroupKind, asyncio.Task[None]] = {}
         self._users: dict[Key, frozenset[GroupKind]] = {}
         self._sets: dict[str, Key] = {}
+        self._since: dict[GroupKind, float] = {}
 
     def use(self, installation: Key, kinds: frozenset[GroupKind], group: asyncio.TaskGroup) -> None:
         """Watch kinds for an installation, and no longer those that nobody needs any more."""
@@ -53,6 +56,7 @@ class Watches:
             self._sets.pop(name, None)
         wanted = frozenset[GroupKind]().union(*self._users.values())
         for kind in wanted - self._tasks.keys():
+            self._since[kind] = self._options.clock.monotonic()
             self._tasks[kind] = group.create_task(self._watch(kind))
         for kind in self._tasks.keys() - wanted:
             self._tasks.pop(kind).cancel()
@@ -64,11 +68,16 @@ class Watches:
             task.cancel()
 
     def of(self, set_id: str, kinds: Iterable[GroupKind]) -> dict[GroupKind, tuple[PartialObject, ...]] | None:
-        """Return the objects of a set by kind; None as long as that is not known of all kinds."""
+        """Return the objects of a set by kind; None as long as that is not known of all kinds.
+
+        A kind that cannot be watched, for want of rights perhaps, is left out after a minute: others are kept right.
+        """
         found: dict[GroupKind, tuple[PartialObject, ...]] = {}
         for kind in kinds:
             store = self._stores.get(kind)
             if store is None or not store.has_synced:
+                if self._options.clock.monotonic() - self._since.get(kind, 0.0) > PATIENCE:
+                    continue
                 return None
             found[kind] = store.indexed("set", set_id)
         return found

@@ -2,7 +2,7 @@
 
 import asyncio
 import base64
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -58,6 +58,7 @@ class Town:
         self.bell = Bell(self.store)
         self.healthy = True
         self.rollouts: dict[str, int] = {}
+        self.written: dict[str, bytes] = {}
         self.network = self.way()
         self.api = self.client(self.network)
         self.store.subscribers.append(self._heard)
@@ -79,6 +80,8 @@ class Town:
                 self.ground.later(0.5, self._rolled_out, event.new)
         if kind == "batch/jobs" and self.healthy:
             self.ground.later(0.5, self._done, event.new)
+        if kind == "/pods" and self.healthy:
+            self.ground.later(0.5, self._started, event.new)
 
     def _count(self, event: Event) -> None:
         assert event.new is not None
@@ -94,6 +97,10 @@ class Town:
         names = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
         status = {"observedGeneration": live.meta["generation"], **dict.fromkeys(names, wanted)}
         self.ground.change(live, ("status",), status)
+
+    def _started(self, stored: Stored) -> None:
+        ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+        self.ground.change(stored, ("status",), ready)
 
     def _done(self, stored: Stored) -> None:
         if self.healthy:
@@ -170,13 +177,18 @@ class Town:
     def statuses(self) -> list[Any]:
         return [stored.doc.get("status") for stored in self.store.all("stateward.dev/installations")]
 
+    async def _execute(self, pod: Key, container: str, command: Sequence[str], limit: int) -> bytes:
+        assert self.there("Pod", pod.name)["spec"]["containers"][-1]["name"] == container
+        assert limit
+        return self.written[command[-1]]
+
     @asynccontextmanager
     async def operator(self, api: Any = None) -> AsyncGenerator[InstallationControl]:
         """Have an operator at work."""
         api = api or self.api
         clock = VirtualClock()
         recorder = EventRecorder(api, "stateward.dev/test", "test", clock=clock)
-        setting = Setting(api, recorder, clock, lambda: None, "stateward", kinds=KnownKinds())
+        setting = Setting(api, recorder, clock, lambda: None, "stateward", kinds=KnownKinds(), execute=self._execute)
         control = InstallationControl(setting)
         tasks = [asyncio.create_task(recorder.run()), asyncio.create_task(control.run())]
         try:

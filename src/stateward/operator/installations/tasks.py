@@ -1,0 +1,78 @@
+"""The tasks of a step that are more than objects: files that a pod makes, and other packages.
+
+A pipe's pod is made, its files are read once its init containers are done, what they become is applied, and the pod is
+removed. Whoever dies in between leaves a pod that the next one goes on with, or makes another one to the same effect.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from stateward.kube.exec import ExecError
+from stateward.kube.metadata import Key as ObjectKey
+from stateward.operator.installations.hands import FatalError, Hands, HeldError
+from stateward.operator.installations.library import Library
+from stateward.packages.health import Health, health_of
+from stateward.packages.nested import Offer, nested, pick
+from stateward.packages.objects import objects_of
+from stateward.packages.pipes import LARGEST_FILE, WAITER, pipe_object, pipe_pod
+from stateward.packages.records import Task, TaskKind
+from stateward.packages.rendering import Place, Use
+
+Exec = Callable[[ObjectKey, str, Sequence[str], int], Awaitable[bytes]]
+"""Runs a command in a container of a pod and returns what it writes, at most so many bytes; may raise ExecError."""
+
+
+class Tasks:
+    """Carries out such tasks for one installation."""
+
+    def __init__(self, hands: Hands, library: Library, execute: Exec) -> None:
+        self._hands = hands
+        self._library = library
+        self._execute = execute
+
+    async def carry_out(self, use: Use, place: Place, task: Task) -> str:
+        """Return what a task waits for, or nothing when it is done; raises FatalError, HeldError, ApiError."""
+        if task.kind is TaskKind.OPERATOR:
+            return await self._nested(use, place, task)
+        return await self._pipe(use, place, task)
+
+    async def _nested(self, use: Use, place: Place, task: Task) -> str:
+        found = await self._library.named(use.namespace)
+        offers = [Offer(name, p.spec.name, p.spec.version, p.spec.app_version) for name, p in found]
+        offer = pick(offers, task)
+        if offer is None:
+            version = task.spec.operator_version or task.spec.app_version
+            raise HeldError(f"{task.name}: there is no Package of {task.spec.package} {version}".rstrip())
+        made = await self._hands.make(use, place, nested(use, place, task, offer))
+        return made.waits or health_of(made.body).message
+
+    async def _pipe(self, use: Use, place: Place, task: Task) -> str:
+        variables = use.variables(place.plan, place.phase, place.step.name)
+        rendered = objects_of(task.spec.pod, use.package.templates[task.spec.pod], variables)
+        if len(rendered) != 1 or rendered[0].identity.kind != "Pod":
+            raise FatalError(f"templates/{task.spec.pod}: must render to one Pod: it makes the files of {task.name}")
+        made = await self._hands.make(use, place, pipe_pod(use.name, task, rendered[0].body))
+        finding = health_of(made.body)
+        if finding.health is Health.FAILED:
+            raise FatalError(finding.message)
+        if made.waits or finding.health is Health.WAITING:
+            return made.waits or finding.message
+        for file in task.spec.pipe:
+            content = await self._read(use, made.body["metadata"]["name"], file.file or file.env_file)
+            try:
+                body = pipe_object(use.name, file, content)
+            except ValueError as error:
+                raise FatalError(f"{task.name}: {file.env_file}: {error}") from error
+            await self._hands.make(use, place, body)
+        await self._hands.delete(made.body)
+        return ""
+
+    async def _read(self, use: Use, pod: str, path: str) -> bytes:
+        try:
+            return await self._execute(ObjectKey(use.namespace, pod), WAITER, ("cat", path), LARGEST_FILE)
+        except ExecError as error:
+            raise HeldError(f"{path} cannot be read from pod {pod}: {error}") from error
+
+
+async def no_exec(pod: ObjectKey, container: str, command: Sequence[str], limit: int) -> bytes:
+    """Refuse, where nobody can run commands in pods."""
+    raise ExecError(f"commands cannot be run here ({pod}, {container}: {' '.join(command)}, {limit})")

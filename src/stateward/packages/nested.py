@@ -1,0 +1,76 @@
+"""Packages that install others: which version of the other, under which name, with which values."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from stateward.api.base import API_VERSION, GROUP, Json
+from stateward.packages import yamltext
+from stateward.packages.objects import Identity
+from stateward.packages.records import Task, TaskKind
+from stateward.packages.rendering import Place, Use
+from stateward.packages.templates import TemplateProblem, render
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A package that is there: the name of its object, its own name and its versions."""
+
+    object: str
+    name: str
+    version: str
+    app_version: str = ""
+
+
+def pick(offers: Iterable[Offer], task: Task) -> Offer | None:
+    """Return the offer that a task asks for, the newest of several; None when there is none."""
+    spec = task.spec
+    fitting = [
+        offer
+        for offer in offers
+        if offer.name == spec.package
+        and spec.operator_version in ("", offer.version)
+        and spec.app_version in ("", offer.app_version)
+    ]
+    return max(fitting, key=lambda offer: _order(offer.version), default=None)
+
+
+def _order(version: str) -> tuple[tuple[int, str], ...]:
+    """Sort versions as people count: numbers as numbers."""
+    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"[.+-]", version))
+
+
+def nested_name(installation: str, task: Task) -> str:
+    """Return the name of the installation that a task makes."""
+    return task.spec.instance_name or f"{installation}-{task.spec.package}"
+
+
+def nested(use: Use, place: Place, task: Task, offer: Offer) -> Json:
+    """Return the installation that a task makes; raises TemplateProblem, BadValue."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Installation",
+        "metadata": {"name": nested_name(use.name, task)},
+        "spec": {"package": offer.object, "parameters": dict(_values(use, place, task))},
+    }
+
+
+def _values(use: Use, place: Place, task: Task) -> Mapping[str, Any]:
+    name = task.spec.parameter_file
+    if not name:
+        return {}
+    text = render(name, use.package.templates[name], use.variables(place.plan, place.phase, place.step.name))
+    try:
+        found = yamltext.document(text)
+    except yamltext.NotYaml as error:
+        raise TemplateProblem(name, error.line, f"renders to no YAML: {error.message}") from error
+    if found is not None and not isinstance(found, dict):
+        raise TemplateProblem(name, 0, "must render to an object of values by the names of parameters")
+    return cast("dict[str, Any]", found or {})
+
+
+def nested_identities(use: Use) -> frozenset[Identity]:
+    """Return the installations that a package makes, in whichever plan."""
+    tasks = (task for task in use.package.operator.tasks if task.kind is TaskKind.OPERATOR)
+    return frozenset(Identity(GROUP, "Installation", use.namespace, nested_name(use.name, task)) for task in tasks)
