@@ -99,7 +99,10 @@ class Actor:
         inputs = json.dumps(dict(action.inputs), sort_keys=True, separators=(",", ":"))
         checksum = {names.ANNOTATION_CHECKSUM: action.checksum} if action.checksum else {}
         changes = {names.ANNOTATION_PHASE: None, names.ANNOTATION_INPUTS: inputs, **checksum}
-        await self._annotate(holdings, action.pod, changes)
+        patch = {
+            "metadata": {"uid": action.pod.uid, "resourceVersion": action.pod.resource_version, "annotations": changes}
+        }
+        await self._patch(kinds.PODS, holdings, action.pod, patch)
 
     async def _clear_schedule(self, _action: a.ClearSchedule, holdings: Holdings) -> None:
         meta = holdings.cluster.metadata

@@ -25,5 +25,7 @@ Then one file per question:
     bootstrap   form the cluster once                        undo        what was set is lifted
     budget      what others may evict                        resting     where a member stands otherwise
 
+Processes of members that do not serve (stopped, hanging, kept down) are `idle`.
+
 What people read of all that: `status`, with its `conditions` and where each pool stands (`standing`), and its `times`.
 """

@@ -69,6 +69,8 @@ class StopProcess(Action, frozen=True):
 class StartProcess(Action, frozen=True):
     """Have the agent start the member's process with exactly this configuration (empty: with what is mounted)."""
 
+    # It destroys nothing, but started before its phase is written down, the process would be stopped once more.
+    destructive: ClassVar[bool] = True
     member: str
     address: str
     checksum: str
@@ -77,6 +79,8 @@ class StartProcess(Action, frozen=True):
 class FinishRestart(Action, frozen=True):
     """End a restart: take the phase off the pod, and say what its process now runs with."""
 
+    # It destroys nothing, but a person may have asked for another restart meanwhile.
+    destructive: ClassVar[bool] = True
     member: str
     pod: Ref
     inputs: Inputs

@@ -46,8 +46,11 @@ def choose(facts: Facts, candidates: Sequence[Member], first: frozenset[str] = f
 
 
 def room_left(facts: Facts, candidates: int) -> int:
-    """Return how many more members the budget lets go down."""
-    budget = facts.obs.desired.max_unavailable
+    """Return how many more members the budget lets go down.
+
+    Of a database that does not answer nobody knows which copies are whole, or who may vote: never two at once.
+    """
+    budget = facts.obs.desired.max_unavailable if facts.database is not None else 1
     return candidates if budget is None else budget - len(facts.down)
 
 

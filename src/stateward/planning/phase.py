@@ -30,10 +30,10 @@ BEGUN = STOPPING | STARTING
 COORDINATED = frozenset({Phase.SCHEDULE_COORDINATED, Phase.STOP_COORDINATED, Phase.START_COORDINATED})
 
 AFTER: Mapping[Phase, frozenset[Phase]] = {
-    Phase.NONE: frozenset({Phase.SCHEDULE_ROLLING, Phase.SCHEDULE_COORDINATED, Phase.STOP}),
-    Phase.SCHEDULE: frozenset({Phase.STOP}),
-    Phase.SCHEDULE_ROLLING: frozenset({Phase.STOP}),
-    Phase.SCHEDULE_COORDINATED: frozenset({Phase.STOP_COORDINATED}),
+    Phase.NONE: frozenset({*SCHEDULED, Phase.STOP, Phase.START}),
+    Phase.SCHEDULE: frozenset({Phase.STOP, Phase.START, Phase.SCHEDULE_COORDINATED}),
+    Phase.SCHEDULE_ROLLING: frozenset({Phase.STOP, Phase.START, Phase.SCHEDULE_COORDINATED}),
+    Phase.SCHEDULE_COORDINATED: frozenset({Phase.STOP_COORDINATED, Phase.START}),
     Phase.STOP: frozenset({Phase.START}),
     Phase.STOP_COORDINATED: frozenset({Phase.START_COORDINATED}),
     Phase.START: frozenset({Phase.NONE}),

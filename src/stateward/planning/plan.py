@@ -3,8 +3,8 @@
 The order below is the order of precedence. A member that an earlier question has claimed is not seen by a later one,
 so no two kinds of work can pick two victims, and none can pick the same one twice.
 
-    replacement ▶ bootstrap ▶ create ▶ restart ▶ leave ▶ repair ▶ together ▶ roll ▶ volumes ▶ templates ▶ schedule
-    ▶ collect ▶ undo
+    replacement ▶ bootstrap ▶ create ▶ restart ▶ idle ▶ leave ▶ repair ▶ together ▶ roll ▶ volumes ▶ templates
+    ▶ schedule ▶ collect ▶ undo
 """
 
 from collections.abc import Mapping
@@ -18,6 +18,7 @@ from stateward.planning.bootstrap import bootstrap
 from stateward.planning.budget import Budget, budgets
 from stateward.planning.collect import collect
 from stateward.planning.facts import Facts, derive
+from stateward.planning.idle import idle
 from stateward.planning.intent import Intent, Part, State, Wait, merge
 from stateward.planning.leave import leave
 from stateward.planning.observation import Observation, Refusal, Removal, Unknown
@@ -145,6 +146,7 @@ def work(facts: Facts, scaling: Scale) -> Part:
     part = merge(bootstrap(facts), create(facts, scaling))
     unheard = frozenset(name for name in scaling.leaving if beyond_reach(facts, name))
     part = merge(part, restart(facts, frozenset(part.intents) | unheard))
+    part = merge(part, idle(facts, frozenset(part.intents) | unheard))
     leaving = {n: why for n, why in scaling.leaving.items() if n not in part.intents}
     part = merge(part, leave(facts, leaving, arrival(facts, scaling)))
     moving = next((name for name in sorted(part.drain) if is_moving(facts, name)), None)
@@ -154,7 +156,7 @@ def work(facts: Facts, scaling: Scale) -> Part:
     part = merge(part, roll(facts, frozenset(part.intents), elsewhere))
     part = merge(part, volumes(facts))
     part = merge(part, templates(facts, part.intents))
-    return merge(part, schedule(facts), collect(facts))
+    return merge(part, schedule(facts, part.actions), collect(facts))
 
 
 def is_moving(facts: Facts, name: str) -> bool:

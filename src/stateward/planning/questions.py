@@ -1,4 +1,4 @@
-"""Whose agents have to be asked for a plan: those of members that are restarted, or are about to be.
+"""Whose agents have to be asked for a plan: those of members that are restarted, are about to be, or do not serve.
 
 A settled cluster asks nobody: thousands of agents need not say every minute that nothing has changed. While one stays
 silent, all others are asked too: whether they answer tells a broken pod from a network that keeps the operator out.
@@ -20,5 +20,7 @@ def matters(obs: Observation, member: Member) -> bool:
     if pod is None or pod.terminating or not pod.running:
         return False
     staged = workload is not None and workload.inputs != pod.inputs
+    # A process may have been stopped by a restart of which nothing is left: only its agent knows.
+    away = not pod.ready and pod.node_ready and member.name in obs.records
     silent = Cause.AGENT_UNREACHABLE in obs.causes.values()
-    return staged or pod.phase is not Phase.NONE or member.name in obs.stopped or silent
+    return staged or away or pod.phase is not Phase.NONE or member.name in obs.stopped or silent

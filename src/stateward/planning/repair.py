@@ -16,7 +16,9 @@ from stateward.planning.facts import Facts, disrupts
 from stateward.planning.gate import lost
 from stateward.planning.intent import Part, State, Wait, merge, told
 from stateward.planning.observation import Effect, Inputs, Member, SoleCopy
+from stateward.planning.phase import STARTING, Phase
 from stateward.planning.prepare import emptied, needs_empty, stage
+from stateward.planning.restart import set_phase
 from stateward.planning.safety import needs_vote_moved, other_managers, quorum_without, voting_members
 from stateward.planning.sole import moves_for, sole_verdict
 
@@ -39,6 +41,9 @@ def repair(facts: Facts, taken: frozenset[str], drained: frozenset[str]) -> Part
         if change is None or not broken(facts, member):
             continue
         problem = unsafe(facts, member, change)
+        if problem and heals_within(facts, member, change):
+            part = merge(part, within(facts, member, change))
+            continue
         if problem:
             part = merge(part, Part(waits=(Wait(member.name, "RepairNotSafe", problem),)))
             continue
@@ -73,7 +78,8 @@ def broken(facts: Facts, member: Member) -> bool:
         return facts.unwell(member) > PODLESS
     if pod.terminating:
         return False
-    judged = facts.database is not None or member.name not in facts.obs.records
+    # But the managers are what it waits for: one that hangs with a bad setting is never heard of again by waiting.
+    judged = facts.database is not None or member.name not in facts.obs.records or facts.votes(member)
     if facts.trouble(member) or (judged and facts.unwell(member) > SILENCE):
         return True
     return not facts.joined(member.name) and odd_one_out(facts, member, pod.inputs)
@@ -97,6 +103,24 @@ def unsafe(facts: Facts, member: Member, change: Change) -> str | None:
     if problem is not None or member.pod is None or member.name not in facts.obs.records:
         return problem
     return loses_state(facts, member) if facts.ephemeral(member) else None
+
+
+def heals_within(facts: Facts, member: Member, change: Change) -> bool:
+    """Return whether a member whose pod must stay, as its data would go with it, can be repaired inside its pod."""
+    gentle = change.effect is Effect.RESTART or not disrupts(change.effect)
+    blocked = stranded(facts, member) or tried(facts, member)
+    return gentle and blocked is None and facts.managed(member) and bool(facts.trouble(member))
+
+
+def within(facts: Facts, member: Member, change: Change) -> Part:
+    """Return the repair of a member inside its pod: its container starts again and again, and takes what is mounted."""
+    said = f"{{}} is broken and its process takes what is mounted in its pod next time, to apply {change.describe()}"
+    intents = told(State.REPAIRING, [member], change.effect, said)
+    if not staged(facts, member):
+        return Part(actions=(stage(facts, member, change.describe()),), intents=intents)
+    if facts.phase(member) in STARTING:
+        return Part(intents=intents)
+    return Part(actions=(set_phase(member, Phase.START, "its container takes what is mounted"),), intents=intents)
 
 
 def tried(facts: Facts, member: Member) -> str | None:

@@ -20,8 +20,7 @@ from stateward.planning.observation import Effect, Member, Unknown
 from stateward.planning.phase import COORDINATED, STOPPING, Phase
 from stateward.planning.prepare import stage
 from stateward.planning.process import AGENT_PATIENCE, Process, ProcessState
-from stateward.planning.safety import member_problem
-from stateward.planning.stopping import quiet, stop
+from stateward.planning.stopping import quiet, relief, standing, stop
 
 REVERT_PATIENCE = 120.0
 """Seconds after which a process that does not join is given a configuration that was changed meanwhile."""
@@ -55,9 +54,10 @@ def step(facts: Facts, member: Member) -> Part:
 def stopping(facts: Facts, member: Member, process: Process) -> Part:
     """Return the next step of a member that is being stopped alone."""
     if process.state in UP:
-        problem = member_problem(facts, member) if serves(member, facts.database) else None
+        problem = standing(facts, member)
         if problem is not None:
-            return held(member, "NotSafeYet", problem, state=State.PREPARING)
+            part = held(member, "NotSafeYet", problem, state=State.PREPARING)
+            return merge(part, Part(actions=relief(facts, member)))
         return merge(said(member, "is being stopped"), Part(actions=(*quiet(facts, [member]), stop(member))))
     if process.state is not ProcessState.STOPPED:
         return said(member, "is being stopped")
@@ -142,9 +142,10 @@ def silent(facts: Facts, member: Member) -> Part:
     if workload is None or not workload.observed or not member.alive or facts.ephemeral(member):
         return part
     # The stop was written down, and nobody knows whether it was carried out: the process may still serve.
-    problem = member_problem(facts, member) if serves(member, facts.database) else None
+    problem = standing(facts, member)
     if problem is not None:
-        return held(member, "AgentSilent", f"its agent does not answer: {why}; {problem}", state=State.RESTARTING)
+        part = held(member, "AgentSilent", f"its agent does not answer: {why}; {problem}", state=State.RESTARTING)
+        return merge(part, Part(actions=relief(facts, member)))
     action = DeletePod(why=f"its agent does not answer: {why}", member=member.name, pod=pod.ref)
     return merge(part, Part(actions=(action,)))
 

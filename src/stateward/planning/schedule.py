@@ -4,7 +4,9 @@ A restart that is asked for on the cluster is written onto its pods, and then ta
 are what is worked from; `roll` and `together` see them.
 """
 
-from stateward.planning.actions import ClearSchedule
+from collections.abc import Sequence
+
+from stateward.planning.actions import Action, ClearSchedule, DeletePod, SetPhase
 from stateward.planning.facts import Facts
 from stateward.planning.intent import Part, Wait, merge
 from stateward.planning.phase import SCHEDULED, Phase, parse_phase
@@ -13,12 +15,17 @@ from stateward.planning.restart import set_phase
 ACCEPTED = ", ".join(sorted(phase.value for phase in SCHEDULED))
 
 
-def schedule(facts: Facts) -> Part:
-    """Return the phases to write onto pods, and what was asked for and makes no sense."""
-    return merge(spread(facts), Part(waits=(*strange(facts), *unstoppable(facts))))
+def schedule(facts: Facts, planned: Sequence[Action]) -> Part:
+    """Return the phases to write onto pods, and what was asked for and makes no sense.
+
+    A pod that is `planned` to get a phase, or to go, gets no other one: a process that is being stopped would lose the
+    word by which it is started again.
+    """
+    busy = {action.member for action in planned if isinstance(action, SetPhase | DeletePod)}
+    return merge(spread(facts, busy), Part(waits=(*strange(facts), *unstoppable(facts))))
 
 
-def spread(facts: Facts) -> Part:
+def spread(facts: Facts, busy: set[str]) -> Part:
     """Return the request on the cluster, written onto the pods that it means."""
     wish = facts.obs.schedule
     if wish is None:
@@ -35,7 +42,8 @@ def spread(facts: Facts) -> Part:
         return Part(waits=(Wait(facts.obs.name, "RestartPoolUnknown", text, stalled=True),))
     why = "a restart was asked for on the cluster"
     meant = [m for m in facts.obs.members if m.pod is not None and (not wish.pools or m.pool in wish.pools)]
-    free = [m for m in meant if m.pod is not None and not m.pod.terminating and facts.phase(m) is Phase.NONE]
+    idle = (m for m in meant if m.pod is not None and not m.pod.terminating and m.name not in busy)
+    free = [m for m in idle if facts.phase(m) is Phase.NONE]
     return Part(actions=(*(set_phase(m, phase, why) for m in free), ClearSchedule(why="its pods carry the restart")))
 
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
-from stateward.planning.actions import Action, Flush, LimitAllocation, StopProcess
-from stateward.planning.facts import Facts
-from stateward.planning.observation import Allocation, Member
+from stateward.planning.actions import Action, Flush, LimitAllocation, MoveCopies, StopProcess
+from stateward.planning.facts import Facts, serves
+from stateward.planning.observation import Allocation, Member, SoleCopy
+from stateward.planning.safety import member_problem
+from stateward.planning.sole import moves_for, sole_verdict
 
 
 def quiet(facts: Facts, members: Sequence[Member]) -> tuple[Action, ...]:
@@ -19,6 +21,28 @@ def quiet(facts: Facts, members: Sequence[Member]) -> tuple[Action, ...]:
     if facts.database.allocation is not Allocation.ALL:
         return (flush,)
     return (LimitAllocation(why=f"{names} will be back", allocation=Allocation.PRIMARIES), flush)
+
+
+def standing(facts: Facts, member: Member) -> str | None:
+    """Return why a process has to go on that was to be stopped and still runs; None when it may be stopped.
+
+    The disaster this prevents: the operator ends after it wrote the phase and before it stopped the process. Until its
+    successor goes on, others have gone down, and this member holds the only copy of something now.
+    """
+    serving = serves(member, facts.database)
+    if facts.database is None:
+        wanted = member.name in facts.obs.stopped
+        return "the database does not answer" if serving and not wanted else None
+    problem = member_problem(facts, member) if serving or facts.joined(member.name) else None
+    return problem or (sole_verdict(facts, member, keeps=True) if serving else None)
+
+
+def relief(facts: Facts, member: Member) -> tuple[Action, ...]:
+    """Return the moves of the only copies that keep a member from being stopped, or it would wait for ever."""
+    if facts.obs.desired.sole_copy is not SoleCopy.MOVE or not serves(member, facts.database):
+        return ()
+    moves = moves_for(facts, member, facts.database.draining if facts.database else frozenset())
+    return (MoveCopies(why=f"{member.name} is about to restart", moves=moves),) if moves else ()
 
 
 def stop(member: Member, why: str = "its restart goes on") -> StopProcess:

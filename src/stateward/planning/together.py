@@ -16,7 +16,7 @@ from stateward.planning.observation import Effect, Member, Process, Unknown
 from stateward.planning.phase import Phase
 from stateward.planning.prepare import stage
 from stateward.planning.process import AGENT_PATIENCE
-from stateward.planning.restart import arrived, set_phase
+from stateward.planning.restart import arrived, is_stopped, set_phase
 
 
 def together(facts: Facts, taken: frozenset[str]) -> Part:
@@ -49,7 +49,8 @@ def preparation(facts: Facts, members: Sequence[Member]) -> tuple[tuple[Action, 
     unwritten = [m for m in members if m.pool in facts.pools and not staged(facts, m) and not stranded(facts, m)]
     if unwritten:
         return tuple(stage(facts, m, "all members restart together") for m in unwritten), ()
-    others = sorted(facts.going - {m.name for m in members})
+    kept = {name for name in facts.obs.stopped & facts.going if is_stopped(facts.members[name])}
+    others = sorted(facts.going - kept - {m.name for m in members})
     if others:
         return (), (Wait(facts.obs.name, "RestartsFirst", f"{', '.join(others)} is being restarted first"),)
     return (), tuple(wait for m in members if (wait := unprepared(facts, m)) is not None)

@@ -77,6 +77,9 @@ class FakeKubernetes(FakeDatabase):
         wanted = checksum(body.config)
         if pod.mounted != wanted and self.now >= pod.arrives:
             pod.mounted = wanted
+        crashing, starts = pod.trouble.startswith("CrashLoop"), pod.phase in ("start", "start-coordinated")
+        if crashing and starts and pod.mounted == wanted:
+            pod.runs, pod.given = wanted, dict(body.config or {})  # What the phase says, when the container is back.
         if pod.process == "stopping":
             pod.process = "stopped"
         elif pod.process == "starting":

@@ -1,11 +1,14 @@
 """Restarts of processes in their pods: rolling, together, asked for by people, and whatever comes in between."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from stateward.planning import actions as a
 from stateward.planning.observation import Orphan, Phase, Ref, Schedule
+from stateward.planning.phase import AFTER
 from tests.unit.planning.pools import PoolSpec
 from tests.unit.planning.world import World, hot, managers, mixed, settled
 
@@ -249,3 +252,22 @@ def test_a_secret_of_nobody_is_collected_after_a_quarter_of_an_hour() -> None:
     assert made.did(a.CollectConfiguration) == []
     made.ticks(20)
     assert made.did(a.CollectConfiguration)
+
+
+def test_the_drawing_in_the_docs_is_how_one_phase_follows_another() -> None:
+    drawing = (Path(__file__).parents[3] / "docs/concepts.md").read_text()
+    drawing = drawing[drawing.index("### A restart in the pod") :].partition("stateDiagram-v2")[2].partition("```")[0]
+    drawn = {(before, after) for before, after in re.findall(r"(\w+) --> (\w+):", drawing)}
+    named = {(x.value or "none", y.value or "none") for x, following in AFTER.items() for y in following}
+    assert drawn == {(x.replace("-", "_"), y.replace("-", "_")) for x, y in named}
+
+
+@pytest.mark.parametrize("phase", [Phase.SCHEDULE, Phase.SCHEDULE_ROLLING, Phase.SCHEDULE_COORDINATED])
+def test_whatever_is_asked_for_on_the_cluster_restarts_every_process_once_in_its_pod(phase: Phase) -> None:
+    made = world()
+    before = uids(made)
+    made.schedule = Schedule(phase.value)
+    made.run()
+    assert sorted(made.did(a.StopProcess)) == sorted(before)
+    assert uids(made) == before
+    assert (phases(made), made.schedule) == ({""}, None)

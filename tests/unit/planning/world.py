@@ -237,7 +237,9 @@ class World(Hands):
         budget = observed.desired.max_unavailable
         assert budget is None or len(down | serving) <= budget, f"{serving} go while {down} are down"
         database = observed.database
-        assert isinstance(database, o.Database)
+        if not isinstance(database, o.Database):
+            self.check_blind(observed, serving | down)
+            return
         for unit in database.units:
             live = {c.member for c in unit.copies if c.live}
             alone = len(live) == 1 and unit.wanted == 1
@@ -248,6 +250,12 @@ class World(Hands):
         assert len(left) > len(database.voters) // 2 or len([n for n in database.nodes.values() if n.voting]) == 1, (
             f"the quorum goes with {serving}"
         )
+
+    def check_blind(self, observed: o.Observation, gone: set[str]) -> None:
+        """Of a database that does not answer one process at a time is restarted, and only for a person."""
+        assert len(gone) == 1, f"{gone} are down together, and nobody knows what they hold"
+        asked = {m.name for m in observed.members if m.pod is not None and m.pod.phase is o.Phase.SCHEDULE}
+        assert gone <= asked | observed.stopped, f"{gone} go, and the database does not answer"
 
     def only_data(self, database: o.Database) -> bool:
         return sum(b.data for b in database.nodes.values()) == 1 and sum(p.replicas for p in self.pools if p.data) == 1

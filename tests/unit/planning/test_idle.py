@@ -1,0 +1,126 @@
+"""Members that do not serve: processes that were left stopped, that hang, and that people want stopped or restarted."""
+
+import pytest
+
+from stateward.planning import actions as a
+from stateward.planning import observation as o
+from tests.unit.planning.test_restart import changed, phases, set_phase, states, uids, waits, world
+from tests.unit.planning.world import hot, managers, mixed
+
+
+def test_a_process_whose_phase_a_person_took_off_in_the_middle_is_started_again() -> None:
+    made = set_phase(world(), "c-hot-1", o.Phase.SCHEDULE)
+    made.until(lambda w: "stop" in phases(w) and bool(w.did(a.StopProcess)))
+    set_phase(made, "c-hot-1", o.Phase.NONE).run()
+    assert made.did(a.DeletePod) == []
+    assert made.did(a.StopProcess) == ["c-hot-1"]
+
+
+def test_a_process_that_hangs_is_restarted_on_request() -> None:
+    made = world()
+    pod = made.bodies["c-hot-1"].pod
+    assert pod is not None
+    pod.ready, pod.steps, pod.given = False, 0, {"config/a": "hangs"}
+    made.hang = {("config/a", "hangs")}
+    before = uids(made)
+    made.ticks(5)
+    assert made.did(a.StopProcess) == []
+    set_phase(made, "c-hot-1", o.Phase.SCHEDULE).run()
+    assert (made.did(a.StopProcess), uids(made)) == (["c-hot-1"], before)
+
+
+def test_all_are_restarted_one_after_the_other_though_one_of_them_hangs() -> None:
+    made = world()
+    pod = made.bodies["c-hot-0"].pod
+    assert pod is not None
+    pod.ready, pod.steps, pod.given = False, 0, {"config/a": "hangs"}
+    made.edit(hang={("config/a", "hangs")}, schedule=o.Schedule("schedule-rolling")).run()
+    assert sorted(made.did(a.StopProcess)) == sorted(made.bodies)
+    assert made.did(a.DeletePod) == []
+
+
+def test_a_member_that_crashes_again_and_again_is_kept_stopped() -> None:
+    made = world()
+    pod = made.bodies["c-hot-1"].pod
+    assert pod is not None
+    pod.ready, pod.given = False, {"config/a": "crashes"}
+    made.edit(crash={("config/a", "crashes")}, kept_stopped=frozenset({"c-hot-1"})).ticks(2)
+    assert pod.phase == "stop"
+    pod.process = "stopped"  # Its container has started again, and its agent has read the phase.
+    made.ticks(3)
+    assert states(made)["c-hot-1"] == "Stopped"
+    assert made.did(a.StartProcess) == []
+
+
+def test_a_member_that_is_kept_stopped_does_not_keep_the_others_from_restarting_together() -> None:
+    made = world(mixed(4))
+    made.kept_stopped = frozenset({"c-all-3"})
+    made.until(lambda w: ("c-all-3", "KeptStopped") in waits(w))
+    made.schedule = o.Schedule("schedule-coordinated")
+    made.until(lambda w: len(w.did(a.FinishRestart)) == 3)
+    assert states(made)["c-all-3"] == "Stopped"
+    made.edit(kept_stopped=frozenset()).run()
+    assert made.did(a.DeletePod) == []
+
+
+def test_a_request_on_the_cluster_does_not_write_over_a_stop_of_the_same_round() -> None:
+    made = changed(world())
+    made.until(lambda w: any(isinstance(x, a.StopProcess) for x in w.plan().actions))
+    made.schedule = o.Schedule("schedule-rolling")
+    (stopping,) = (x.member for x in made.plan().actions if isinstance(x, a.StopProcess))
+    written = [x.phase for x in made.plan().actions if isinstance(x, a.SetPhase) and x.member == stopping]
+    assert written == [o.Phase.STOP]
+    made.run()
+
+
+def test_of_a_database_that_does_not_answer_one_process_at_a_time_is_restarted_for_a_person() -> None:
+    made = world(max_unavailable=None)
+    made.edit(answers=False, schedule=o.Schedule("schedule")).ticks(2)
+    gone = {x.member for x in made.plan().actions if isinstance(x, a.StopProcess)}
+    assert len(gone | set(made.did(a.StopProcess))) == 1
+    made.edit(answers=True).run()
+
+
+def test_a_stop_that_was_written_and_not_done_is_not_done_while_the_database_does_not_answer() -> None:
+    made = set_phase(world(), "c-hot-1", o.Phase.STOP)
+    made.edit(answers=False).ticks(5)
+    assert made.did(a.StopProcess) == []
+    assert ("c-hot-1", "NotSafeYet") in waits(made)
+    made.edit(answers=True).run()
+    assert made.did(a.StopProcess) == ["c-hot-1"]
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_a_stop_that_was_written_and_not_done_frees_the_member_of_only_copies_first(copies: int) -> None:
+    made = world(indices=((copies,),))
+    (index,) = made.indices
+    index.copies, index.current = [c for c in index.copies if c.primary], {index.copies[0].member}
+    holder = index.copies[0].member
+    set_phase(made, holder, o.Phase.STOP).tick()
+    assert made.did(a.StopProcess) == []
+    made.run()
+    assert made.did(a.StopProcess) == [holder]
+
+
+def test_a_bad_setting_of_the_only_manager_can_be_taken_back_though_the_database_is_gone() -> None:
+    made = world(managers(1), hot(2), indices=((2,),))
+    made.edit(hang={("config/a", "1")}, pools=[managers(1, config={"config/a": "1"}), hot(2)])
+    made.until(lambda w: "start" in phases(w))
+    made.mute = {"c-managers-0"}
+    made.until(lambda w: bool(w.did(a.DeletePod)))
+    made.edit(mute=set(), pools=[managers(1), hot(2)]).run()
+
+
+def test_what_breaks_members_with_their_data_in_the_pod_is_taken_back_inside_their_pods() -> None:
+    together = {"coordinated": frozenset({"security"})}
+    made = world(managers(), hot(2, ephemeral=True), indices=((2,),))
+    both = {"security/on": "1", "config/a": "bad"}
+    made.crash = {("config/a", "bad")}
+    before = uids(made)
+    made.edit(
+        pools=[managers(config={"security/on": "1"}, **together), hot(2, ephemeral=True, config=both, **together)]
+    )
+    made.until(lambda w: len(w.did(a.StartProcess)) == 5).ticks(10)
+    good = hot(2, ephemeral=True, config={"security/on": "1"}, **together)
+    made.edit(pools=[made.pools[0], good]).run()
+    assert uids(made) == before

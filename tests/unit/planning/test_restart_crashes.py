@@ -1,0 +1,76 @@
+"""Restarts in kept pods that are cut off between any two steps: whoever comes next goes on from there.
+
+For each round of a restart and each part of its plan that was carried out before the operator ended, the rest of the
+world goes on as it was: nothing of that round was written into the status. An agent's container may end there as well.
+"""
+
+from collections.abc import Callable
+
+import pytest
+
+from stateward.planning import actions as a
+from stateward.planning import observation as o
+from stateward.planning.phase import Phase
+from tests.unit.planning.kubernetes import checksum
+from tests.unit.planning.test_restart import NEW, set_phase, uids, world
+from tests.unit.planning.world import World, mixed
+
+
+def rolling(made: World) -> World:
+    return made.edit(pools=[mixed(config=NEW)])
+
+
+def together(made: World) -> World:
+    return made.edit(pools=[mixed(config={"security/on": "1"}, coordinated=frozenset({"security"}))])
+
+
+def asked(made: World) -> World:
+    return set_phase(made, "c-all-1", Phase.SCHEDULE)
+
+
+def all_asked(made: World) -> World:
+    return made.edit(schedule=o.Schedule("schedule-coordinated"))
+
+
+def end_containers(made: World) -> None:
+    """End process 1 of every pod whose process is being restarted; it comes back as the phase says."""
+    for body in made.bodies.values():
+        if body.pod is not None and body.pod.phase in ("stop", "stop-coordinated"):
+            body.pod.process, body.pod.ready = "stopped", False
+        elif body.pod is not None and body.pod.phase in ("start", "start-coordinated"):
+            body.pod.process, body.pod.ready, body.pod.steps = "starting", False, 0
+            body.pod.runs, body.pod.given = body.pod.mounted, dict(body.config or {})
+
+
+@pytest.mark.parametrize("containers", [False, True])
+@pytest.mark.parametrize("begin", [rolling, together, asked, all_asked])
+def test_a_restart_that_is_cut_off_anywhere_comes_to_the_same_end(
+    begin: Callable[[World], World], *, containers: bool
+) -> None:
+    made = begin(world(mixed(), indices=((2,), (2,))))
+    before, cuts = uids(made), 0
+    for _ in range(60):
+        planned = made.plan()
+        for done in range(len(planned.actions)):
+            cuts += 1
+            cut_off(made.copy(), planned.actions[:done], containers=containers, before=before)
+        if made.tick().settled and not any(b.pod and b.pod.phase for b in made.bodies.values()):
+            break
+    assert cuts > 5
+    assert uids(made) == before
+
+
+def cut_off(made: World, done: tuple[a.Action, ...], *, containers: bool, before: dict[str, str]) -> None:
+    for action in done:
+        made.carry_out(action)
+    if containers:
+        end_containers(made)
+    made.pass_time()
+    made.run()
+    assert uids(made) == before
+    assert not made.limited
+    assert made.schedule is None
+    for body in made.bodies.values():
+        assert body.pod is not None
+        assert (body.pod.phase, body.pod.process, body.pod.runs) == ("", "running", checksum(body.config))
+        assert body.pod.inputs == made.spec(body.pool).inputs(made.version)
