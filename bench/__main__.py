@@ -1,11 +1,14 @@
-"""`python -m bench [NAME…]`: measures and prints one table. Names: micro, sandbox, many, scale; by default all."""
+"""`python -m bench [NAME…]`: measures and prints one table.
+
+Names: micro, sandbox, inplace, many, scale; by default all.
+"""
 
 import argparse
 import dataclasses
 import sys
 from collections.abc import Callable, Sequence
 
-from bench import ground, machine, micro, scale
+from bench import ground, inplace, machine, micro, scale
 from bench.table import Row, render
 from sandbox.errors import SandboxError
 
@@ -59,6 +62,7 @@ def _many(chosen: argparse.Namespace) -> list[Row]:
 MEASUREMENTS: dict[str, Measurement] = {
     "micro": lambda _: micro.measure(),
     "sandbox": lambda chosen: ground.rows(cold=chosen.cold),
+    "inplace": lambda _: inplace.measure(),
     "many": _many,
     "scale": _scale,
 }

@@ -1,6 +1,10 @@
 """Restarts of real OpenSearch processes in kept pods: rolling and together, interrupted, taken back, asked for."""
 
 import asyncio
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -184,6 +188,54 @@ async def test_a_container_that_dies_in_the_middle_comes_back_as_the_phase_says(
     await clusters.until(NAME, settled, seconds=900)
     assert set((await effective(clusters)).values()) == {"90mb"}
     assert await places(clusters) == before
+    await nothing_left(clusters)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("at", ["stop", "start"])
+async def test_an_agent_that_is_killed_in_a_phase_costs_no_pod(clusters: Clusters, at: str) -> None:
+    """Without a word, from outside: the kernel ends the database with it, and the container starts again."""
+    await made(clusters)
+    before = await places(clusters)
+    async with Writer(clusters.database(NAME), "docs") as writer:
+        await change(clusters, "90mb")
+        member = await phase(clusters, at)
+        os.kill(agent_of(before[member][0]), signal.SIGKILL)
+        await clusters.until(NAME, settled, seconds=600)
+    assert set((await effective(clusters)).values()) == {"90mb"}
+    assert await places(clusters) == before
+    assert await writer.missing() == set()
+    await nothing_left(clusters)
+
+
+def agent_of(pod: str) -> int:
+    """Return the process id of the agent in a pod, by the UID in its control group; nodes share this machine."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            groups, words = (process / "cgroup").read_text(), (process / "cmdline").read_bytes()
+            if b"stateward.agent" in words and pod in groups.replace("_", "-"):
+                return int(process.name)
+    raise AssertionError(f"no agent runs in the pod {pod}")
+
+
+@pytest.mark.full
+async def test_a_configuration_that_takes_its_time_is_waited_for_with_every_process_up(
+    clusters: Clusters, stateward: Sandbox
+) -> None:
+    """Kubelets look at Secrets every ninety seconds: nobody is stopped before its own has come."""
+    await asyncio.to_thread(stateward.up, 3, sync_frequency=90)
+    await made(clusters)
+    before = await places(clusters)
+    async with Writer(clusters.database(NAME), "docs") as writer, Promises(clusters, NAME, most_down=0) as waiting:
+        await change(clusters, "90mb")
+        await clusters.until(NAME, lambda c: any(w.reason == "ConfigurationOnItsWay" for w in c.status.waiting))
+    assert waiting.broken == []
+    async with Writer(clusters.database(NAME), "late") as later, Promises(clusters, NAME) as promises:
+        await clusters.until(NAME, settled, seconds=600)
+    assert set((await effective(clusters)).values()) == {"90mb"}
+    assert await places(clusters) == before
+    assert promises.broken == []
+    assert await writer.missing() | await later.missing() == set()
     await nothing_left(clusters)
 
 

@@ -112,15 +112,18 @@ def test_a_bad_setting_of_the_only_manager_can_be_taken_back_though_the_database
 
 
 def test_what_breaks_members_with_their_data_in_the_pod_is_taken_back_inside_their_pods() -> None:
-    together = {"coordinated": frozenset({"security"})}
+    together = frozenset({"security"})
     made = world(managers(), hot(2, ephemeral=True), indices=((2,),))
     both = {"security/on": "1", "config/a": "bad"}
     made.crash = {("config/a", "bad")}
     before = uids(made)
     made.edit(
-        pools=[managers(config={"security/on": "1"}, **together), hot(2, ephemeral=True, config=both, **together)]
+        pools=[
+            managers(config={"security/on": "1"}, coordinated=together),
+            hot(2, ephemeral=True, config=both, coordinated=together),
+        ]
     )
     made.until(lambda w: len(w.did(a.StartProcess)) == 5).ticks(10)
-    good = hot(2, ephemeral=True, config={"security/on": "1"}, **together)
+    good = hot(2, ephemeral=True, config={"security/on": "1"}, coordinated=together)
     made.edit(pools=[made.pools[0], good]).run()
     assert uids(made) == before

@@ -1,0 +1,188 @@
+"""A change of configuration over all members of a real cluster: in kept pods, and with new ones.
+
+Three members in a sandbox of its own, the same data, the same setting. Who is there is sampled through the API server
+several times a second, from the members that answer.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import msgspec
+
+from bench.absence import Absences, Change, Recoveries, milliseconds
+from bench.scale import say
+from bench.table import Row
+from demo.install import fresh_namespace, install, until_known
+from demo.story import settled
+from sandbox import Sandbox
+from stateward.kube.client import Api, ApplyOptions, RawRequest
+from stateward.kube.config import connect
+from stateward.kube.errors import ApiError
+from stateward.kube.http_client import HttpApi
+from stateward.kube.metadata import Key
+from stateward.operator import logs
+from stateward.operator.caches import CLUSTERS
+
+SANDBOX = "stateward-bench-inplace"
+NAMESPACE, NAME = "bench-inplace", "kept"
+VERSION = "2.19.5"
+MEMBERS = 3
+PATIENCE = 900.0
+"""Seconds for one change, on a busy machine too."""
+SAMPLE = 0.2
+DOCUMENTS, COPIES = 250, 40
+"""Documents that are sent, and how often the database copies them: some ten thousand of a kilobyte."""
+READS = 300
+SMALL = {"limits": {"memory": "640Mi"}, "requests": {"cpu": "250m", "memory": "640Mi"}}
+
+
+def measure() -> list[Row]:
+    """Bring a sandbox up, change the cluster both ways, take the sandbox down, and return the figures."""
+    logs.configure("error")
+    sandbox = Sandbox(SANDBOX).up(nodes=MEMBERS)
+    try:
+        image = sandbox.load_image("stateward")
+        sandbox.load_image(f"opensearch:{VERSION}")
+        return rows(*asyncio.run(changes(str(sandbox.kubeconfig_path), image)))
+    finally:
+        sandbox.down()
+
+
+def rows(kept: Change, anew: Change) -> list[Row]:
+    """Return both ways as rows."""
+    found: list[Row] = []
+    for each in (kept, anew):
+        longest = max(each.away)
+        found += [
+            Row(f"`inplace`, {each.way}: change over {MEMBERS} members", f"{each.total:.0f} s"),
+            Row(f"`inplace`, {each.way}: a member is away, p50 / max", f"{each.per_member:.1f} / {longest:.1f} s"),
+            Row(
+                f"`inplace`, {each.way}: recoveries of shard copies",
+                str(each.recoveries),
+                note=f"{each.copied / 1e6:.1f} MB copied between members",
+            ),
+            Row(f"`inplace`, {each.way}: read before, p50 / p99", milliseconds(each.reads_before)),
+            Row(f"`inplace`, {each.way}: read after, p50 / p99", milliseconds(each.reads_after)),
+        ]
+    ratio = anew.per_member / kept.per_member
+    return [*found, Row("`inplace`: a member is away, new pod to kept pod", f"{ratio:.1f} times", "2 times")]
+
+
+async def changes(kubeconfig: str, image: str) -> tuple[Change, Change]:
+    """Make the cluster and its data, and change it in kept pods and then with new ones."""
+    async with HttpApi(connect(kubeconfig=kubeconfig)) as api:
+        await install(api, image)
+        await until_known(api, CLUSTERS, "default")
+        await fresh_namespace(api, NAMESPACE)
+        cluster = Measured(api)
+        say("the cluster …")
+        await cluster.apply("90mb", "Preferred")
+        await cluster.until_settled()
+        await cluster.fill()
+        say("in kept pods …")
+        kept = await cluster.change("in kept pods", "91mb", "Preferred")
+        say("with new pods …")
+        return kept, await cluster.change("with new pods", "92mb", "Never")
+
+
+class Measured:
+    """The cluster that is measured."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    async def apply(self, value: str, in_place: str) -> None:
+        """Make the spec so."""
+        roles = ["cluster_manager", "data", "ingest"]
+        pool = {"name": "all", "replicas": MEMBERS, "roles": roles, "resources": SMALL, "storage": {"size": "2Gi"}}
+        spec = {
+            "version": VERSION,
+            "pools": [pool],
+            "update": {"inPlace": in_place},
+            "config": {"http.max_content_length": value},
+        }
+        meta = {"name": NAME, "namespace": NAMESPACE}
+        body = {"apiVersion": "stateward.dev/v1alpha1", "kind": "OpenSearchCluster", "metadata": meta, "spec": spec}
+        await self._api.apply(CLUSTERS, Key(NAMESPACE, NAME), body, ApplyOptions("bench", force=True))
+
+    async def until_settled(self) -> None:
+        """Wait until nothing is left to do; raises TimeoutError."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                if settled(await self._api.get(CLUSTERS, Key(NAMESPACE, NAME))):
+                    return
+                await asyncio.sleep(SAMPLE)
+
+    async def fill(self) -> None:
+        """Write the data, and wait until every copy is there."""
+        shape = {"settings": {"index.number_of_shards": 6, "index.number_of_replicas": 1}}
+        await self._ask("seed", "PUT", shape)
+        await self._ask("docs", "PUT", shape)
+        for number in range(DOCUMENTS):
+            words = " ".join(f"word{number * step % 997}" for step in range(1, 120))
+            await self._ask(f"seed/_doc/{number}", "PUT", {"number": number, "text": words})
+        await self._ask("seed/_refresh", "POST")
+        another = {"source": {"index": "seed"}, "dest": {"index": "docs"}, "script": {"source": "ctx._id=null"}}
+        for _ in range(COPIES):
+            await self._ask("_reindex", "POST", another)
+        await self._ask("docs/_forcemerge?max_num_segments=1", "POST")
+        await self._ask("_flush", "POST")
+        await self._ask("_cluster/health?wait_for_status=green&timeout=60s")
+        await self.until_settled()
+
+    async def change(self, way: str, value: str, in_place: str) -> Change:
+        """Change the setting, watch what happens, and return it."""
+        before = await self.reads()
+        recoveries = Recoveries()
+        recoveries.seen(await self._ask("_recovery"))
+        recoveries = Recoveries(frozenset(recoveries.found))
+        absences = Absences(frozenset(f"{NAME}-all-{n}" for n in range(MEMBERS)))
+        begin = time.monotonic()
+        async with self._watched(absences, recoveries):
+            await self.apply(value, in_place)
+            await self.until_settled()
+            total = time.monotonic() - begin
+        if len(absences.ended) < MEMBERS:
+            raise RuntimeError(f"{len(absences.ended)} of {MEMBERS} members were seen to be away")
+        away, copied = tuple(absences.ended), sum(recoveries.found.values())
+        return Change(way, total, away, len(recoveries.found), copied, before, await self.reads())
+
+    async def reads(self) -> tuple[float, ...]:
+        """Search for one word after the other, past the cache of requests; return the seconds that each took."""
+        found: list[float] = []
+        for number in range(READS):
+            query = {"size": 10, "query": {"match": {"text": f"word{number * 7 % 997}"}}}
+            begin = time.perf_counter()
+            await self._ask("docs/_search?request_cache=false", "POST", query)
+            found.append(time.perf_counter() - begin)
+        return tuple(found)
+
+    @asynccontextmanager
+    async def _watched(self, absences: Absences, recoveries: Recoveries) -> AsyncGenerator[None]:
+        async with asyncio.TaskGroup() as group:
+            watching = [group.create_task(self._watch(absences)), group.create_task(self._recoveries(recoveries))]
+            yield
+            for task in watching:
+                task.cancel()
+
+    async def _watch(self, absences: Absences) -> None:
+        while True:
+            with suppress(ApiError):
+                nodes = (await self._ask("_nodes/_all/none?filter_path=nodes.*.name"))["nodes"].values()
+                absences.seen(time.monotonic(), {node["name"] for node in nodes})
+            await asyncio.sleep(SAMPLE)
+
+    async def _recoveries(self, recoveries: Recoveries) -> None:
+        while True:
+            with suppress(ApiError):
+                recoveries.seen(await self._ask("_recovery"))
+            await asyncio.sleep(1)
+
+    async def _ask(self, path: str, method: str = "GET", body: dict[str, Any] | None = None) -> Any:
+        path, _, query = path.partition("?")
+        pairs = {key: value for key, _, value in (pair.partition("=") for pair in query.split("&") if pair)}
+        full = f"/api/v1/namespaces/{NAMESPACE}/services/{NAME}:http/proxy/{path}"
+        return msgspec.json.decode(await self._api.request(RawRequest(full, method, pairs, body)))
