@@ -1,12 +1,14 @@
 """Pods with an agent: what they are made of, and what stays the same for pods without one."""
 
 import base64
+from dataclasses import replace
 from typing import Any
 
 from stateward.agent import commandline, configuration
 from stateward.api import names
 from stateward.api.base import Json
 from stateward.engines import opensearch
+from stateward.engines.search import desired as search_desired
 from stateward.engines.search.agent import API_PORT, PROBES_PORT
 from tests.unit.engines.search_clusters import cluster
 
@@ -32,6 +34,20 @@ def test_the_agent_is_process_1_and_the_script_is_its_database() -> None:
     grace = template()["spec"]["terminationGracePeriodSeconds"]
     assert settings.grace_seconds < grace
     assert {probe["httpGet"]["port"] for name, probe in container.items() if name.endswith("Probe")} == {PROBES_PORT}
+
+
+def test_a_newer_agent_changes_nothing_by_which_members_are_compared() -> None:
+    """A new Stateward restarts no database: a pod gets its agent when it is made anew for another reason."""
+    made = {
+        image: search_desired.desired(replace(opensearch.OPENSEARCH, agent_image=image), cluster())
+        for image in (IMAGE, "stateward.dev/stateward:2", "")
+    }
+    assert made[IMAGE] == made["stateward.dev/stateward:2"]
+    assert [pool.inputs for pool in made[""].pools] == [pool.inputs for pool in made[IMAGE].pools]
+    old, new = (opensearch.member_objects(cluster(), "hot", 1, "2.19.5", agent_image=image) for image in (IMAGE, "x:2"))
+    assert old.config == new.config
+    annotations = [each.workload["spec"]["template"]["metadata"]["annotations"] for each in (old, new)]
+    assert annotations[0] == annotations[1]
 
 
 def test_every_file_that_the_agent_reads_is_mounted() -> None:
