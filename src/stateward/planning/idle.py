@@ -72,7 +72,7 @@ def halt(facts: Facts, member: Member) -> Part:
     if problem is not None:
         return held(member, "NotSafeYet", problem, state=State.PREPARING)
     part = begin(member, Phase.STOP, why)
-    return merge(part, Part(actions=(*quiet(facts, [member]), stop(member))))
+    return merge(part, Part(actions=(*quiet(facts, [member]), stop(member, why))))
 
 
 def begin(member: Member, phase: Phase, why: str) -> Part:
