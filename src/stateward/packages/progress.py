@@ -125,7 +125,7 @@ def next_look(run: Run, now: float) -> float | None:
     """Return the seconds until a time in the record comes: the next try or a time-out; None when there is none."""
     times: list[float] = []
     for step in run.steps.values():
-        if step.stage in ENDED:
+        if step.stage in ENDED or step.stage is Stage.PENDING:
             continue
         if step.again > now:
             times.append(step.again)

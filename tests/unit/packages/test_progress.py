@@ -1,6 +1,7 @@
 """How a plan goes on: order, waiting, trying again, failing, and nothing remembered outside the record."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from stateward.packages.progress import (
     Run,
     Stage,
     StepName,
+    StepProgress,
     advance,
     next_look,
     ready,
@@ -127,3 +129,10 @@ def test_whatever_happens_the_order_holds_and_a_plan_ends_only_when_it_is_over(
     assert (ended is Stage.DONE) == (stages == {Stage.DONE})
     assert (ended is Stage.FAILED) == (Stage.FAILED in stages)
     assert ended in ENDED or ready(shaped, found, now + LONGEST_DELAY_SECONDS)
+
+
+def test_steps_that_have_not_been_tried_are_not_late() -> None:
+    found = advance(run(timeout=60.0), {ALL[0]: Result(Stage.WAITING)}, 100.0)
+    everything = advance(found, {ALL[1]: Result(Stage.WAITING)}, 100.0)
+    pending = replace(found, steps={**found.steps, ALL[1]: StepProgress()})
+    assert next_look(pending, 101.0) == next_look(everything, 101.0) == 59.0

@@ -1,0 +1,173 @@
+"""Tasks that are more than objects, failures, wishes, drift, and the end, with the shipped controller."""
+
+from typing import Any
+
+import pytest
+
+from stateward.packages.decision import ANNOTATION_TRIGGER
+from stateward.packages.yamltext import to_yaml
+from tests.unit.operator.installations.town import HOME, Town
+from tests.unit.packages.samples import files
+
+POD = (
+    "apiVersion: v1\nkind: Pod\nspec: {initContainers: [{name: i, image: x, volumeMounts: [{name: d, mountPath: /d}]}]}"
+)
+USER = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: user}
+spec:
+  selector: {matchLabels: {app: user}}
+  template:
+    metadata: {labels: {app: user}}
+    spec: {containers: [{name: c, image: x, envFrom: [{configMapRef: {name: "{{ .Pipes.made }}"}}]}]}
+"""
+
+
+@pytest.fixture
+async def town() -> Town:
+    return Town()
+
+
+def package(
+    tasks: list[Any], plans: dict[str, list[str]], version: str = "1.0.0", **templates: str
+) -> dict[str, bytes]:
+    """Return a package with a step for each task of a plan."""
+    made = {
+        plan: {"phases": [{"name": "main", "steps": [{"name": name, "tasks": [name]} for name in names]}]}
+        for plan, names in plans.items()
+    }
+    head = {"apiVersion": "kudo.dev/v1beta1", "name": "other", "operatorVersion": version, "tasks": tasks}
+    found = {"operator.yaml": to_yaml(head | {"plans": made})}
+    found |= {f"templates/{name}.yaml": text for name, text in templates.items()}
+    return {path: text.encode() for path, text in found.items()}
+
+
+async def test_a_pipe_reads_what_its_pod_has_made_and_later_steps_use_it(town: Town) -> None:
+    pipe = {"pod": "pod.yaml", "pipe": [{"file": "/d/index.html", "kind": "ConfigMap", "key": "made"}]}
+    tasks = [
+        {"name": "pipe", "kind": "Pipe", "spec": pipe},
+        {"name": "user", "kind": "Apply", "spec": {"resources": ["user.yaml"]}},
+    ]
+    town.written["/d/index.html"] = b"hello"
+    town.package("other-1", package(tasks, {"deploy": ["pipe", "user"]}, pod=POD, user=USER))
+    town.install("other-1")
+    async with town.operator():
+        await town.until(town.ready)
+    assert town.there("ConfigMap", "web-pipe-made")["data"] == {"index.html": "hello"}
+    assert town.store.all("/pods") == []
+    assert town.there("Deployment", "user")
+
+
+async def test_a_package_installs_another_and_waits_for_it(town: Town) -> None:
+    spec = {"package": "shop", "operatorVersion": "1.2.0", "parameterFile": "values.yaml"}
+    tasks = [{"name": "inner", "kind": "KudoOperator", "spec": spec}]
+    town.package("other-1", package(tasks, {"deploy": ["inner"]}, values="COUNT: 3\n"))
+    town.install("other-1", spec={"parameters": {}})
+    async with town.operator():
+        await town.until(lambda: "no Package of shop" in town.condition("Stalled").get("message", ""))
+        town.package("shop-1.2.0", files())
+        await town.until(town.ready)
+        assert town.there("Deployment", "web-shop")["spec"]["replicas"] == 3
+        assert town.ready("web-shop")
+        town.server.delete("stateward.dev/installations", _key("web"), _exact(town, "web"))
+        await town.until(lambda: town.get("Installation", "web") is None)
+        assert town.get("Installation", "web-shop") is None
+        assert town.get("Deployment", "web-shop") is None
+
+
+async def test_a_fatal_step_ends_the_plan_and_the_next_change_begins_another(town: Town) -> None:
+    tasks = [{"name": "bad", "kind": "Dummy", "spec": {"wantErr": True, "fatal": True}}]
+    town.package("other-1", package(tasks, {"deploy": ["bad"]}))
+    town.install("other-1")
+    async with town.operator():
+        await town.until(lambda: town.condition("Stalled").get("reason") == "PlanFailed")
+        assert town.status()["run"]["stage"] == "Failed"
+        good = [{"name": "bad", "kind": "Dummy", "spec": {"done": True}}]
+        town.package("other-2", package(good, {"deploy": ["bad"]}, "2.0.0"))
+        town.install("other-2")
+        await town.until(town.ready)
+    assert [run["stage"] for run in town.status()["history"]] == ["Done", "Failed"]
+
+
+async def test_a_step_that_takes_too_long_fails_with_what_it_waited_for(town: Town) -> None:
+    town.package("shop-1.2.0")
+    town.healthy = False
+    town.install("shop-1.2.0", spec={"stepTimeout": 60})
+    async with town.operator():
+        await town.until(lambda: town.condition("Stalled").get("reason") == "PlanFailed")
+    assert "was not done within 60 seconds" in town.status()["run"]["message"]
+
+
+async def test_a_plan_that_somebody_asks_for_runs_once(town: Town) -> None:
+    town.package("shop-1.2.0")
+    town.install("shop-1.2.0")
+    async with town.operator():
+        await town.until(town.ready)
+        town.annotate(ANNOTATION_TRIGGER, "backup/1")
+        await town.until(lambda: [run["plan"] for run in town.status()["history"]] == ["backup", "deploy"])
+        assert town.there("Job", "backup-job")
+        await town.until(town.ready)
+        town.annotate(ANNOTATION_TRIGGER, "restore")
+        await town.until(lambda: town.condition("Stalled").get("reason") == "PlanUnknown")
+    assert "deploy, backup" in town.condition("Stalled")["message"]
+    assert len(town.status()["history"]) == 2
+
+
+async def test_what_others_change_or_remove_is_put_right_without_a_restart(town: Town) -> None:
+    town.package("shop-1.2.0")
+    town.install("shop-1.2.0", EXTRA=True)
+    async with town.operator():
+        await town.until(town.ready)
+        live = town.there("ConfigMap", "web-config")
+        town.server.update("/configmaps", _key("web-config"), {**live, "data": {**live["data"], "mode": "mine"}})
+        await town.until(lambda: town.there("ConfigMap", "web-config")["data"]["mode"] == "slow")
+        found = town.store.get("/services", _key("web-extra"))
+        assert found is not None
+        town.store.remove(found)
+        await town.until(lambda: town.get("Service", "web-extra"))
+        assert town.rollouts == {}
+        assert town.get("Job", "deploy-job") is None
+
+
+async def test_what_is_rendered_no_more_goes_and_claims_stay(town: Town) -> None:
+    claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {}\n"
+    service = "apiVersion: v1\nkind: Service\nmetadata: {name: %s}\nspec: {ports: [{port: 80}]}\n"
+    both = [{"name": "a", "kind": "Apply", "spec": {"resources": ["service.yaml", "claim.yaml"]}}]
+    less = [{"name": "a", "kind": "Apply", "spec": {"resources": ["service.yaml"]}}]
+    town.package("other-1", package(both, {"deploy": ["a"]}, service=service % "one", claim=claim))
+    town.package("other-2", package(less, {"deploy": ["a"]}, "2.0.0", service=service % "two"))
+    town.install("other-1")
+    async with town.operator():
+        await town.until(town.ready)
+        town.install("other-2")
+        await town.until(town.ready)
+        assert town.get("Service", "one") is None
+        assert town.there("Service", "two")
+        assert town.there("PersistentVolumeClaim", "data")
+        town.server.delete("stateward.dev/installations", _key("web"), _exact(town, "web"))
+        await town.until(lambda: town.get("Installation", "web") is None)
+    assert town.get("Service", "two") is None
+    assert town.there("PersistentVolumeClaim", "data")
+
+
+async def test_objects_of_other_namespaces_are_refused(town: Town) -> None:
+    service = "apiVersion: v1\nkind: Service\nmetadata: {name: a, namespace: stateward}\nspec: {ports: [{port: 80}]}\n"
+    tasks = [{"name": "a", "kind": "Apply", "spec": {"resources": ["service.yaml"]}}]
+    town.package("other-1", package(tasks, {"deploy": ["a"]}, service=service))
+    town.install("other-1")
+    async with town.operator():
+        await town.until(lambda: town.condition("Stalled").get("reason") == "PlanFailed")
+    assert "in its own namespace prod only" in town.status()["run"]["message"]
+
+
+def _key(name: str) -> Any:
+    from stateward.kube.metadata import Key
+
+    return Key(HOME, name)
+
+
+def _exact(town: Town, name: str) -> Any:
+    from stateward.kube.client import DeleteOptions, Preconditions
+
+    return DeleteOptions(Preconditions(town.there("Installation", name)["metadata"]["uid"]))
