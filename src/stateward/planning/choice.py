@@ -1,7 +1,8 @@
 """Which members may be down together at this instant, on top of those that already are: the largest safe set.
 
 One budget for the whole cluster prevents the disaster of two loops that each take "just one" member. Within it the set
-is the largest in which no unit loses too many live copies, with one manager at most and all in one zone.
+is the largest in which no unit loses too many live copies, with one manager at most and all in one zone. Where trying
+every set would take too long, it is a large one after which few sets are left to go (`packing`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,10 +11,11 @@ from msgspec import Struct
 
 from stateward.planning.facts import Facts
 from stateward.planning.observation import Member
+from stateward.planning.packing import Ground, bits, pack
 from stateward.planning.safety import member_problem, needed
 
-SEARCH_STEPS = 5_000
-"""Members that are tried at most: exact for ten candidates and more; beyond, the best set found is still a safe one."""
+SEARCH_STEPS = 2_000
+"""Members that are tried at most: exact for ten candidates and more; beyond, a set is built instead."""
 
 
 Units = list[tuple[tuple[int, ...], int]]
@@ -64,9 +66,23 @@ def largest(facts: Facts, able: Sequence[Member], first: frozenset[str], room: i
     """Return the names of the largest set that contains as many of `first` as fit, in order."""
     if room == 1 or not able:
         return frozenset(m.name for m in able[:1])
-    search = Search(able, conflicts(facts, able), shared(facts, able), room)
+    search = Search(ground_of(conflicts(facts, able), shared(facts, able), room))
     begun = search.greedy([i for i, m in enumerate(able) if m.name in first])
     return frozenset(able[i].name for i in search.extend(begun))
+
+
+def ground_of(masks: list[int], units: Units, room: int) -> Ground:
+    """Return the candidates as bits, given who may not go together for other reasons than units."""
+    near, wide = [0] * len(masks), [list[tuple[int, int]]() for _ in masks]
+    for inside, spare in units:
+        mask = sum(1 << i for i in inside)
+        for i in inside:
+            near[i] |= mask & ~(1 << i)
+            if spare == 1:
+                masks[i] |= mask & ~(1 << i)
+            else:
+                wide[i].append((mask, spare))
+    return Ground(masks, wide, near, room)
 
 
 def conflicts(facts: Facts, able: Sequence[Member]) -> list[int]:
@@ -106,16 +122,9 @@ def shared(facts: Facts, able: Sequence[Member]) -> Units:
 class Search:
     """A bounded search for the largest compatible set; of equally large ones the first in order is found."""
 
-    def __init__(self, able: Sequence[Member], masks: list[int], units: Units, room: int) -> None:
-        self._room, self._order = room, range(len(able))
-        self._masks, self._wide = masks, [list[tuple[int, int]]() for _ in able]
-        for inside, spare in units:
-            mask = sum(1 << i for i in inside)
-            for i in inside:
-                if spare == 1:
-                    self._masks[i] |= mask & ~(1 << i)
-                else:
-                    self._wide[i].append((mask, spare))
+    def __init__(self, ground: Ground) -> None:
+        self._ground, self._room = ground, ground.room
+        self._masks, self._wide = ground.masks, ground.wide
         self._best: tuple[int, ...] = ()
         self._steps = 0
 
@@ -127,11 +136,14 @@ class Search:
                 chosen, bits = (*chosen, i), bits | 1 << i
         return chosen
 
-    def extend(self, begun: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the largest set that contains `begun`."""
+    def extend(self, begun: tuple[int, ...]) -> Sequence[int]:
+        """Return the largest set that contains `begun`, or where that is not found in time, a large one."""
         self._best, self._steps = begun, 0
-        self._try(begun, sum(1 << i for i in begun), [i for i in self._order if i not in begun])
-        return self._best
+        chosen = sum(1 << i for i in begun)
+        self._try(begun, chosen, [i for i in range(len(self._masks)) if i not in begun])
+        if self._steps < SEARCH_STEPS:
+            return self._best
+        return bits(pack(self._ground, chosen, known=sum(1 << i for i in self._best)))
 
     def _try(self, chosen: tuple[int, ...], bits: int, rest: Sequence[int]) -> None:
         """Try every way to add some of `rest`, as long as a larger set may come of it."""

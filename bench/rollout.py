@@ -1,0 +1,49 @@
+"""Roll-outs of whole clusters in forecast time: how near the planner comes to the best possible."""
+
+from bench.bound import best_seconds
+from bench.table import Row
+from bench.topology import NOW, Topology, observation
+from stateward.planning.actions import DeletePod
+from stateward.simulation.forecast.journey import Journey, travel
+from stateward.simulation.forecast.pace import Pace
+
+SIZES = (6, 12, 30, 60, 120)
+AIM = 1.2
+
+
+def rows(sizes: tuple[int, ...] = SIZES) -> list[Row]:
+    """Return one line for each size, number of replicas and number of zones."""
+    return [row(Topology(size, replicas, zones)) for size in sizes for replicas in (1, 2) for zones in (1, 3)]
+
+
+def row(topology: Topology) -> Row:
+    """Return how long a roll-out takes, as a multiple of the bound, and the same one member at a time."""
+    pace = Pace()
+    seen = observation(topology)
+    best, journey = best_seconds(seen, pace), travel(seen, NOW, pace)
+    alone = travel(observation(Topology(topology.members, topology.replicas, topology.zones, at_once=1)), NOW, pace)
+    what = f"{topology.members} members, {topology.replicas + 1} copies, {topology.zones} zones"
+    times = f"{minutes(journey)} min of at least {best / 60:.0f}; one at a time {minutes(alone)} min"
+    return Row(
+        f"roll-out of {what}",
+        f"{taken(journey) / best:.2f} times the bound",
+        f"≤ {AIM}",
+        f"{times}; {sets(journey)} sets",
+    )
+
+
+def taken(journey: Journey) -> float:
+    """Return how many seconds a roll-out took; raises where it did not come to its end."""
+    if not journey.last.settled:
+        raise RuntimeError(f"the roll-out does not end: {journey.last.doing}")
+    return journey.arrived - journey.began
+
+
+def minutes(journey: Journey) -> str:
+    """Return how many minutes a roll-out took."""
+    return f"{taken(journey) / 60:.0f}"
+
+
+def sets(journey: Journey) -> int:
+    """Return in how many sets members went."""
+    return sum(any(isinstance(action, DeletePod) for action in leg.made.actions) for leg in journey.legs)
