@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from stateward.simulation.apiserver.store import Event
 from tests.simulation.story import CLAIMS, PODS, SECRETS, SETS, Story, hot, managers
 
 pytestmark = pytest.mark.simulation
@@ -113,3 +114,30 @@ async def test_08_own_deletions_count_before_the_cache_shows_them() -> None:
         await story.settle()
         assert sorted(story.disrupted()) == ["logs-managers-0", "logs-managers-1", "logs-managers-2"]
         assert story.most_down == 1
+
+
+async def test_08_a_member_that_an_old_cache_does_not_show_is_not_forgotten() -> None:
+    """It counts as down while it restarts, also for an operator whose StatefulSets and pods begin with an old state."""
+    with Story(managers(1), hot(3)).told() as story:
+        await story.begin()
+        old = story.world.store.version
+        story.pools(managers(1), hot(4))
+        assert await story.until(lambda: "everything is" in story.status["doing"] and "logs-hot-3" in remembered(story))
+        for kind in (SETS, PODS, SECRETS, CLAIMS):
+            story.process.stales[kind] = story.world.store.version - old
+            story.process.lags[kind] = 60.0
+        forgotten: list[float] = []
+
+        def heard(_kind: str, _event: Event) -> None:
+            if "logs-hot-3" not in remembered(story):
+                forgotten.append(story.world.now)
+
+        story.world.store.subscribers.append(heard)
+        story.process.kill()
+        await asyncio.sleep(120.0)
+        assert not forgotten
+
+
+def remembered(story: Story) -> dict[str, str]:
+    """Return the versions that the status remembers, by member."""
+    return {m["name"]: m["version"] for m in story.status["memberStates"] if m.get("version")}

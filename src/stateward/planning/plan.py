@@ -52,11 +52,17 @@ class Plan(Struct, frozen=True):
     """The members that are replaced, as the status is to remember them."""
     leaving: Mapping[str, str] = {}
     """Every member that leaves, for whatever reason, with the reason."""
+    forgets: bool = False
+    """Whether the status loses what it remembers of somebody, because nothing of them was seen."""
 
     @property
     def destructive(self) -> bool:
-        """Whether carrying it out needs a plan made of live reads."""
-        return any(action.destructive for action in self.actions)
+        """Whether carrying it out needs a plan made of live reads: what the status remembers can be asked nowhere else.
+
+        The disaster this prevents: a cache that begins with an old state does not show a new member. Forgotten, it
+        counts as nobody while it is down, and another one goes.
+        """
+        return self.forgets or any(action.destructive for action in self.actions)
 
 
 def plan(obs: Observation, now: float) -> Plan:
@@ -86,7 +92,14 @@ def plan(obs: Observation, now: float) -> Plan:
         settled=settled,
         removals=removals.recorded,
         leaving=scaling.leaving,
+        forgets=forgets(obs, part, removals),
     )
+
+
+def forgets(obs: Observation, part: Part, removals: Removals) -> bool:
+    """Return whether the status will no longer know a member that it knows, or that one is being replaced."""
+    shown = {m.name for m in obs.members if m.present or m.name in part.intents}
+    return not (obs.records.keys() <= shown and obs.removals.keys() <= removals.recorded.keys())
 
 
 def at_rest(facts: Facts, removals: Removals, intent: Intent) -> bool:

@@ -32,5 +32,5 @@ class Decisions(Metrics):
         for wait in plan.waits:
             self._ground.count(f"wait: {wait.reason}")
             if (wait.subject, wait.reason) not in before:
-                self._ground.tell(f"  waiting ({wait.reason}): {wait.message}")
+                self._ground.tell(f"  {wait.subject} waits ({wait.reason}): {wait.message}")
         self._said[key] = frozenset((wait.subject, wait.reason) for wait in plan.waits)

@@ -128,8 +128,9 @@ class Run:
             if self.violations or not unmet(self.world):
                 break
         missing = unmet(self.world)
-        if missing:
+        if missing and not self.violations:
             self._violated("g", f"the desired state was not reached: {'; '.join(missing[:6])}")
+        if missing:
             return
         await asyncio.sleep(180.0)
         before = self.watchdog.writes

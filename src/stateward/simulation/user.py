@@ -284,5 +284,6 @@ class User:
         deployed = part(resource.doc, "status").get("version", "") if resource is not None else ""
         passed = [d.version for d in self._world.databases.disks.values() if d.version in VERSIONS]
         newest = max(passed, key=VERSIONS.index, default=VERSIONS[0])
-        steps = VERSIONS[VERSIONS.index(newest) : VERSIONS.index(deployed) + 2] if deployed in VERSIONS else VERSIONS
+        last = VERSIONS.index(deployed) + 2 if deployed in VERSIONS else None
+        steps = VERSIONS[VERSIONS.index(newest) : last]
         return self.spec["version"] if self.spec["version"] in steps else newest

@@ -49,6 +49,10 @@ def _cached(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(kind, "destructive", False)
 
 
+def _forgetting(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(plan, "forgets", lambda *_: False)
+
+
 def _never_caught_up(patch: pytest.MonkeyPatch) -> None:
     _cached(patch)
     patch.setattr(plan, "trusted", lambda _obs, actions: actions)
@@ -217,7 +221,7 @@ def _any_configuration(patch: pytest.MonkeyPatch) -> None:
 
 
 async def _any_crash() -> None:
-    for nth in range(1, 13):
+    for nth in range(1, 19):
         await crashes.test_12_a_crash_after_any_write_of_the_creation_leaves_nothing_undone(nth)
 
 
@@ -264,6 +268,12 @@ MUTATIONS = (
         "nothing is taken down while caches have not seen the operator's own deletions",
         _never_caught_up,
         stale.test_08_own_deletions_count_before_the_cache_shows_them,
+    ),
+    Mutation(
+        "08",
+        "who was in the cluster is forgotten on a live read only",
+        _forgetting,
+        stale.test_08_a_member_that_an_old_cache_does_not_show_is_not_forgotten,
     ),
     Mutation(
         "11",

@@ -1,7 +1,10 @@
 """The plan as a whole: the order of its actions, and the one sentence that says what goes on."""
 
+from msgspec.structs import replace
+
 from stateward.planning import actions as a
 from stateward.planning import observation as o
+from stateward.planning.plan import plan as planned
 from tests.unit.planning.world import GIB, gateway, hot, managers, settled
 
 A = {"config/a": "1"}
@@ -38,3 +41,19 @@ def test_a_plan_that_destroys_says_so() -> None:
     world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(), hot(config=A)])
     assert not world.tick().destructive
     assert world.tick().destructive
+
+
+def test_a_plan_by_which_somebody_is_forgotten_is_made_from_live_reads() -> None:
+    """A member that is not seen may be one that an old cache does not show."""
+    seen = settled(managers(), hot(), indices=((2,),)).observe()
+    assert not planned(seen, 0.0).destructive
+    unseen = replace(seen, members=tuple(m for m in seen.members if m.name != "c-hot-2"))
+    made = planned(replace(unseen, desired=replace(seen.desired, paused=True)), 0.0)
+    assert not made.actions
+    assert made.destructive
+
+
+def test_nor_is_a_replacement_forgotten_of_a_member_that_was_not_seen() -> None:
+    seen = settled(managers(), hot(), indices=((2,),)).observe()
+    removal = o.Removal(reason="it was down for too long", since=0.0, automatic=True)
+    assert planned(replace(seen, removals={"c-hot-7": removal}), 0.0).destructive
