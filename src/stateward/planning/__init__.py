@@ -27,5 +27,7 @@ Then one file per question:
 
 Processes of members that do not serve (stopped, hanging, kept down) are `idle`.
 
+Where `choice` does not find the largest set in time, `packing` builds a large one.
+
 What people read of all that: `status`, with its `conditions` and where each pool stands (`standing`), and its `times`.
 """
