@@ -102,7 +102,7 @@ class Reconciler:
 
     async def _round(self, key: Key, holdings: Holdings) -> float | None:
         turn = await self._decide(holdings)
-        if turn.plan.destructive:
+        if turn.plan.needs_live:
             try:
                 holdings = await read_live(self._api, key, self._kind)
             except NotFound:

@@ -103,5 +103,5 @@ class Observation(Struct, frozen=True):
     live: bool = False
     """Whether it was read from the API server for this very decision, and not from a cache.
 
-    Planning makes the same plan either way: `Plan.destructive` says that it has to be made again from a live reading.
+    Planning makes the same plan either way: `Plan.needs_live` says that it has to be made again from a live reading.
     """

@@ -57,12 +57,17 @@ class Plan(Struct, frozen=True):
 
     @property
     def destructive(self) -> bool:
-        """Whether carrying it out needs a plan made of live reads: what the status remembers can be asked nowhere else.
+        """Whether carrying it out destroys something."""
+        return any(action.destructive for action in self.actions)
 
-        The disaster this prevents: a cache that begins with an old state does not show a new member. Forgotten, it
-        counts as nobody while it is down, and another one goes.
+    @property
+    def needs_live(self) -> bool:
+        """Whether it has to be made again from live reads: it destroys, or the status would forget somebody.
+
+        What the status remembers can be asked nowhere else. The disaster this prevents: a cache that begins with an old
+        state does not show a new member. Forgotten, it counts as nobody while it is down, and another one goes.
         """
-        return self.forgets or any(action.destructive for action in self.actions)
+        return self.forgets or self.destructive
 
 
 def plan(obs: Observation, now: float) -> Plan:

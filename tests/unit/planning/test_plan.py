@@ -46,14 +46,14 @@ def test_a_plan_that_destroys_says_so() -> None:
 def test_a_plan_by_which_somebody_is_forgotten_is_made_from_live_reads() -> None:
     """A member that is not seen may be one that an old cache does not show."""
     seen = settled(managers(), hot(), indices=((2,),)).observe()
-    assert not planned(seen, 0.0).destructive
+    assert not planned(seen, 0.0).needs_live
     unseen = replace(seen, members=tuple(m for m in seen.members if m.name != "c-hot-2"))
     made = planned(replace(unseen, desired=replace(seen.desired, paused=True)), 0.0)
     assert not made.actions
-    assert made.destructive
+    assert made.needs_live
 
 
 def test_nor_is_a_replacement_forgotten_of_a_member_that_was_not_seen() -> None:
     seen = settled(managers(), hot(), indices=((2,),)).observe()
     removal = o.Removal(reason="it was down for too long", since=0.0, automatic=True)
-    assert planned(replace(seen, removals={"c-hot-7": removal}), 0.0).destructive
+    assert planned(replace(seen, removals={"c-hot-7": removal}), 0.0).needs_live
