@@ -1,7 +1,8 @@
 """The phases in which a process is restarted inside its pod, and how one follows another. Source: reference 1.
 
 The phase is an annotation of the pod, so that it survives the operator and the agent; the agent reads it too, and what
-it comes back as is what the phase says. It never goes back: whoever has reached `start` does not stop again.
+it comes back as is what the phase says. Whoever has reached `start` does not stop again, but for one case: its process
+does not come up, and meanwhile all members have to restart together.
 """
 
 from collections.abc import Mapping
@@ -36,8 +37,8 @@ AFTER: Mapping[Phase, frozenset[Phase]] = {
     Phase.SCHEDULE_COORDINATED: frozenset({Phase.STOP_COORDINATED, Phase.START}),
     Phase.STOP: frozenset({Phase.START}),
     Phase.STOP_COORDINATED: frozenset({Phase.START_COORDINATED}),
-    Phase.START: frozenset({Phase.NONE}),
-    Phase.START_COORDINATED: frozenset({Phase.NONE}),
+    Phase.START: frozenset({Phase.NONE, Phase.SCHEDULE_COORDINATED}),
+    Phase.START_COORDINATED: frozenset({Phase.NONE, Phase.SCHEDULE_COORDINATED}),
 }
 """The phases that a plan may write over each; the drawing in docs/concepts.md is this."""
 
