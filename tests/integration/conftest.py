@@ -9,9 +9,9 @@ import pytest
 from sandbox import Sandbox
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def integration_sandbox() -> Iterator[Sandbox]:
-    """Bring a control plane up once for the session; KEEP=1 leaves it running for the next one."""
+    """Bring a control plane up once for this package: databases need the cores later. KEEP=1 leaves it running."""
     sandbox = Sandbox(os.environ.get("STATEWARD_INTEGRATION_SANDBOX", "stateward-int"))
     try:
         sandbox.up(nodes=0)
@@ -23,7 +23,7 @@ def integration_sandbox() -> Iterator[Sandbox]:
             sandbox.down()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def control_plane(integration_sandbox: Sandbox) -> Path:
     """Return the path of the administrator's kubeconfig."""
     return integration_sandbox.kubeconfig_path
