@@ -1,0 +1,104 @@
+"""What `fdbcli --exec` is told, and what its answers mean: its exit code alone says too little.
+
+It exits with 0 for an address that it could not read and for a locality that matches nobody, and with 1 when its time
+is up, while the database goes on moving data. So what it printed decides, and what is not recognised is a failure.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from stateward.engines.foundationdb.connection import Address
+from stateward.engines.foundationdb.exclusion import locality
+
+STATUS = "status json"
+
+
+class Outcome(StrEnum):
+    """What came of a command."""
+
+    DONE = "done"
+    GOES_ON = "goes on"
+    """Its time was up; the database goes on, and the same command may be given again."""
+    REFUSED = "refused"
+    MATCHES_NOBODY = "matches nobody"
+    """It was written down, and is about no process that is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What a run of the command left behind."""
+
+    code: int
+    output: str
+
+
+def exclude(members: Iterable[str], addresses: Iterable[Address] = (), *, wait: bool) -> str:
+    """Return the exclusion of members, and of the addresses of those that have no process; raises ValueError for none.
+
+    With `wait` the command answers only when nothing is left on them: that alone proves it.
+    """
+    targets = [*(locality(name) for name in sorted(set(members))), *map(str, sorted(set(addresses)))]
+    if not targets:
+        raise ValueError("exclude without a target lists exclusions, and excludes nobody")
+    return " ".join(["exclude", *([] if wait else ["no_wait"]), *targets])
+
+
+def include(members: Iterable[str], addresses: Iterable[Address] = ()) -> str:
+    """Return the taking back of exclusions; raises ValueError for none, never `all`: others' are not ours.
+
+    An address is written with its port: `include HOST` would clear every process of that host.
+    """
+    targets = [*(locality(name) for name in sorted(set(members))), *map(str, sorted(set(addresses)))]
+    if not targets:
+        raise ValueError("include needs a target")
+    return " ".join(["include", *targets])
+
+
+def kill(addresses: Iterable[Address]) -> str:
+    """Return the bounce of processes, all at once.
+
+    The command knows only processes that a bare `kill` has listed before, and has to stay for a moment to be heard.
+    """
+    targets = sorted(set(addresses))
+    if not targets:
+        raise ValueError("kill needs a target")
+    return f"kill; kill {' '.join(map(str, targets))}; sleep 5"
+
+
+def coordinators(addresses: Iterable[Address]) -> str:
+    """Return the change of coordinators; raises ValueError for an even number of them."""
+    targets = sorted(set(addresses))
+    if len(targets) % 2 == 0:
+        raise ValueError(f"{len(targets)} coordinators bear no more failures than {max(0, len(targets) - 1)}")
+    return f"coordinators {' '.join(map(str, targets))}"
+
+
+def maintenance(zone: str, seconds: int) -> str:
+    """Return the beginning of maintenance of a zone, the only one that has it; it ends by itself after the time."""
+    if not zone or seconds <= 0:
+        raise ValueError("maintenance needs a zone and a time")
+    return f"maintenance on {zone} {seconds}"
+
+
+MAINTENANCE_OFF = "maintenance off"
+
+
+def configure(redundancy: str, engine: str, *, new: bool = False) -> str:
+    """Return the configuration; `new` makes an empty database, and is given once in a cluster's life."""
+    return " ".join(["configure", *(["new"] if new else []), redundancy, engine])
+
+
+def judge(printed: Printed) -> tuple[Outcome, str]:
+    """Return what came of a command, with the database's words where it did not do it."""
+    text = printed.output.strip()
+    low = text.lower()
+    if "specified timeout reached" in low:
+        return Outcome.GOES_ON, "its time was up, and the database goes on"
+    if "error" in low or "usage:" in low or "unable to" in low or "could not be parsed" in low:
+        return Outcome.REFUSED, text[:400]
+    if printed.code != 0:
+        return Outcome.REFUSED, text[:400] or f"it ended with code {printed.code} and said nothing"
+    if "warning" in low and ("no process" in low or "not found" in low or "does not match" in low):
+        return Outcome.MATCHES_NOBODY, text[:400]
+    return Outcome.DONE, ""
