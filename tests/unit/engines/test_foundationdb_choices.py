@@ -82,12 +82,19 @@ ONE = Address("10.0.0.1", 4500, tls=True)
 
 def test_members_are_excluded_by_name_and_by_address_where_they_have_no_process() -> None:
     assert commands.exclude(["b", "a"], wait=True) == "exclude locality_instance_id:a locality_instance_id:b"
-    assert commands.exclude(["a"], [ONE], wait=False) == "exclude no_wait locality_instance_id:a 10.0.0.1:4500:tls"
-    assert commands.include(["a"], [ONE]) == "include locality_instance_id:a 10.0.0.1:4500:tls"
+    assert commands.exclude(["a"], [ONE], wait=False) == "exclude no_wait locality_instance_id:a 10.0.0.1:4500"
+    assert commands.include(["a"], [ONE]) == "include locality_instance_id:a 10.0.0.1:4500"
+
+
+def test_addresses_are_named_without_tls_except_to_coordinators() -> None:
+    """The command line refuses `exclude 10.0.0.1:4500:tls`, and with code 0; `kill` does not know such a process."""
+    told = (commands.exclude([], [ONE], wait=True), commands.include([], [ONE]), commands.kill([ONE]))
+    assert not any(":tls" in command for command in told)
+    assert ":tls" in commands.coordinators([ONE])
 
 
 def test_a_bounce_lists_the_processes_first_and_waits_until_it_is_heard() -> None:
-    assert commands.kill([ONE]) == "kill; kill 10.0.0.1:4500:tls; sleep 5"
+    assert commands.kill([ONE]) == "kill; kill 10.0.0.1:4500; sleep 5"
 
 
 def test_the_rest_is_written_as_the_command_line_has_it() -> None:
@@ -112,14 +119,44 @@ def test_no_command_is_made_that_means_something_else_than_was_meant() -> None:
             make()
 
 
+SAFE = "---- Successfully excluded. It is now safe to remove this process from the cluster."
+GOING = "---- WARNING: Exclusion in progress! It is not safe to remove this process from the cluster"
+NOBODY_THERE = (
+    "---- WARNING: Currently no servers found with this locality match! Be sure that you excluded the correct locality."
+)
+MISSING = (
+    "---- WARNING: Missing from cluster! Be sure that you excluded the correct processes before removing them "
+    "from the cluster!"
+)
+
+
+@pytest.mark.parametrize(
+    ("output", "proved"),
+    [
+        (f"  10.0.0.1:4500  {SAFE}", True),
+        (f"  10.0.0.1:4500  {MISSING}", True),
+        ("", False),
+        (f"  locality_instance_id:x  {NOBODY_THERE}", False),
+        (f"  10.0.0.1:4500  {SAFE}\n  locality_instance_id:x  {NOBODY_THERE}", False),
+        (f"  10.0.0.1:4500  {SAFE}\n  10.0.0.2:4500  {GOING}", False),
+        (f"  10.0.0.1:4500  {SAFE}\nWARNING: 10.0.0.1:4500 is a coordinator!", False),
+    ],
+)
+def test_only_words_prove_that_nothing_is_left(output: str, *, proved: bool) -> None:
+    assert (commands.emptied(Printed(0, output)) is None) == proved
+
+
 @pytest.mark.parametrize(
     ("code", "output", "outcome"),
     [
         (0, "", Outcome.DONE),
-        (0, "It is now safe to remove these machines or processes from the cluster.", Outcome.DONE),
+        (0, f"  10.0.0.1:4500  {SAFE}", Outcome.DONE),
         (1, "Specified timeout reached -- exiting...", Outcome.GOES_ON),
-        (0, "ERROR: '10.1.2' is not a valid network endpoint address", Outcome.REFUSED),
-        (0, "WARNING: locality_instance_id:x does not match any process", Outcome.MATCHES_NOBODY),
+        (0, f"  10.0.0.1:4500  {SAFE}\n  10.0.0.2:4500  {GOING}", Outcome.GOES_ON),
+        (0, "ERROR: '10.1.2' is neither a valid network endpoint address nor a locality", Outcome.REFUSED),
+        (0, f"  10.0.0.1:4500  {SAFE}\n  locality_instance_id:x  {NOBODY_THERE}", Outcome.MATCHES_NOBODY),
+        (0, f"  10.0.0.1:4500  {MISSING}", Outcome.MISSING),
+        (0, f"  10.0.0.1:4500  {SAFE}\nWARNING: 10.0.0.1:4500 is a coordinator!", Outcome.COORDINATES),
         (0, "ERROR: This exclude may cause the total free space in the cluster to drop below 10%.", Outcome.REFUSED),
         (1, "", Outcome.REFUSED),
         (139, "something", Outcome.REFUSED),

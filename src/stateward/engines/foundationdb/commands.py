@@ -1,7 +1,7 @@
 """What `fdbcli --exec` is told, and what its answers mean: its exit code alone says too little.
 
 It exits with 0 for an address that it could not read and for a locality that matches nobody, and with 1 when its time
-is up, while the database goes on moving data. So what it printed decides, and what is not recognised is a failure.
+is up, while the database goes on moving data. So what it printed decides. Its words are those of versions 7.1 and 7.3.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,11 @@ class Outcome(StrEnum):
     """Its time was up; the database goes on, and the same command may be given again."""
     REFUSED = "refused"
     MATCHES_NOBODY = "matches nobody"
-    """It was written down, and is about no process that is there."""
+    """It was written down, and is about no process that is there; nothing was waited for, so it proves nothing."""
+    MISSING = "missing"
+    """There is no process at an address; a blocking `exclude` has waited until nothing was left on it all the same."""
+    COORDINATES = "coordinates"
+    """It was done, and one of them is a coordinator: it must not go before the coordinators change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +42,15 @@ def exclude(members: Iterable[str], addresses: Iterable[Address] = (), *, wait: 
 
     With `wait` the command answers only when nothing is left on them: that alone proves it.
     """
-    targets = [*(locality(name) for name in sorted(set(members))), *map(str, sorted(set(addresses)))]
+    targets = targets_of(members, addresses)
     if not targets:
         raise ValueError("exclude without a target lists exclusions, and excludes nobody")
     return " ".join(["exclude", *([] if wait else ["no_wait"]), *targets])
+
+
+def targets_of(members: Iterable[str], addresses: Iterable[Address]) -> list[str]:
+    """Return how members and addresses are written; with `:tls` behind it an address would not be read."""
+    return [*(locality(name) for name in sorted(set(members))), *(a.endpoint for a in sorted(set(addresses)))]
 
 
 def include(members: Iterable[str], addresses: Iterable[Address] = ()) -> str:
@@ -49,7 +58,7 @@ def include(members: Iterable[str], addresses: Iterable[Address] = ()) -> str:
 
     An address is written with its port: `include HOST` would clear every process of that host.
     """
-    targets = [*(locality(name) for name in sorted(set(members))), *map(str, sorted(set(addresses)))]
+    targets = targets_of(members, addresses)
     if not targets:
         raise ValueError("include needs a target")
     return " ".join(["include", *targets])
@@ -63,7 +72,7 @@ def kill(addresses: Iterable[Address]) -> str:
     targets = sorted(set(addresses))
     if not targets:
         raise ValueError("kill needs a target")
-    return f"kill; kill {' '.join(map(str, targets))}; sleep 5"
+    return f"kill; kill {' '.join(address.endpoint for address in targets)}; sleep 5"
 
 
 def coordinators(addresses: Iterable[Address]) -> str:
@@ -89,6 +98,15 @@ def configure(redundancy: str, engine: str, *, new: bool = False) -> str:
     return " ".join(["configure", *(["new"] if new else []), redundancy, engine])
 
 
+WARNINGS = {
+    "exclusion in progress": Outcome.GOES_ON,
+    "no servers found with this locality": Outcome.MATCHES_NOBODY,
+    "is a coordinator!": Outcome.COORDINATES,
+    "missing from cluster": Outcome.MISSING,
+}
+"""What `exclude` prints with exit code 0, the worst first: one answer may speak of several targets."""
+
+
 def judge(printed: Printed) -> tuple[Outcome, str]:
     """Return what came of a command, with the database's words where it did not do it."""
     text = printed.output.strip()
@@ -99,6 +117,19 @@ def judge(printed: Printed) -> tuple[Outcome, str]:
         return Outcome.REFUSED, text[:400]
     if printed.code != 0:
         return Outcome.REFUSED, text[:400] or f"it ended with code {printed.code} and said nothing"
-    if "warning" in low and ("no process" in low or "not found" in low or "does not match" in low):
-        return Outcome.MATCHES_NOBODY, text[:400]
+    for words, outcome in WARNINGS.items():
+        if words in low:
+            return outcome, text[:400]
     return Outcome.DONE, ""
+
+
+def emptied(printed: Printed) -> str | None:
+    """Return why a blocking `exclude` did not prove that nothing is left on its targets; None when it did.
+
+    Silence proves nothing: each target has to be named as safe to remove, or as an address without a process.
+    """
+    outcome, words = judge(printed)
+    proved = "safe to remove" in printed.output.lower()
+    if outcome is Outcome.MISSING or (outcome is Outcome.DONE and proved):
+        return None
+    return words or "the database did not say that it is safe to remove them"

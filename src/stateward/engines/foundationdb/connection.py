@@ -22,8 +22,13 @@ class Address:
 
     def __str__(self) -> str:
         """Write it as the database does."""
+        return f"{self.endpoint}{':tls' if self.tls else ''}"
+
+    @property
+    def endpoint(self) -> str:
+        """Return it without what speaks of TLS: `exclude`, `include` and `kill` take no other form."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}{':tls' if self.tls else ''}"
+        return f"{host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
