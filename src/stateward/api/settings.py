@@ -78,6 +78,10 @@ FAMILIES: Mapping[str, str] = {
     "plugins.security.authcz.admin_dn": _TRUST,
     "plugins.security.allow_default_init_securityindex": _SECURITY,
     "plugins.security.allow_unsafe_democertificates": _CERTIFICATES,
+    "xpack.security.enabled": _SECURITY,
+    "xpack.security.transport.ssl.": _CERTIFICATES,
+    "xpack.security.http.ssl.": _CERTIFICATES,
+    "xpack.security.authc.anonymous.": "probes ask as nobody, and may do nothing else",
 }
 """Further owned settings, by the beginning of their name."""
 

@@ -1,5 +1,6 @@
 """How the operator gets into a secured cluster: whom it trusts, by which name it knows it, and who it says it is."""
 
+import base64
 import os
 import ssl
 from collections import OrderedDict
@@ -13,13 +14,23 @@ MOST = 1024
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What it takes to talk to one cluster; certificates and the key in PEM. The key is in no text made of this."""
+    """What it takes to talk to one cluster; certificates and key in PEM. No text made of this has a secret in it."""
 
     name: str
     """The name for which the database's certificate has to be valid, whatever address was dialled."""
     trusted: str
     certificate: str = ""
     key: str = field(default="", repr=False)
+    user: str = ""
+    """Name to give with a password, where certificates prove nobody."""
+    password: str = field(default="", repr=False)
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers that say who asks, where a certificate does not."""
+        if not self.user:
+            return {}
+        pair = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
+        return {"Authorization": f"Basic {pair}"}
 
 
 class BadAccessError(Exception):

@@ -7,7 +7,7 @@ itself is answered by all, with a cluster and without.
 from stateward.api.roles import ELASTICSEARCH_ROLES, VOTING_ONLY
 from stateward.engines.base import Engine, Transport
 from stateward.engines.search.driver import SearchEngine
-from stateward.engines.search.flavor import Flavor
+from stateward.engines.search.flavor import Flavor, Shield
 from stateward.engines.search.versions import Lineage, Version
 
 ELASTICSEARCH = Flavor(
@@ -23,11 +23,11 @@ ELASTICSEARCH = Flavor(
     default_roles=frozenset(ELASTICSEARCH_ROLES.since) - {VOTING_ONLY},
     data_roles=ELASTICSEARCH_ROLES.data,
     tiers={"data_frozen": 0, "data_cold": 1, "data_warm": 2, "data_hot": 3, "data_content": 3, "data": 3},
+    shield=Shield.XPACK,
     settings={
         # As for OpenSearch: it needs prepared nodes, so it is left to those who prepared theirs.
         "node.store.allow_mmap": "false",
-        # Transport and HTTP are plain for now: whoever reaches the pods' network reaches the data. Since 8.0 security
-        # is on unless it is switched off.
+        # Since 8.0 security is on unless it is switched off; spec.security decides.
         "xpack.security.enabled": "false",
     },
     settings_from={

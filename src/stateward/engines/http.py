@@ -62,6 +62,8 @@ class HttpTransport:
         total = self._bounds.total if patience is None else patience
         timeout = aiohttp.ClientTimeout(total=total, connect=self._bounds.connect, sock_connect=self._bounds.connect)
         headers = {"Accept": "application/json", **({} if data is None else {"Content-Type": "application/json"})}
+        if self._access is not None and endpoint.startswith("https:"):  # In plain text nobody is told a password.
+            headers |= self._access.headers()
         try:
             async with self._session.request(
                 method,

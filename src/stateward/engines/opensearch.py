@@ -12,7 +12,7 @@ from stateward.engines.search import desired as family_desired
 from stateward.engines.search import member as family_member
 from stateward.engines.search import shared as family_shared
 from stateward.engines.search.driver import SearchEngine
-from stateward.engines.search.flavor import Flavor, SearchCluster
+from stateward.engines.search.flavor import Flavor, SearchCluster, Shield
 from stateward.engines.search.identity import cluster_name
 from stateward.engines.search.member import MemberObjects
 from stateward.engines.search.versions import Lineage, Version
@@ -35,7 +35,7 @@ OPENSEARCH = Flavor(
     default_roles=frozenset({"cluster_manager", "data", "ingest", "remote_cluster_client"}),
     data_roles=frozenset({"data", "search", "warm"}),
     tiers={"search": 0, "warm": 1, "data": 2},
-    security_plugin=True,
+    shield=Shield.PLUGIN,
     environment={
         "DISABLE_INSTALL_DEMO_CONFIG": "true",
         # Unless the configuration says otherwise, which can change within one pod, as its environment cannot.

@@ -4,19 +4,24 @@ Pure: what was read goes in, with the time; what should be comes out. Nothing th
 was read comes out as it was, and a renewal is the only thing that changes it.
 """
 
+import secrets
 from collections.abc import Mapping
 
 from msgspec import Struct
 
 from stateward import pki
+from stateward.api.products import ELASTICSEARCH, product_of
 from stateward.api.security import DEFAULT_LIFETIME, SHORTEST_LIFETIME, Security, lifetime_seconds
 from stateward.engines.access import Access
+from stateward.engines.search import xpack
 from stateward.engines.search.flavor import SearchCluster
 from stateward.engines.search.security import alternatives, member_name, operator_name, service_name
 from stateward.pki.files import CERTIFICATE, KEY, TRUSTED, authority_files, authority_of
 from stateward.pki.given import UnusableError, given_authority, given_server
 
 HTTP, HTTP_KEY = "http.crt", "http.key"
+USERNAME, PASSWORD = "username", "password"
+PASSWORD_BYTES = 24
 DAY = 86400.0
 
 Files = Mapping[str, str]
@@ -33,6 +38,8 @@ class Stored(Struct, frozen=True):
     """What spec.security.caSecretName names; None where it names nothing."""
     given_server: Files | None = None
     """What spec.security.http.secretName names; None where it names nothing."""
+    administrator: Files | None = None
+    """Name and password of the first administrator, where members are told of them."""
 
 
 class Material(Struct, frozen=True):
@@ -45,10 +52,16 @@ class Material(Struct, frozen=True):
     operator: pki.Pair
     trusted: str
     """Whom the operator trusts."""
+    password: str = ""
+    """The operator's, where certificates prove no user."""
+    people: Mapping[str, str] = {}
+    """Passwords of users that the members are told of, by name."""
 
     def access(self, cluster: SearchCluster) -> Access:
         """Return how the operator gets in."""
-        return Access(service_name(cluster), self.trusted, self.operator.certificate, self.operator.key)
+        user = xpack.OPERATOR if self.password else ""
+        pair = (self.operator.certificate, self.operator.key)
+        return Access(service_name(cluster), self.trusted, *pair, user, self.password)
 
     @property
     def files(self) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
@@ -57,7 +70,10 @@ class Material(Struct, frozen=True):
         member = {CERTIFICATE: self.member.certificate, KEY: self.member.key, TRUSTED: bundle}
         server = {HTTP: self.server.certificate, HTTP_KEY: self.server.key}
         operator = {CERTIFICATE: self.operator.certificate, KEY: self.operator.key, TRUSTED: self.trusted}
-        return authority_files(self.authority), {**member, **server}, operator
+        if not self.password:
+            return authority_files(self.authority), {**member, **server}, operator
+        users = xpack.users({**self.people, xpack.OPERATOR: self.password})
+        return authority_files(self.authority), {**member, **server, **users}, {**operator, PASSWORD: self.password}
 
 
 class Made(Struct, frozen=True):
@@ -84,7 +100,18 @@ def made(cluster: SearchCluster, stored: Stored, now: float) -> Made:
         authority.signs, operator_name(cluster), client, now, days
     )
     server, trusted = _server(cluster, stored, now, faults) or (member, "")
-    return Made(Material(authority, member, server, operator, authority.bundle + trusted), faults)
+    material = Material(authority, member, server, operator, authority.bundle + trusted, *_users(cluster, stored))
+    return Made(material, faults)
+
+
+def _users(cluster: SearchCluster, stored: Stored) -> tuple[str, Mapping[str, str]]:
+    """Return the operator's password and the administrator's, where members are told of them."""
+    if product_of(cluster) is not ELASTICSEARCH:
+        return "", {}
+    known = stored.administrator or {}
+    name, password = known.get(USERNAME, ""), known.get(PASSWORD, "")
+    own = (stored.operator or {}).get(PASSWORD) or secrets.token_urlsafe(PASSWORD_BYTES)
+    return own, {name: password} if password and xpack.usable(name) else {}
 
 
 def _lifetime(security: Security) -> int:

@@ -14,8 +14,10 @@ from typing import Any
 import msgspec
 
 from stateward.api import names
+from stateward.api.products import ELASTICSEARCH, product_of
 from stateward.api.security import Security
 from stateward.engines.access import Access
+from stateward.engines.search import xpack
 from stateward.engines.search.flavor import SearchCluster
 from stateward.engines.search.identity import owner
 from stateward.engines.search.security import (
@@ -32,7 +34,7 @@ from stateward.kube.errors import ApiError, NotFound
 from stateward.kube.metadata import Key
 from stateward.operator.caches import Caches
 from stateward.operator.kinds import kind_of
-from stateward.operator.material import Files, Made, Material, Stored, made
+from stateward.operator.material import PASSWORD, PASSWORD_BYTES, USERNAME, Files, Made, Material, Stored, made
 from stateward.operator.ownership import exists, key_in
 from stateward.operator.protection import protection
 from stateward.planning.security import Protection
@@ -40,9 +42,7 @@ from stateward.planning.security import Protection
 RAW_SECRETS = kinds.SECRETS.raw()
 LOOK_AGAIN = 30.0
 """Seconds after which a Secret that somebody gave is read again."""
-USERNAME, PASSWORD = "username", "password"
 ADMINISTRATOR = "admin"
-PASSWORD_BYTES = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,9 @@ class Keeper:
         if not secured(cluster) and not self._there(authority_secret(cluster), cluster):
             return Kept(cluster)
         stored = await self._stored(cluster)
+        if product_of(cluster) is ELASTICSEARCH:
+            # Its members are told of the administrator by a file, so there has to be one first.
+            stored = msgspec.structs.replace(stored, administrator=await self._told(cluster))
         found = made(cluster, stored, self._now())
         if found.material is not None:
             await self._write(cluster, stored, found.material)
@@ -154,8 +157,18 @@ class Keeper:
         if asked.admin_secret_name is None and not self._there(name, cluster):
             key = Key(cluster.metadata.namespace, name)
             if not await exists(self._api, kinds.SECRETS, key, cluster):
-                password = secrets.token_urlsafe(PASSWORD_BYTES)
-                await self._apply(cluster, name, {USERNAME: ADMINISTRATOR, PASSWORD: password})
+                await self._apply(cluster, name, new_administrator())
+
+    async def _told(self, cluster: SearchCluster) -> Files:
+        """Return name and password of the administrator, made when there is none and none was given."""
+        name = administrator_secret(cluster)
+        if (cluster.spec.security or Security()).admin_secret_name is not None:
+            return await self._others(Key(cluster.metadata.namespace, name))
+        found = await self._own(name, cluster)
+        if found is None:
+            found = new_administrator()
+            await self._apply(cluster, name, found)
+        return found
 
     async def _administrator_fault(self, cluster: SearchCluster) -> str:
         """Return why the administrator's Secret that was given cannot be used; empty where it can."""
@@ -164,7 +177,11 @@ class Keeper:
             return ""
         files = await self._others(Key(cluster.metadata.namespace, name))
         missing = [each for each in (USERNAME, PASSWORD) if not files.get(each)]
-        return ("there is no such Secret" if not files else f"it has no {' and no '.join(missing)}") if missing else ""
+        if missing:
+            return "there is no such Secret" if not files else f"it has no {' and no '.join(missing)}"
+        if product_of(cluster) is ELASTICSEARCH and not xpack.usable(files[USERNAME]):
+            return f"its username must be other than {xpack.OPERATOR}, of letters, digits, and _ . @ -"
+        return ""
 
     async def _apply(self, cluster: SearchCluster, name: str, files: Files) -> None:
         self._fence()
@@ -193,6 +210,11 @@ def resolved(cluster: SearchCluster, found: Made, administrator: str) -> Kept:
     status = msgspec.structs.replace(cluster.status, security=known.status())
     access = found.material.access(cluster) if found.material is not None else None
     return Kept(msgspec.structs.replace(cluster, spec=spec, status=status), access, known)
+
+
+def new_administrator() -> Files:
+    """Return an administrator with a password that nobody knows."""
+    return {USERNAME: ADMINISTRATOR, PASSWORD: secrets.token_urlsafe(PASSWORD_BYTES)}
 
 
 def decoded(found: dict[str, Any]) -> Files:

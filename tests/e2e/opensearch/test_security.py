@@ -1,77 +1,20 @@
 """Secured clusters on real OpenSearch: born with TLS and one user, switched with data, certificates renewed."""
 
 import asyncio
-import base64
-import json
 import ssl
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any
 
-import aiohttp
 import pytest
 
 from sandbox import Sandbox
-from stateward.api import names
 from stateward.api.cluster import SearchCluster
-from stateward.kube import resources as kinds
-from stateward.kube.errors import ApiError
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
 from stateward.planning.times import parse_time
 from tests.e2e.clusters import Clusters, condition, pool, settled
 from tests.e2e.operators import OperatorPods
+from tests.e2e.secured import client, ready, switch_on_and_off
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
 SECURED = "2.19.3"
-
-
-@dataclass
-class Client:
-    """A client as people have: it trusts the cluster's CA, verifies the name, and has the administrator's password."""
-
-    session: aiohttp.ClientSession
-    url: str
-    name: str
-    trust: ssl.SSLContext
-    headers: dict[str, str]
-
-    async def ask(self, path: str, method: str = "GET", body: dict[str, Any] | None = None) -> tuple[int, Any]:
-        async with self.session.request(
-            method, f"{self.url}/{path}", json=body, headers=self.headers, ssl=self.trust, server_hostname=self.name
-        ) as answer:
-            text = await answer.text()
-            return answer.status, json.loads(text) if text.startswith("{") else text
-
-
-async def secret(api: HttpApi, namespace: str, name: str) -> dict[str, str]:
-    found = await api.get(kinds.SECRETS.raw(), Key(namespace, name))
-    return {key: base64.b64decode(value).decode() for key, value in found["data"].items()}
-
-
-@asynccontextmanager
-async def client(sandbox: Sandbox, clusters: Clusters, name: str, *, known: bool = True) -> AsyncGenerator[Client]:
-    trusted = (await secret(clusters.api, clusters.namespace, f"{name}-ca"))["ca.crt"]
-    person = await secret(clusters.api, clusters.namespace, f"{name}-admin")
-    host = f"{name}.{clusters.namespace}.svc"
-    headers = {"Authorization": aiohttp.encode_basic_auth(person["username"], person["password"])} if known else {}
-    with sandbox.relay(host, 9200) as port:
-        async with aiohttp.ClientSession() as session:
-            yield Client(
-                session, f"https://127.0.0.1:{port}", host, ssl.create_default_context(cadata=trusted), headers
-            )
-
-
-def ready(cluster: SearchCluster) -> bool:
-    security = cluster.status.security
-    return settled(cluster) and security is not None and security.administrator
-
-
-def open_again(cluster: SearchCluster) -> bool:
-    security = cluster.status.security
-    return settled(cluster) and security is not None and not security.enabled
 
 
 @pytest.mark.images("opensearch:2.19.3")
@@ -129,60 +72,11 @@ async def shown(clusters: Clusters, sandbox: Sandbox, name: str, ends: float) ->
             await asyncio.sleep(2)
 
 
-async def places(clusters: Clusters, name: str) -> dict[str, tuple[str, str, str]]:
-    """Return where each member is: what a kept pod keeps."""
-    pods = await clusters.pods(name)
-    return {member: (p.metadata.uid, p.status.pod_ip, p.spec.node_name) for member, p in pods.items()}
-
-
-async def reached(clusters: Clusters, name: str, phase: str) -> None:
-    """Wait until a pod is in a phase of a restart."""
-    async with asyncio.timeout(300):
-        while not any(
-            pod.metadata.annotations.get(names.ANNOTATION_PHASE) == phase
-            for pod in (await clusters.pods(name)).values()
-        ):
-            await asyncio.sleep(0.1)
-
-
 @pytest.mark.images("opensearch:2.19.3")
 async def test_security_is_switched_on_and_off_with_data_in_kept_pods(
     clusters: Clusters, stateward: Sandbox, operator: OperatorPods
 ) -> None:
-    """The same pods at the same addresses, and every document, though the operator dies in the middle each time."""
-    spec: dict[str, Any] = {"version": SECURED, "pools": [pool("nodes", 3, "cluster_manager", "data", "ingest")]}
-    await clusters.apply("switched", **spec)
-    await clusters.until("switched", settled, seconds=600)
-    plain = clusters.database("switched")
-    await plain.create_index("docs")
-    for number in range(50):
-        await plain.ask(f"docs/_doc/{number}", "PUT", {"n": number})
-    before = await places(clusters, "switched")
-
-    await clusters.apply("switched", **spec, security={"enabled": True})
-    await reached(clusters, "switched", "stop-coordinated")
-    await operator.kill()
-    await clusters.until("switched", ready, seconds=600)
-    assert await places(clusters, "switched") == before
-    with pytest.raises(ApiError):
-        await plain.health()
-    async with client(stateward, clusters, "switched", known=False) as stranger:
-        assert (await stranger.ask("docs/_count"))[0] == 401
-    async with client(stateward, clusters, "switched") as person:
-        for number in range(50, 80):
-            assert (await person.ask(f"docs/_doc/{number}", "PUT", {"n": number}))[0] == 201
-        await person.ask("docs/_refresh", "POST")
-        assert (await person.ask("docs/_count"))[1]["count"] == 80
-
-    await clusters.apply("switched", **spec, security={"enabled": False})
-    await reached(clusters, "switched", "start-coordinated")
-    await operator.kill()
-    await clusters.until("switched", open_again, seconds=600)
-    assert await places(clusters, "switched") == before
-    await plain.ask("docs/_refresh", "POST")
-    assert (await plain.ask("docs/_count"))["count"] == 80
-    settings = await plain.settings()
-    assert not any(key.startswith(("cluster.routing.allocation", "cluster.metadata.stateward")) for key in settings)
+    await switch_on_and_off(clusters, stateward, operator, SECURED, ("cluster_manager", "data", "ingest"))
 
 
 @pytest.mark.images("opensearch:2.19.3")

@@ -285,3 +285,12 @@ def test_without_certificates_nothing_starts(pod: Pod) -> None:
     status, said = pod.run(patience=1)
     assert status == 1
     assert "the certificates have not arrived" in said
+
+
+def test_the_users_of_elasticsearch_follow_the_secret(pod: Pod) -> None:
+    secure(pod, plugin=False)
+    (pod.root / "tls" / "users").write_text("one\n")
+    assert pod.run(STATEWARD_ENGINE="elasticsearch")[0] == 0
+    (pod.root / "tls" / "users").write_text("two\n")
+    assert (pod.home / "config" / "users").read_text() == "two\n"
+    assert not (pod.home / "config" / "opensearch-security").exists()

@@ -5,7 +5,14 @@ from msgspec.structs import replace
 
 from stateward import pki
 from stateward.api.base import Metadata
-from stateward.api.cluster import OpenSearchCluster, OpenSearchSpec, Pool
+from stateward.api.cluster import (
+    ElasticsearchCluster,
+    ElasticsearchSpec,
+    OpenSearchCluster,
+    OpenSearchSpec,
+    Pool,
+    SearchCluster,
+)
 from stateward.api.security import HttpSecurity, Security
 from stateward.engines.search.security import alternatives
 from stateward.operator.material import Material, Stored, made
@@ -29,7 +36,7 @@ def stored(material: Material, **given: dict[str, str]) -> Stored:
     return Stored(authority, members, operator, **given)
 
 
-def material(of: OpenSearchCluster, known: Stored, now: float = NOW) -> Material:
+def material(of: SearchCluster, known: Stored, now: float = NOW) -> Material:
     found = made(of, known, now).material
     assert found is not None
     return found
@@ -120,3 +127,35 @@ def test_no_key_is_in_what_people_see_of_it() -> None:
     assert "PRIVATE" not in repr(known)
     assert "PRIVATE" not in repr(known.status())
     assert "PRIVATE" not in repr(FIRST.access(cluster()))
+
+
+def elastic() -> ElasticsearchCluster:
+    spec = ElasticsearchSpec(version="8.19.4", pools=[Pool(name="all", replicas=3)], security=Security(enabled=True))
+    return ElasticsearchCluster(metadata=Metadata(name="logs", namespace="data", uid="u"), spec=spec)
+
+
+def test_where_certificates_prove_nobody_the_operator_has_a_password_that_stays() -> None:
+    people = {"username": "admin", "password": "known"}
+    first = material(elastic(), Stored(administrator=people))
+    assert len(first.password) == 32
+    assert first.access(elastic()).user == "stateward-operator"
+    assert material(elastic(), stored(first, administrator=people)) == first
+    assert sorted(line.partition(":")[0] for line in first.files[1]["users"].splitlines()) == [
+        "admin",
+        "stateward-operator",
+    ]
+    assert first.password not in "".join(first.files[1].values())
+    assert FIRST.access(cluster()).user == ""
+
+
+def test_a_password_that_was_changed_in_its_secret_is_told_to_the_members() -> None:
+    first = material(elastic(), Stored(administrator={"username": "admin", "password": "known"}))
+    after = material(elastic(), stored(first, administrator={"username": "admin", "password": "new"}))
+    assert after.files[1]["users"] != first.files[1]["users"]
+    assert after.password == first.password
+    assert after.member == first.member
+
+
+def test_no_password_is_in_what_people_see_of_it() -> None:
+    first = material(elastic(), Stored(administrator={"username": "admin", "password": "known"}))
+    assert first.password not in repr(first.access(elastic()))

@@ -4,23 +4,15 @@ from collections.abc import Iterator
 
 from stateward.api.cluster import SearchCluster
 from stateward.api.problem import Problem
-from stateward.api.products import OPENSEARCH, product_of
 from stateward.api.security import SHORTEST_LIFETIME, Security, lifetime_seconds
 
 
 def check(cluster: SearchCluster) -> Iterator[Problem]:
     """Yield what is wrong with `security`."""
     if cluster.spec.security is not None:
-        yield from _engine(cluster, cluster.spec.security)
         yield from _switched_off(cluster.spec.security)
         yield from _lifetime(cluster.spec.security)
         yield from _secrets(cluster.spec.security)
-
-
-def _engine(cluster: SearchCluster, security: Security) -> Iterator[Problem]:
-    if security.enabled and product_of(cluster) is not OPENSEARCH:
-        text = f"cannot be switched on: Stateward secures {OPENSEARCH.title} only"
-        yield Problem("spec.security.enabled", value=True, message=text)
 
 
 def _switched_off(security: Security) -> Iterator[Problem]:

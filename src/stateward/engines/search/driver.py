@@ -12,7 +12,7 @@ from stateward.engines.base import EngineError, GarbledError, RefusedError, Targ
 from stateward.engines.search import marks
 from stateward.engines.search.decode import Answers, database
 from stateward.engines.search.explain import explained
-from stateward.engines.search.flavor import Flavor
+from stateward.engines.search.flavor import Flavor, Shield
 from stateward.engines.search.session import Session, at_any, check
 from stateward.engines.search.wire import (
     Acknowledged,
@@ -119,7 +119,12 @@ class SearchEngine:
         await self._at_any(target, work)
 
     async def add_user(self, target: Target, name: str, password: str) -> None:
-        """Make an administrator of this name; one that is there already keeps the password that he has."""
+        """Make an administrator of this name; one that is there already keeps the password that he has.
+
+        Elasticsearch reads its administrator from a file.
+        """
+        if self._flavor.shield is Shield.XPACK:
+            return
 
         async def work(session: Session) -> None:
             if name in await session.get(dict[str, Any], USERS):

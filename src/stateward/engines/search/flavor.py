@@ -2,14 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 from stateward.api.cluster import SearchCluster
 from stateward.engines.search.versions import Lineage, parse
 
-__all__ = ["HTTP_PORT", "TRANSPORT_PORT", "Flavor", "SearchCluster"]
+__all__ = ["HTTP_PORT", "TRANSPORT_PORT", "Flavor", "SearchCluster", "Shield"]
 
 HTTP_PORT = 9200
 TRANSPORT_PORT = 9300
+
+
+class Shield(Enum):
+    """What secures an engine."""
+
+    PLUGIN = "plugin"
+    """OpenSearch's security plugin, which its official images have."""
+    XPACK = "xpack"
+    """Elasticsearch's own."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +46,7 @@ class Flavor:
     """Roles with which a node may hold shards."""
     tiers: Mapping[str, int]
     """Data roles in the order in which their nodes change; a node with several counts as the last of them."""
-    security_plugin: bool = False
-    """Whether the engine is secured by OpenSearch's security plugin, which its official images have."""
+    shield: Shield
     agent_image: str = ""
     """Stateward's own image, from which the agent comes into the pods; pods have no agent where it is empty."""
     environment: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -34,7 +34,7 @@ def volumes(pool: ResolvedPool, member: str) -> list[Json]:
         {"name": "scripts", "configMap": {"name": scripts(cluster), "defaultMode": 0o555}},
         {"name": "pod", "downwardAPI": {"items": [bootstrap, *(agent.downward() if pool.managed else ())]}},
         {"name": "run", "emptyDir": {}},
-        *_tls(pool),
+        _tls(pool),
         *(agent.volumes(member) if pool.managed else ()),
     ]
 
@@ -44,19 +44,16 @@ def volume_mounts(pool: ResolvedPool) -> list[Json]:
     fixed = [{"name": name, "mountPath": f"{ROOT}/{name}", "readOnly": True} for name in _READ_ONLY]
     data = {"name": "data", "mountPath": f"{pool.flavor.home}/data"}
     ours = agent.volume_mounts() if pool.managed else []
-    tls = [{"name": FOLDER, "mountPath": f"{ROOT}/{FOLDER}", "readOnly": True}] if pool.flavor.security_plugin else []
-    return [data, *fixed, {"name": "run", "mountPath": f"{ROOT}/run"}, *tls, *ours]
+    return [data, *fixed, {"name": "run", "mountPath": f"{ROOT}/run"}, *ours]
 
 
-_READ_ONLY = ("config", "seeds", "scripts", "pod")
+_READ_ONLY = ("config", "seeds", "scripts", "pod", FOLDER)
 
 
-def _tls(pool: ResolvedPool) -> list[Json]:
+def _tls(pool: ResolvedPool) -> Json:
     """Return the volume of the certificates: there in every pod, so that security is switched on without a new one."""
-    if not pool.flavor.security_plugin:
-        return []
     secret = {"secretName": members_secret(pool.cluster), "optional": True, "defaultMode": 0o440}
-    return [{"name": FOLDER, "secret": secret}]
+    return {"name": FOLDER, "secret": secret}
 
 
 def _data(pool: ResolvedPool, member: str) -> Json:

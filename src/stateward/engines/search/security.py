@@ -1,5 +1,7 @@
 """A secured member's configuration: TLS on both layers, who is a member and who the operator, no user but the first.
 
+This is OpenSearch's plugin, and what Elasticsearch has in common with it; the rest of that is in `xpack`.
+
 Members trust each other by a name that only certificates of this cluster carry, signed by an authority of the cluster.
 Names of hosts are not verified between members: addresses of pods are used again and have no lasting names. Clients and
 the operator verify the name of the cluster's Service.
@@ -10,7 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from stateward.api.security import Security
-from stateward.engines.search.flavor import SearchCluster
+from stateward.engines.search import xpack
+from stateward.engines.search.flavor import SearchCluster, Shield
 from stateward.engines.search.identity import cluster_name
 from stateward.engines.search.pools import ResolvedPool
 from stateward.engines.search.probes import Question
@@ -41,7 +44,7 @@ def secured(cluster: SearchCluster) -> bool:
 
 
 def reloads(version: str) -> bool:
-    """Return whether nodes of a version take new certificates without a restart."""
+    """Return whether nodes of a version of OpenSearch take new certificates without a restart."""
     parsed = parse(version)
     return parsed is not None and parsed[:2] >= RELOADS
 
@@ -94,35 +97,37 @@ def administrator_secret(cluster: SearchCluster) -> str:
 
 def files(pool: ResolvedPool) -> dict[str, str]:
     """Return the files that a secured member has besides its settings."""
-    return {SWITCH: "on\n", USERS: NO_USERS} if plugged(pool) else {}
+    if not secured(pool.cluster):
+        return {}
+    return {SWITCH: "on\n", **({USERS: NO_USERS} if plugged(pool) else {xpack.ROLES_FILE: xpack.ROLES})}
 
 
 def plugged(pool: ResolvedPool) -> bool:
     """Return whether members of a pool are secured by OpenSearch's plugin."""
-    return pool.flavor.security_plugin and secured(pool.cluster)
+    return pool.flavor.shield is Shield.PLUGIN and secured(pool.cluster)
 
 
 def question(pool: ResolvedPool) -> Question:
     """Return what a member is asked to know whether it is alive, and whether it serves."""
     if plugged(pool):
         return Question(f"{HEALTH}?mode=lenient", HEALTH, "https")
-    return Question(pool.flavor.alive)
+    return xpack.QUESTION if secured(pool.cluster) else Question(pool.flavor.alive)
 
 
 def inputs(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
     """Yield what a secured member is made from; nothing for one that is not."""
-    if not plugged(pool):
+    if not secured(pool.cluster):
         return
     yield TOGETHER, True
     status = pool.cluster.status.security
-    if status is not None and status.mark and not reloads(version):
+    if plugged(pool) and status is not None and status.mark and not reloads(version):
         yield "certificates", status.mark
 
 
 def settings(pool: ResolvedPool, version: str) -> dict[str, Any]:
     """Return the settings that nobody else may set: none where the cluster is not secured."""
     if not plugged(pool):
-        return {}
+        return xpack.settings(FOLDER) if secured(pool.cluster) else {}
     return {
         **_layer("transport", "tls"),
         **_layer("http", "http"),

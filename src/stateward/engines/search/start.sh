@@ -60,12 +60,13 @@ place_configuration() {
   ln -sfn -- "$root/seeds/unicast_hosts.txt" "$home/config/unicast_hosts.txt"
 }
 
-# A secured member finds its certificates where they follow the Secret, so that renewing them restarts nothing. The users
-# that the image brings have passwords that everybody knows; the security index is made with the users that we give it.
+# A secured member finds its certificates where they follow the Secret, so that renewing them restarts nothing; so do the
+# users of Elasticsearch. The users that the image of OpenSearch brings have passwords that everybody knows; its security
+# index is made with the users that we give it.
 place_security() {
-  local folder=$home/config/opensearch-security started=$SECONDS
+  local folder=$home/config/opensearch-security started=$SECONDS name
   [[ -e ${STATEWARD_CONFIG:-$root/run}/security ]] || return 0
-  if [[ ! -d $home/plugins/opensearch-security ]]; then
+  if [[ $STATEWARD_ENGINE == opensearch && ! -d $home/plugins/opensearch-security ]]; then
     say "this image has no security plugin: set spec.security.enabled to false, or choose an image that has it"
     return 1
   fi
@@ -76,8 +77,14 @@ place_security() {
     fi
     sleep "$pause"
   done
-  mkdir -p -- "$folder" && mv -f -- "$home/config/internal_users.yml" "$folder/" || return 1
   ln -sfn -- "$root/tls" "$home/config/tls"
+  if [[ $STATEWARD_ENGINE != opensearch ]]; then
+    for name in users users_roles; do
+      ln -sfn -- "$root/tls/$name" "$home/config/$name" || return 1
+    done
+    return 0
+  fi
+  mkdir -p -- "$folder" && mv -f -- "$home/config/internal_users.yml" "$folder/" || return 1
   export DISABLE_SECURITY_PLUGIN=false
 }
 

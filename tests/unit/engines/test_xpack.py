@@ -1,0 +1,95 @@
+"""A secured member of Elasticsearch: its own TLS, users in files, and probes that ask as nobody."""
+
+import base64
+import hashlib
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from stateward.api.cluster import ClusterStatus, ElasticsearchCluster
+from stateward.api.security import SecurityStatus
+from stateward.engines import elasticsearch
+from stateward.engines.access import Access
+from stateward.engines.base import Target
+from stateward.engines.search import xpack
+from stateward.engines.search.configuration import config_files
+from stateward.engines.search.desired import desired
+from stateward.engines.search.inputs import inputs
+from stateward.engines.search.member import member_objects
+from stateward.engines.search.pools import ResolvedPool, resolve
+from stateward.planning.change import differing
+from tests.unit.engines.replay import Replay
+
+FLAVOR = elasticsearch.ELASTICSEARCH
+
+
+def cluster(**security: Any) -> ElasticsearchCluster:
+    spec = {"version": "8.19.4", "pools": [{"name": "all", "replicas": 3}], "security": security or None}
+    metadata = {"name": "logs", "namespace": "prod", "uid": "u"}
+    return msgspec.convert({"metadata": metadata, "spec": spec}, ElasticsearchCluster)
+
+
+def pool(**security: Any) -> ResolvedPool:
+    return resolve(FLAVOR, cluster(**security))[0]
+
+
+def settings(of: ResolvedPool) -> dict[str, Any]:
+    lines = config_files(of, 0, "8.19.4")["elasticsearch.yml"].splitlines()
+    return {key: json.loads(value) for key, _, value in (line.partition(": ") for line in lines)}
+
+
+def test_a_secured_member_has_tls_on_both_layers() -> None:
+    found = settings(pool(enabled=True))
+    assert found["xpack.security.enabled"] is True
+    assert found["xpack.security.transport.ssl.certificate"] == "tls/tls.crt"
+    assert found["xpack.security.http.ssl.certificate"] == "tls/http.crt"
+    assert found["xpack.security.http.ssl.certificate_authorities"] == ["tls/ca.crt"]
+
+
+@pytest.mark.parametrize("security", [{}, {"enabled": False}])
+def test_one_that_is_not_has_security_switched_off(security: dict[str, Any]) -> None:
+    found = settings(pool(**security))
+    assert found["xpack.security.enabled"] == "false"
+    assert not any("ssl" in key or "anonymous" in key for key in found)
+    assert "roles.yml" not in config_files(pool(**security), 0, "8.19.4")
+
+
+def test_it_is_switched_on_all_members_together_and_a_renewal_is_no_change() -> None:
+    assert differing(inputs(pool(), "8.19.4"), inputs(pool(enabled=True), "8.19.4")) == ("security",)
+    assert desired(FLAVOR, cluster(enabled=True)).pools[0].coordinated == {"security"}
+    status = ClusterStatus(security=SecurityStatus(enabled=True, mark="renewed"))
+    renewed = msgspec.structs.replace(cluster(enabled=True), status=status)
+    assert inputs(resolve(FLAVOR, renewed)[0], "8.19.4") == inputs(pool(enabled=True), "8.19.4")
+
+
+def test_probes_need_no_password_and_nobody_may_do_more_than_they() -> None:
+    template = member_objects(FLAVOR, cluster(enabled=True), "all", 0, "8.19.4").workload["spec"]["template"]["spec"]
+    asked = template["containers"][0]["readinessProbe"]["httpGet"]
+    assert (asked["scheme"], asked["path"].partition("/_count")[0]) == ("HTTPS", "/stateward-readiness-*")
+    assert config_files(pool(enabled=True), 0, "8.19.4")["roles.yml"].count("privileges") == 1
+
+
+def test_passwords_are_kept_as_the_database_reads_them_and_the_same_each_time() -> None:
+    files = xpack.users({"admin": "a password", xpack.OPERATOR: "another"})
+    assert files == xpack.users({xpack.OPERATOR: "another", "admin": "a password"})
+    assert files["users_roles"] == "superuser:admin,stateward-operator\n"
+    name, _, kept = files["users"].splitlines()[0].partition(":")
+    scheme, salt, key = kept.split("$")
+    assert (name, scheme) == ("admin", "{PBKDF2}10000")
+    made = hashlib.pbkdf2_hmac("sha512", b"a password", base64.b64decode(salt), 10_000, 32)
+    assert base64.b64encode(made).decode() == key
+
+
+@pytest.mark.parametrize("name", ["", "a:b", "a\nroot", xpack.OPERATOR, "ä"])
+def test_a_name_that_would_mean_something_else_in_the_file_is_not_usable(name: str) -> None:
+    assert not xpack.usable(name)
+    assert xpack.usable("admin@example.org")
+
+
+async def test_nobody_is_made_in_the_database() -> None:
+    replay = Replay({}, ("https://10.0.0.1:9200",))
+    target = Target(("https://10.0.0.1:9200",), "logs", access=Access("logs.prod.svc", ""))
+    await elasticsearch.driver(replay).add_user(target, "admin", "a password")
+    assert replay.told == []
