@@ -5,6 +5,7 @@ from pathlib import Path
 from sandbox.errors import SandboxError
 from sandbox.images import pins
 from sandbox.images.database import elasticsearch_image, opensearch_image
+from sandbox.images.foundationdb import foundationdb_image
 from sandbox.images.oci import Image
 from sandbox.images.operator import OPERATOR_IMAGE, operator_image
 from sandbox.progress import Progress
@@ -15,6 +16,7 @@ def known() -> list[str]:
     return [
         *(f"{pins.OPENSEARCH}:{version}" for version in pins.OPENSEARCH_HOMES),
         *(f"{pins.ELASTICSEARCH}:{version}" for version in pins.ELASTICSEARCH_HOMES),
+        *(f"{pins.FOUNDATIONDB}:{version}" for version in pins.FOUNDATIONDB_VERSIONS),
         OPERATOR_IMAGE,
     ]
 
@@ -40,4 +42,6 @@ def image(reference: str, native: Path, progress: Progress) -> Image:
         return opensearch_image(version, native, progress)
     if repository == pins.ELASTICSEARCH:
         return elasticsearch_image(version, native, progress)
+    if repository == pins.FOUNDATIONDB:
+        return foundationdb_image(version, progress)
     return operator_image(progress)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 OPENSEARCH = "docker.io/opensearchproject/opensearch"
 ELASTICSEARCH = "docker.elastic.co/elasticsearch/elasticsearch"
+FOUNDATIONDB = "docker.io/foundationdb/foundationdb"
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ ELASTICSEARCH_HOMES = {
     "8.17.0": "c3e814c3fa6b31ffaa2bad55c3aa2121fd595b3ffe08a7adf3a4579adbcb91d9",
     "8.19.4": "553088b4c0f60f04d7c63da609aaeae372c483159f4fb8013599e91233aab0de",
 }
+# Stand-ins: the version is what they say, and decides who talks to whom. Two that do, and one that does not.
+FOUNDATIONDB_VERSIONS = ("7.1.57", "7.1.67", "7.3.63")
 
 
 def opensearch_home(version: str) -> Artifact:

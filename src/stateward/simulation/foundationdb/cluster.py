@@ -1,0 +1,179 @@
+"""One cluster: its state, its processes, and what it does when it is asked.
+
+Whoever drives it (the elected process in the sandbox, the world in the simulation) makes sure that a majority of its
+coordinators is there; the model itself never asks.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from stateward.simulation.foundationdb import recovery, storage
+from stateward.simulation.foundationdb.addresses import endpoint, is_coordinator
+from stateward.simulation.foundationdb.recovery import Pace
+from stateward.simulation.foundationdb.state import DEFAULTS, ENGINES, FACTORS, State, Worker, protocol
+
+Answer = dict[str, Any]
+FULL = 0.9
+"""Exclusions are refused that would leave disks fuller than this."""
+
+
+class Cluster:
+    """The model; all times are seconds of whoever drives it."""
+
+    def __init__(self, state: State, version: str, pace: Pace | None = None) -> None:
+        self.state = state
+        self.version = version
+        self.pace = pace or Pace()
+        self.workers: dict[str, Worker] = {}
+        self.strangers: dict[str, float] = {}
+        """Processes of another protocol, and when they last called."""
+        self.kill: Callable[[str], None] = lambda _: None
+        self.resolve: Callable[[str], str] = lambda name: name
+        self.at = 0.0
+
+    def hear(self, worker: Worker, now: float) -> None:
+        """Note that a process is there; of one with another protocol nothing is known but its address."""
+        if protocol(worker.version) != protocol(self.version):
+            self.strangers[worker.address] = now
+            return
+        worker.seen = now
+        self.strangers.pop(worker.address, None)
+        self.workers[worker.address] = worker
+
+    def lose(self, address: str) -> None:
+        """Note that a process has ended for sure: its connection was closed."""
+        self.workers.pop(address, None)
+
+    def live(self, now: float) -> dict[str, Worker]:
+        """Return the processes that are reached."""
+        return {a: worker for a, worker in self.workers.items() if now - worker.seen < self.pace.silent}
+
+    def advance(self, now: float) -> None:
+        """Go on to an instant."""
+        passed = now - self.at if self.at else 0.0
+        self.at = now
+        self.workers = {a: w for a, w in self.workers.items() if now - w.seen < self.pace.forgotten}
+        self.strangers = {a: seen for a, seen in self.strangers.items() if now - seen < self.pace.forgotten}
+        live = self.live(now)
+        recovery.step(self.state, live, self.pace, now)
+        storage.step(self.state, live, self.pace, passed, now)
+
+    def ask(self, request: Answer, now: float) -> Answer:
+        """Answer one request of a client."""
+        self.advance(now)
+        answers: dict[str, Callable[[Answer, float], Answer]] = {
+            "configure": self._configure,
+            "exclude": self._exclude,
+            "include": self._include,
+            "excluded": lambda _, __: {"excluded": self.state.excluded, "failed": self.state.failed},
+            "in progress": lambda _, __: {"addresses": sorted(self.in_progress())},
+            "workers": lambda _, __: {"workers": [{"address": w.address, **w.locality} for w in self._sorted()]},
+            "coordinators": self._coordinators,
+            "where": lambda _, __: {
+                "coordinators": self.state.coordinators,
+                "addresses": [self.resolve(name) for name in self.state.coordinators],
+                "description": self.state.description,
+            },
+            "kill": self._kill,
+            "maintenance": self._maintenance,
+        }
+        return answers[request["op"]](request, now)
+
+    def in_progress(self) -> set[str]:
+        """Return the addresses that are excluded and still needed: by data, or by a generation of logs."""
+        held = {server.address: server.locality for server in self.state.servers.values()}
+        for epoch in self.state.epochs:
+            held |= {address: epoch.places[store] for store, address in epoch.logs.items()}
+        return {endpoint(address) for address, place in held.items() if self.state.excludes(address, place)}
+
+    def _sorted(self) -> list[Worker]:
+        return sorted(self.workers.values(), key=lambda worker: worker.address)
+
+    def _configure(self, request: Answer, now: float) -> Answer:
+        options = parse(request["options"])
+        new = bool(request["new"])
+        if options is None or (new and not {"redundancy_mode", "storage_engine"} <= options.keys()):
+            return {"result": "usage"}
+        if new and self.state.configuration:
+            return {"result": "exists"}
+        if not new and not self.state.available:
+            return {"result": "unavailable"}
+        wanted: dict[str, Any] = {**DEFAULTS, **self.state.configuration, **options}
+        zones = {worker.zone for worker in self.live(now).values()}
+        if len(zones) < FACTORS[wanted["redundancy_mode"]]:
+            return {"result": "workers"}
+        if not new and wanted["storage_engine"] != self.state.configuration["storage_engine"]:
+            return {"result": "migration"}
+        self.state.configuration = wanted
+        recovery.again(self.state, now)
+        return {"result": "created" if new else "changed"}
+
+    def _exclude(self, request: Answer, now: float) -> Answer:
+        targets: list[str] = request["targets"]
+        if not request["force"] and self._full(targets, now):
+            return {"result": "full"}
+        known = self.state.failed if request["failed"] else self.state.excluded
+        known += [target for target in targets if target not in known]
+        known.sort()
+        return {"result": "done"}
+
+    def _full(self, targets: Iterable[str], now: float) -> bool:
+        """Tell whether the servers that stay would have too little free space."""
+        there = {worker.store: worker for worker in self.live(now).values()}
+        trial = State("", "", [], excluded=[*self.state.excluded, *targets])
+        stay = [there[s] for s in self.state.servers if s in there and not recovery.out(trial, there[s])]
+        total, free = sum(worker.disk_total for worker in stay), sum(worker.disk_free for worker in stay)
+        return bool(stay) and free < total * (1 - FULL)
+
+    def _include(self, request: Answer, now: float) -> Answer:
+        del now
+        known = self.state.failed if request["failed"] else self.state.excluded
+        for target in list(known):
+            # A host stands for itself and for all of its ports.
+            if request["all"] or any(target == t or target.startswith(f"{t}:") for t in request["targets"]):
+                known.remove(target)
+        return {"result": "done"}
+
+    def _coordinators(self, request: Answer, now: float) -> Answer:
+        """Change the coordinators; whoever drives the model tells the old and the new ones."""
+        wanted: list[str] = request["addresses"]
+        if sorted(wanted) == sorted(self.state.coordinators):
+            return {"result": "same"}
+        live = self.live(now)
+        lost = [name for name in wanted if not is_coordinator(name) or self.resolve(name) not in live]
+        if lost:
+            return {"result": "unreachable", "addresses": lost}
+        self.state.coordinators = sorted(wanted)
+        self.state.generation = request["generation"]
+        recovery.again(self.state, now)
+        return {"result": "changed", "connection": str(self.state.connection)}
+
+    def _kill(self, request: Answer, now: float) -> Answer:
+        known = {endpoint(address): address for address in self.live(now)}
+        for address in request["addresses"]:
+            if address in known:
+                self.kill(known[address])
+        return {"result": "sent"}
+
+    def _maintenance(self, request: Answer, now: float) -> Answer:
+        if request["zone"] is not None:
+            self.state.maintenance = request["zone"]
+            self.state.maintenance_until = now + request["seconds"] if request["zone"] else 0.0
+        left = max(0.0, self.state.maintenance_until - now)
+        return {"zone": self.state.maintenance if left else "", "seconds": int(left)}
+
+
+def parse(options: Iterable[str]) -> dict[str, Any] | None:
+    """Return what options of `configure` ask for; None where one is not known."""
+    found: dict[str, Any] = {}
+    for option in options:
+        name, _, value = option.partition("=")
+        if option in FACTORS:
+            found["redundancy_mode"] = option
+        elif option in ENGINES:
+            found["storage_engine"] = {"ssd": "ssd-2", "memory": "memory-2"}.get(option, option)
+        elif name in DEFAULTS and value.removeprefix("-").isdigit():
+            found[name] = int(value) if int(value) > 0 else DEFAULTS[name]
+        else:
+            return None
+    return found or None

@@ -1,0 +1,141 @@
+"""All processes of one database in memory, and the ways of a client to them: the model without sockets.
+
+What the sandbox does with elections and registers is decided here at once: a client reaches a cluster if a majority of
+the coordinators that its cluster file names runs, with its own protocol. Those of before lead on to those of now.
+"""
+
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from stateward.simulation.foundationdb import status
+from stateward.simulation.foundationdb.addresses import Connection, connection
+from stateward.simulation.foundationdb.cluster import Cluster
+from stateward.simulation.foundationdb.recovery import Pace
+from stateward.simulation.foundationdb.state import State, Worker, protocol
+
+STEP = 0.5
+"""Seconds that the model goes on at once."""
+
+
+@dataclass(slots=True)
+class Client:
+    """Who asks: its version, and what its cluster file says; it is written again when the coordinators change."""
+
+    version: str
+    file: str
+    path: str = "/var/fdb/fdb.cluster"
+
+
+@dataclass(slots=True, eq=False)
+class Ensemble:
+    """The processes of one database; `clock` says what time it is, in seconds."""
+
+    clock: Callable[[], float]
+    pace: Pace = field(default_factory=Pace)
+    processes: dict[str, Worker] = field(default_factory=dict[str, Worker])
+    """Those that run and can be reached, by address."""
+    killed: Callable[[str], None] = lambda _: None
+    """Called for each process that a client kills."""
+    cluster: Cluster | None = None
+    resolve: Callable[[str], str] = lambda name: name
+    """Returns the address of a coordinator that is named by its host name; another text where it has none."""
+    past: list[Connection] = field(default_factory=list[Connection])
+    """Connection strings of before."""
+    _numbers: Iterable[int] = field(default_factory=itertools.count)
+
+    def start(self, worker: Worker) -> None:
+        """Let a process run."""
+        self.advance()
+        self.processes[worker.address] = worker
+
+    def end(self, address: str) -> None:
+        """Let a process end, for sure: its connections are closed."""
+        self.advance()
+        self.processes.pop(address, None)
+        if self.cluster is not None:
+            self.cluster.lose(address)
+
+    def cut(self, address: str) -> Worker | None:
+        """Let a process be silent: nobody reaches it, and nobody knows whether it runs. `start` heals it."""
+        self.advance()
+        return self.processes.pop(address, None)
+
+    def advance(self) -> None:
+        """Let time pass up to now; nothing happens while there is no majority of coordinators."""
+        cluster, now = self.cluster, self.clock()
+        if cluster is None:
+            return
+        version = self.leading(cluster.state.connection)
+        if version is None:
+            cluster.at = now
+            return
+        cluster.version = version
+        while cluster.at < now:
+            instant = min(now, cluster.at + STEP)
+            for worker in self.processes.values():
+                cluster.hear(worker, instant)
+            cluster.advance(instant)
+
+    def leading(self, wanted: Connection) -> str | None:
+        """Return a version that a majority of the coordinators speak; None where there is no majority."""
+        versions = [self.processes[a].version for a in map(self.resolve, wanted.coordinators) if a in self.processes]
+        for version in sorted(versions, key=lambda text: [int(part) for part in text.split(".")], reverse=True):
+            same = [other for other in versions if protocol(other) == protocol(version)]
+            if len(same) * 2 > len(wanted.coordinators):
+                return version
+        return None
+
+    def follow(self, client: Client) -> Connection:
+        """Return where a client finds the coordinators; its cluster file is written again if they changed."""
+        named = connection(client.file)
+        if self.cluster is not None and named in self.past and self.leading(named) is not None:
+            client.file = f"{self.cluster.state.connection}\n"
+            return self.cluster.state.connection
+        return named
+
+    async def ask(self, client: Client, request: dict[str, Any]) -> dict[str, Any] | None:
+        """Answer a client; None where it reaches no cluster."""
+        self.advance()
+        now = self.clock()
+        wanted = self.follow(client)
+        version = self.leading(wanted)
+        if version is None or protocol(version) != protocol(client.version):
+            reached = dict.fromkeys(wanted.coordinators, False) | dict.fromkeys(self._reached(wanted, client), True)
+            return status.alone(reached, client.path, now) if request["op"] == "status" else None
+        cluster = self._cluster(wanted, version, now)
+        if cluster.state.connection != wanted:
+            return None
+        if request["op"] == "status":
+            reached = {name: self.resolve(name) in self.processes for name in wanted.coordinators}
+            return status.whole(cluster, reached, client.path, now)
+        before = cluster.state.connection
+        answer = cluster.ask(request, now)
+        if cluster.state.connection != before:
+            self.past.append(before)
+            client.file = f"{cluster.state.connection}\n"
+        return answer
+
+    def identity(self) -> str:
+        """Return an id for coordinators that was never used."""
+        return f"{next(iter(self._numbers)):032x}"
+
+    def _cluster(self, wanted: Connection, version: str, now: float) -> Cluster:
+        if self.cluster is None:
+            state = State(wanted.description, wanted.generation, list(wanted.coordinators))
+            self.cluster = Cluster(state, version, self.pace)
+            self.cluster.kill = self._kill
+            self.cluster.resolve = self.resolve
+            self.cluster.at = now - STEP
+            self.advance()
+        return self.cluster
+
+    def _kill(self, address: str) -> None:
+        self.end(address)
+        self.killed(address)
+
+    def _reached(self, wanted: Connection, client: Client) -> list[str]:
+        own = protocol(client.version)
+        there = {address for address, process in self.processes.items() if protocol(process.version) == own}
+        return [name for name in wanted.coordinators if self.resolve(name) in there]

@@ -1,0 +1,186 @@
+"""Where data is: shards on storage servers over zones, and the data distribution that moves them, in time.
+
+Data leaves a server when it is excluded, when nothing was heard of it for too long (unless its zone is under
+maintenance), and for balance. Until the last of it has arrived elsewhere the server is known; if there is nowhere to
+go, it stays.
+"""
+
+from stateward.simulation.foundationdb.recovery import Pace, out
+from stateward.simulation.foundationdb.state import SHARD_BYTES, SHARDS, Server, Shard, State, Worker
+
+FIT = frozenset({"storage", "unset"})
+
+
+def step(state: State, live: dict[str, Worker], pace: Pace, passed: float, now: float) -> None:
+    """Let data distribution work for some seconds; it does nothing while the database is not available."""
+    register(state, live, now)
+    if not state.available:
+        return
+    watch_maintenance(state, live, pace, now)
+    able = takers(state, live)
+    if not state.shards and able:
+        state.shards = [first(state, able, number) for number in range(SHARDS)]
+    good = healthy(state, live, pace, now)
+    budget = passed * pace.moving
+    for shard in state.shards:
+        budget = repair(state, shard, able, budget, good)
+    if budget > 0:
+        balance(state, able)
+    for name, server in list(state.servers.items()):
+        empty = not any(name in shard.holders or name == shard.target for shard in state.shards)
+        if empty and (name not in able or state.excludes(server.address, server.locality)):
+            del state.servers[name]
+
+
+def register(state: State, live: dict[str, Worker], now: float) -> None:
+    """Note the storage processes that are there: new ones, and those that came back with another address."""
+    if not state.configuration:
+        return
+    for worker in live.values():
+        known = state.servers.get(worker.store)
+        if known is not None:
+            known.address, known.zone, known.locality, known.seen = worker.address, worker.zone, worker.locality, now
+        elif worker.kind in FIT and not out(state, worker):
+            state.servers[worker.store] = Server(worker.address, worker.zone, worker.locality, now)
+
+
+def takers(state: State, live: dict[str, Worker]) -> dict[str, str]:
+    """Return the zones of the servers that may be given data."""
+    present = {worker.store for worker in live.values() if not out(state, worker)}
+    return {name: server.zone for name, server in state.servers.items() if name in present}
+
+
+def healthy(state: State, live: dict[str, Worker], pace: Pace, now: float) -> set[str]:
+    """Return the servers whose replicas count: not excluded, and not gone for too long."""
+    present = {worker.store for worker in live.values()}
+    return {
+        name
+        for name, server in state.servers.items()
+        if not state.excludes(server.address, server.locality)
+        and (
+            name in present
+            or now - server.seen < pace.patience
+            or (state.maintenance == server.zone and now < state.maintenance_until)
+        )
+    }
+
+
+def watch_maintenance(state: State, live: dict[str, Worker], pace: Pace, now: float) -> None:
+    """End maintenance when its time is up, and when a server of another zone fails."""
+    present = {worker.store for worker in live.values()}
+    elsewhere = any(
+        name not in present and server.zone != state.maintenance and now - server.seen >= pace.patience
+        for name, server in state.servers.items()
+    )
+    if state.maintenance and (now >= state.maintenance_until or elsewhere):
+        state.maintenance, state.maintenance_until = "", 0.0
+
+
+def first(state: State, able: dict[str, str], number: int) -> Shard:
+    """Return a shard of a new database, which is empty and so has nothing to move."""
+    names = sorted(able)
+    turned = names[number % len(names) :] + names[: number % len(names)]
+    return Shard(SHARD_BYTES, one_a_zone(state, turned)[: state.factor])
+
+
+def repair(state: State, shard: Shard, able: dict[str, str], budget: float, good: set[str]) -> float:
+    """Make replicas that are missing, from any that is there; return what is left of the bytes to move."""
+    kept = one_a_zone(state, [name for name in shard.holders if name in good])
+    short = len(kept) < state.factor
+    if not short:
+        shard.holders = kept[: state.factor]
+    aim(state, shard, able, kept, short=short)
+    if not shard.target or budget <= 0 or not any(name in able or name in good for name in shard.holders):
+        return budget
+    share = min(budget, shard.size - shard.moved)
+    shard.moved += share
+    if shard.moved >= shard.size:
+        arrive(state, shard, kept)
+    return budget - share
+
+
+def aim(state: State, shard: Shard, able: dict[str, str], kept: list[str], *, short: bool) -> None:
+    """Choose where a replica is made; a move that was begun goes on while it makes sense."""
+    zones = {state.servers[name].zone for name in kept}
+    valid = shard.target in able and shard.target not in kept
+    if short and (not valid or able[shard.target] in zones):
+        shard.target, shard.moved = emptiest(state, able, zones), 0.0
+    elif not short and not valid:
+        shard.target, shard.moved = "", 0.0
+
+
+def arrive(state: State, shard: Shard, kept: list[str]) -> None:
+    """Take a new replica in; the old ones are dropped only when there are enough new ones."""
+    zone = state.servers[shard.target].zone
+    apart = [name for name in kept if state.servers[name].zone != zone]
+    if len(apart) >= state.factor:
+        fullest = max(apart, key=lambda name: (load(state, name), name))
+        apart.remove(fullest)
+    others = [name for name in shard.holders if name not in kept]
+    shard.holders = [*apart, shard.target, *([] if len(apart) + 1 >= state.factor else others)]
+    shard.target, shard.moved = "", 0.0
+
+
+def one_a_zone(state: State, names: list[str]) -> list[str]:
+    """Return the holders that count, one of each zone."""
+    zones: dict[str, str] = {}
+    for name in names:
+        zones.setdefault(state.servers[name].zone, name)
+    return list(zones.values())
+
+
+def emptiest(state: State, able: dict[str, str], zones: set[str]) -> str:
+    """Return the server of another zone that holds least; empty where there is none."""
+    fit = [name for name, zone in able.items() if zone not in zones]
+    return min(fit, key=lambda name: (load(state, name), name), default="")
+
+
+def load(state: State, name: str) -> int:
+    """Return how many shards a server holds or gets."""
+    return sum(name in shard.holders or name == shard.target for shard in state.shards)
+
+
+def balance(state: State, able: dict[str, str]) -> None:
+    """Begin to move one shard from the fullest server to the emptiest, where that evens them out."""
+    if any(shard.target for shard in state.shards) or len(able) < 2:
+        return
+    order = sorted(able, key=lambda name: (load(state, name), name))
+    least, most = order[0], order[-1]
+    if load(state, most) - load(state, least) < 2:
+        return
+    for shard in state.shards:
+        zones = {state.servers[name].zone for name in shard.holders if name != most and name in state.servers}
+        if most in shard.holders and least not in shard.holders and able[least] not in zones:
+            shard.target = least
+            return
+
+
+def replicas(state: State, live: dict[str, Worker]) -> int:
+    """Return the number of replicas of what has fewest, counting those that are there, whether excluded or not."""
+    present = {worker.store for worker in live.values()}
+    if not state.shards:
+        return 0
+    return min(
+        len({state.servers[name].zone for name in shard.holders if name in present and name in state.servers})
+        for shard in state.shards
+    )
+
+
+def moving(state: State) -> int:
+    """Return the bytes that still have to move."""
+    return int(sum(shard.size - shard.moved for shard in state.shards if shard.target))
+
+
+def waiting(state: State, good: set[str]) -> int:
+    """Return the bytes of replicas that are missing and not being made."""
+    return sum(shard.size for shard in state.shards if missing(state, shard, good) and not shard.target)
+
+
+def missing(state: State, shard: Shard, good: set[str]) -> bool:
+    """Tell whether a shard has too few replicas that count."""
+    return len([name for name in shard.holders if name in good]) < state.factor
+
+
+def queued(state: State, good: set[str]) -> bool:
+    """Tell whether replicas are missing."""
+    return any(missing(state, shard, good) for shard in state.shards)

@@ -1,0 +1,154 @@
+"""What the stand-in's command line prints and how it ends, and what the driver's pure part makes of that."""
+
+import pytest
+
+from stateward.engines.foundationdb import commands
+from stateward.engines.foundationdb.commands import Outcome, Printed, emptied, judge
+from stateward.engines.foundationdb.connection import parse_address
+from tests.unit.simulation.foundationdb.town import Town
+
+FIRST = parse_address("10.0.0.4:4500")
+
+
+async def outcome(town: Town, line: str, seconds: float = 60.0) -> Outcome:
+    return judge(Printed(*await town.run(line, seconds)))[0]
+
+
+async def test_a_database_is_made_once() -> None:
+    town = Town()
+    make = commands.configure("double", "ssd-2", new=True)
+    assert await outcome(town, commands.configure("double", "ssd-2")) is Outcome.REFUSED
+    assert await outcome(town, make) is Outcome.DONE
+    assert "already exists" in (await town.run(make))[1]
+    assert await outcome(town, make) is Outcome.REFUSED
+    town.now += 10
+    assert await outcome(town, commands.configure("triple", "ssd-2")) is Outcome.DONE
+
+
+async def test_another_storage_engine_is_refused_with_code_0() -> None:
+    town = await Town().made()
+    code, text = await town.run("configure double ssd-redwood-1")
+    assert (code, judge(Printed(code, text))[0]) == (0, Outcome.REFUSED)
+
+
+async def test_a_blocking_exclusion_ends_when_the_data_has_moved_and_says_so() -> None:
+    town = await Town().made()
+    began = town.now
+    printed = Printed(*await town.run(commands.exclude(["storage-4"], wait=True)))
+    assert emptied(printed) is None
+    assert town.now > began
+
+
+async def test_its_time_is_up_and_the_data_goes_on_moving() -> None:
+    town = await Town().made()
+    assert await outcome(town, commands.exclude(["storage-4"], wait=True), seconds=1.0) is Outcome.GOES_ON
+    town.now += 30
+    printed = Printed(*await town.run(commands.exclude(["storage-4"], wait=True), seconds=1.0))
+    assert emptied(printed) is None
+
+
+async def test_without_waiting_it_says_that_it_goes_on_and_later_that_it_is_done() -> None:
+    town = await Town().made()
+    told = commands.exclude(["storage-4"], wait=False)
+    assert await outcome(town, told) is Outcome.GOES_ON
+    town.now += 30
+    assert await outcome(town, told) is Outcome.DONE
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "expected"),
+    [
+        ("exclude 10.0.0.4:4500:tls", 0, Outcome.REFUSED),
+        ("exclude nonsense", 0, Outcome.REFUSED),
+        ("include 10.0.0.4:4500:tls", 1, Outcome.REFUSED),
+        ("exclude locality_instance_id:nobody", 0, Outcome.MATCHES_NOBODY),
+        ("exclude 10.0.0.77:4500", 0, Outcome.MISSING),
+        ("exclude no_wait 10.0.0.1:4500", 0, Outcome.GOES_ON),
+        ("kill 10.0.0.4:4500", 1, Outcome.REFUSED),
+        ("coordinators 10.0.0.4", 0, Outcome.REFUSED),
+        ("coordinators 10.0.0.44:4500", 1, Outcome.REFUSED),
+        ("nonsense; kill", 1, Outcome.REFUSED),
+    ],
+)
+async def test_the_traps(line: str, code: int, expected: Outcome) -> None:
+    town = await Town().made()
+    found, text = await town.run(line)
+    assert (found, judge(Printed(found, text))[0]) == (code, expected), text
+
+
+async def test_an_excluded_coordinator_is_named_as_one() -> None:
+    town = await Town().made()
+    assert await outcome(town, commands.exclude(["storage-1"], wait=True)) is Outcome.COORDINATES
+
+
+async def test_a_locality_that_matches_nobody_is_written_down_all_the_same() -> None:
+    town = await Town().made()
+    await town.run("exclude locality_instance_id:storage-12")
+    town.start(12, "storage", "z0")
+    town.now += 20
+    process = next(p for p in (await town.status())["cluster"]["processes"].values() if "10.0.0.12" in p["address"])
+    assert process["excluded"]
+    assert not process["roles"]
+
+
+async def test_where_data_has_nowhere_to_go_it_stays() -> None:
+    """Two servers hold two replicas: one of them cannot be emptied, however long somebody waits."""
+    town = await Town(storage=2, zones=2).made()
+    assert await outcome(town, commands.exclude(["storage-1"], wait=True), seconds=600.0) is Outcome.GOES_ON
+
+
+async def test_exclusions_are_refused_that_would_fill_the_disks() -> None:
+    town = await Town().made()
+    for worker in town.ensemble.processes.values():
+        worker.disk_free = worker.disk_total // 20
+    assert await outcome(town, commands.exclude(["storage-4"], wait=False)) is Outcome.REFUSED
+    assert await outcome(town, "exclude FORCE no_wait locality_instance_id:storage-4") is Outcome.GOES_ON
+
+
+async def test_a_host_that_is_included_takes_its_ports_along() -> None:
+    town = await Town().made()
+    await town.run("exclude no_wait 10.0.0.4:4500 10.0.0.44:4500 10.0.0.4")
+    await town.run("include 10.0.0.4")
+    assert (await town.run("exclude"))[1].splitlines()[1:] == ["  10.0.0.44:4500"]
+
+
+async def test_kill_knows_what_it_has_listed_and_ends_all_at_once() -> None:
+    town = await Town().made()
+    ended: list[str] = []
+    town.ensemble.killed = ended.append
+    assert await outcome(town, commands.kill([FIRST, parse_address("10.0.0.5:4500")])) is Outcome.DONE
+    assert ended == ["10.0.0.4:4500", "10.0.0.5:4500"]
+
+
+async def test_coordinators_change_and_those_of_before_lead_on() -> None:
+    town = await Town().made()
+    before = town.client.file
+    assert await outcome(town, "coordinators 10.0.0.4:4500 10.0.0.5:4500 10.0.0.6:4500") is Outcome.DONE
+    assert town.client.file != before
+    assert "No change" in (await town.run("coordinators 10.0.0.4:4500 10.0.0.5:4500 10.0.0.6:4500"))[1]
+    town.client.file = before
+    assert (await town.status())["client"]["database_status"]["available"] in {True, False}
+    assert "10.0.0.4:4500" in town.client.file
+    for number in (1, 2, 3):
+        town.ensemble.end(f"10.0.0.{number}:4500")
+    town.client.file = before
+    assert not (await town.status())["client"]["coordinators"]["quorum_reachable"]
+
+
+async def test_a_client_of_another_protocol_reaches_nobody() -> None:
+    town = await Town().made()
+    town.client.version = "7.3.63"
+    assert not (await town.status())["client"]["database_status"]["available"]
+    assert (await town.run("exclude", 5.0))[0] == 1
+    town.client.version = "7.1.57"
+    assert (await town.status())["client"]["database_status"]["available"]
+
+
+async def test_maintenance_is_of_one_zone_and_ends_by_itself() -> None:
+    town = await Town().made()
+    await town.run(commands.maintenance("z1", 60))
+    await town.run(commands.maintenance("z2", 60))
+    assert (await town.status())["cluster"]["maintenance_zone"] == "z2"
+    town.now += 61
+    assert "maintenance_zone" not in (await town.status())["cluster"]
+    assert "No ongoing" in (await town.run("maintenance"))[1]
