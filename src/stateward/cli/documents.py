@@ -1,23 +1,29 @@
 """Reading the files that people write: one or more YAML (or JSON) documents, of which the clusters are ours."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import yaml
 
-from stateward.api.base import GROUP
+from stateward.api.base import GROUP, Record
 from stateward.api.cluster import SearchCluster
 from stateward.api.crd import CLUSTER_KINDS
+from stateward.api.installation import Installation
+from stateward.api.package import Package
 from stateward.api.parse import InvalidDocumentError, convert_cluster
 from stateward.api.problem import Problem
+from stateward.api.structure import check_structure
 from stateward.api.validation import validate
 from stateward.cli.failures import Failure
 
 NAMES = tuple(kind.name for kind in CLUSTER_KINDS)
 """The kinds of clusters, as documents name them."""
+
+_PACKAGED: dict[str, type[Record]] = {"Installation": Installation, "Package": Package, "ClusterPackage": Package}
+"""Kinds of which the shape can be checked here, and no more: what values are accepted, the package says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +36,12 @@ class Document:
     problems: tuple[Problem, ...]
 
 
-def read_documents(path: str) -> list[Document]:
+def read_documents(path: str, given: Iterable[tuple[str, Any]] | None = None) -> list[Document]:
     """Return the documents of Stateward's in a file (`-`: standard input); others, such as Services, are passed over.
 
-    Raises Failure when the file cannot be read, is no YAML, or has none of them.
+    `given` is what was read of it already. Raises Failure when it cannot be read, is no YAML, or has none of them.
     """
-    found = [checked(place, item) for place, item in parts(path) if is_ours(item)]
+    found = [checked(place, item) for place, item in (parts(path) if given is None else given) if is_ours(item)]
     if not found:
         raise Failure(f"{path}: there is no {' or '.join(NAMES)} (apiVersion {GROUP}/v1alpha1) in it")
     return found
@@ -77,11 +83,18 @@ def is_ours(item: Any) -> bool:
 def checked(place: str, item: Any) -> Document:
     """Return a document with all its problems."""
     name = name_of(item)
+    if (record := _packaged(item)) is not None:
+        return Document(place, name, None, tuple(check_structure(item, record)))
     try:
         cluster = convert_cluster(item)
     except InvalidDocumentError as error:
         return Document(place, name, None, tuple(error.problems))
     return Document(place, name, cluster, tuple(validate(cluster)))
+
+
+def _packaged(item: Any) -> type[Record] | None:
+    fields = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
+    return _PACKAGED.get(str(fields.get("kind")))
 
 
 def name_of(item: Any) -> str:

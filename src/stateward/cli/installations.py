@@ -6,9 +6,10 @@ import click
 
 from stateward.api.installation import Installation, RunStatus
 from stateward.cli.failures import Failure
+from stateward.cli.installation_look import package_called
 from stateward.cli.session import Session, run, target_options
 from stateward.kube.client import PatchKind
-from stateward.kube.errors import NotFound
+from stateward.kube.errors import ApiError, NotFound
 from stateward.kube.listing import list_all
 from stateward.kube.resource import Selection
 from stateward.operator.installations.views import INSTALLATIONS as INSTALLED
@@ -83,12 +84,23 @@ def trigger(name: str, plan_name: str, **target: str) -> None:
 
     async def work(session: Session) -> None:
         found = await read_installation(session, name)
+        await _known(session, found, plan_name)
         wish = f"{plan_name}/{session.clock.now():%Y-%m-%dT%H:%M:%S.%fZ}"
         patch = {"metadata": {"annotations": {ANNOTATION_TRIGGER: wish}}}
         await session.api.patch(INSTALLED, session.key(found.metadata.name), patch, kind=PatchKind.MERGE)
 
     run(work, **target)
     click.echo(f"{name}: plan {plan_name} is asked for; `installation plan {name}` shows how far it is")
+
+
+async def _known(session: Session, found: Installation, plan_name: str) -> None:
+    """Refuse a plan that the package does not have; where the package cannot be read, the operator says it."""
+    try:
+        package = await package_called(session, found.spec.package, {})
+    except (Failure, ApiError):
+        return
+    if plan_name not in package.operator.plans:
+        raise Failure(f"{plan_name!r}: {package.name} has the plans {', '.join(package.operator.plans)}")
 
 
 async def read_installation(session: Session, name: str) -> Installation:

@@ -13,6 +13,7 @@ from stateward.cli.package_install import install, uninstall, upgrade
 from stateward.cli.package_new import skeleton
 from stateward.packages.archive import pack
 from stateward.packages.checks import check_package
+from stateward.packages.editing import installation_schema
 from stateward.packages.parameters import schema
 from stateward.packages.reading import InvalidPackage, belongs, read_package
 from stateward.packages.records import Package
@@ -77,12 +78,14 @@ def render(path: str, given: tuple[str, ...], file: str, plan: str, **where: str
 
 @package.command("schema")
 @click.argument("path")
-def schema_command(path: str) -> None:
+@click.option("--installation", is_flag=True, help="Of a whole Installation, not of a file of values.")
+def schema_command(path: str, *, installation: bool) -> None:
     """Print the JSON schema of a package's parameters.
 
     Editors complete and check values with it.
     """
-    text = msgspec.json.format(msgspec.json.encode(schema(load(path))), indent=2)
+    made = (installation_schema if installation else schema)(load(path))
+    text = msgspec.json.format(msgspec.json.encode(made), indent=2)
     click.echo(text.decode())
 
 

@@ -10,13 +10,14 @@ from stateward.api.base import API_VERSION, Json
 from stateward.api.installation import Installation
 from stateward.api.problem import Severity
 from stateward.cli.failures import Failure
+from stateward.cli.installation_look import package_called
 from stateward.cli.installations import INSTALLED, no_such_installation, read_installation
 from stateward.cli.package_files import checked, files_at, lines, values_of
 from stateward.cli.session import Session, run, target_options
 from stateward.kube.client import DeleteOptions, PatchKind, Preconditions
 from stateward.kube.errors import AlreadyExists, NotFound
 from stateward.kube.metadata import Key
-from stateward.operator.installations.library import NoPackageError, opened
+from stateward.operator.installations.library import opened
 from stateward.operator.installations.views import CLUSTER_PACKAGES, INSTALLATIONS, PACKAGES
 from stateward.packages.archive import pack
 from stateward.packages.checks import check_package
@@ -74,7 +75,7 @@ def upgrade(name: str, path: str | None, given: tuple[str, ...], file: str, *, s
 
     async def work(session: Session) -> str:
         live = await read_installation(session, name)
-        package = fresh[1] if fresh else await _stored(session, live)
+        package = fresh[1] if fresh else await package_called(session, live.spec.package, {})
         kept = {key: value for key, value in live.spec.parameters.items() if key in package.parameters}
         values = values_of(given, file) if file else kept | values_of(given, "")
         before = live.status.installed.parameters if live.status.installed else None
@@ -139,18 +140,6 @@ async def _store(session: Session, package: Package, files: dict[str, bytes], *,
             text = f"{resource.kind} {name} is there already, with other content: a changed package has another version"
             raise Failure(text) from error
     return name
-
-
-async def _stored(session: Session, live: Installation) -> Package:
-    """Return the package of an installation; raises Failure."""
-    for resource, namespace in ((PACKAGES, session.namespace), (CLUSTER_PACKAGES, "")):
-        try:
-            return opened(await session.api.get(resource, Key(namespace, live.spec.package)))
-        except NotFound:
-            continue
-        except NoPackageError as error:
-            raise Failure(error.message) from error
-    raise Failure(f"the package {live.spec.package} of {live.metadata.name} is gone: say which one is wanted")
 
 
 async def _patch(session: Session, live: Installation, package: str, values: Json) -> None:

@@ -1,17 +1,23 @@
 """`plan`: what a change would do to each member, in which order, and what would be refused. Touches nothing."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import click
 import msgspec
 
 from stateward.api.cluster import SearchCluster
+from stateward.api.installation import Installation
 from stateward.cli import screen
 from stateward.cli.completion import cluster_names
-from stateward.cli.documents import read_documents
+from stateward.cli.documents import parts, read_documents
 from stateward.cli.failures import Failure
 from stateward.cli.find import no_such_cluster, read_cluster
 from stateward.cli.forecast import forecast, unknowns
+from stateward.cli.installation_forecast import document as installation_document
+from stateward.cli.installation_forecast import lines
+from stateward.cli.installation_look import Offered
+from stateward.cli.installation_plan import installations_in, outlook, packages_in
 from stateward.cli.look import Look, look
 from stateward.cli.preview import Preview, preview
 from stateward.cli.session import Session, run, target_options
@@ -21,7 +27,7 @@ from stateward.operator.kinds import kind_of
 
 @click.command()
 @click.argument("name", required=False, shell_complete=cluster_names)
-@click.option("-f", "--filename", "path", help="The changed cluster as a YAML file, or - ; nothing of it is sent.")
+@click.option("-f", "--filename", "path", help="The change as a YAML file, or - ; nothing of it is sent.")
 @click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
 @target_options
 def plan(name: str | None, path: str | None, *, output: str, **target: str) -> None:
@@ -32,8 +38,15 @@ def plan(name: str | None, path: str | None, *, output: str, **target: str) -> N
     Each member's effect (none, reload, recreate, replace, create, remove) and because of what, the order, the volumes
     that grow, how long it takes and what that rests on, what is refused and what would wait. Exit code 1 when not
     everything would go through.
+
+    For an Installation: the plan that runs, the objects that change, and whose pods restart because of which key of
+    which object. Packages in the same file count as if they were on the server.
     """
-    changed = changed_cluster(path, name)
+    given = list(parts(path)) if path is not None else []
+    if installs := installations_in(given, name):
+        plan_installation(installs, packages_in(given), output, **target)
+        return
+    changed = changed_cluster(path, name, given)
     wanted = name or (changed.metadata.name if changed else "")
     if changed is not None and changed.metadata.namespace and not target["namespace"]:
         target["namespace"] = changed.metadata.namespace
@@ -54,13 +67,33 @@ def plan(name: str | None, path: str | None, *, output: str, **target: str) -> N
     click.get_current_context().exit(0 if shown.goes_through else 1)
 
 
-def changed_cluster(path: str | None, name: str | None) -> SearchCluster | None:
-    """Return the cluster in the file; None without one. Raises Failure or UsageError where that makes no sense."""
+def plan_installation(found: list[Installation], offered: Offered, output: str, **target: str) -> None:
+    """Show what a change of an installation would do; exit code 1 when not everything would go through."""
+    if len(found) != 1:
+        raise Failure(f"it has {len(found)} installations; add the NAME of one")
+    wanted = found[0]
+    target["namespace"] = target["namespace"] or wanted.metadata.namespace
+    what = run(lambda session: outlook(session, wanted, offered), **target)
+    if output == "table":
+        for line in lines(what):
+            click.echo(line)
+    else:
+        screen.show_document(installation_document(what), output)
+    click.get_current_context().exit(0 if what.goes_through else 1)
+
+
+def changed_cluster(
+    path: str | None, name: str | None, given: Iterable[tuple[str, Any]] | None = None
+) -> SearchCluster | None:
+    """Return the cluster in the file, or in what was `given` of it; None without one.
+
+    Raises Failure or UsageError where that makes no sense.
+    """
     if path is None:
         if name is None:
             raise click.UsageError("say which cluster: -f FILE for a change, or NAME for what goes on now")
         return None
-    found = [document for document in read_documents(path) if name in (None, document.name)]
+    found = [document for document in read_documents(path, given) if name in (None, document.name)]
     if len(found) != 1:
         which = "none of its clusters is called so" if name else f"it has {len(found)} clusters; add the NAME of one"
         raise Failure(f"{path}: {which}")

@@ -26,6 +26,7 @@ from stateward.kube.lease import LeaderElection
 from stateward.kube.metadata import Key
 from stateward.kube.reflector import ReflectorOptions
 from stateward.operator.admission.judge import Verdict, judge
+from stateward.operator.admission.packages import PackageDesk
 from stateward.operator.admission.server import Webhook, open_webhook
 from stateward.operator.caches import Objects
 from stateward.operator.companion import Companion
@@ -154,7 +155,8 @@ async def run_operator(options: OperatorOptions) -> None:
         routes = metrics_routes(operator.metrics.registry)
         await stack.enter_async_context(serve(options.metrics_host, options.metrics_port, routes))
         if options.webhook:
-            webhook = Webhook(api, operator.judge, options.lease_namespace, operator.clock)
+            desk = PackageDesk(api, options.namespaces or ("",))
+            webhook = Webhook(api, operator.judge, options.lease_namespace, operator.clock, desk)
             await stack.enter_async_context(open_webhook(webhook, options.webhook_host, options.webhook_port))
         await until_signalled(operator)
 

@@ -28,11 +28,6 @@ class Begin:
 
 
 @dataclass(frozen=True, slots=True)
-class GoOn:
-    """The plan that runs goes on."""
-
-
-@dataclass(frozen=True, slots=True)
 class Rest:
     """Nothing is to be done but to keep things as they are."""
 
@@ -45,6 +40,13 @@ class Stop:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class GoOn:
+    """The plan that runs goes on; `problem` is what is wrong with what is wanted meanwhile."""
+
+    problem: Stop | None = None
+
+
 Decision = Begin | GoOn | Rest | Stop
 
 
@@ -52,7 +54,7 @@ def decide(package: Package, status: InstallationStatus, wanted: State, wish: st
     """Return what comes next for an installation that should become `wanted`; `package` is the wanted one."""
     problem = _problem(package, status, wanted)
     if is_running(status.run):
-        return GoOn() if problem else _joined(package, status, wanted)
+        return GoOn(problem) if problem else _joined(package, status, wanted)
     if problem:
         return problem
     chosen = choose(package, state_of(status.installed), wanted)
@@ -92,15 +94,20 @@ def _same(plan: str, target: State | None, chosen: Chosen) -> bool:
 def _wished(package: Package, status: InstallationStatus, due: str) -> Decision:
     state = state_of(status.installed)
     if due and state is not None:
-        plan = _plan_of(due)
-        if plan not in package.operator.plans:
-            plans = ", ".join(package.operator.plans)
-            return Stop("PlanUnknown", f"{ANNOTATION_TRIGGER}: {due!r}: {package.name} has the plans {plans}")
-        return Begin(Chosen(plan, state, "somebody asked for it"), due)
+        if unknown := plan_unknown(package, due):
+            return Stop("PlanUnknown", unknown)
+        return Begin(Chosen(_plan_of(due), state, "somebody asked for it"), due)
     run = status.run
     if run is not None and run.stage == Stage.FAILED:
         return Stop("PlanFailed", f"plan {run.plan} has failed: {run.message}")
     return Rest()
+
+
+def plan_unknown(package: Package, wish: str) -> str:
+    """Return what is wrong with a wish for a plan; nothing when there is such a plan, or no wish."""
+    if not wish or _plan_of(wish) in package.operator.plans:
+        return ""
+    return f"{ANNOTATION_TRIGGER}: {wish!r}: {package.name} has the plans {', '.join(package.operator.plans)}"
 
 
 def _plan_of(wish: str) -> str:

@@ -13,6 +13,7 @@ from stateward.api.problem import Problem
 from stateward.packages import yamltext
 from stateward.packages.records import Package, Parameter, ParameterType
 
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Values = Mapping[str, Any]
 """Values by the names of their parameters."""
 
@@ -69,7 +70,7 @@ def schema(package: Package) -> Json:
     properties = {name: _schema(parameter) for name, parameter in package.parameters.items()}
     required = [name for name, p in package.parameters.items() if p.required and p.default is None]
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": DIALECT,
         "title": f"Parameters of {package.name} {package.version}",
         "type": "object",
         "properties": properties,
@@ -95,9 +96,20 @@ _NOTHING: Mapping[ParameterType, Any] = {ParameterType.ARRAY: [], ParameterType.
 def _unknown(package: Package, given: Values) -> Iterator[Problem]:
     for name, value in given.items():
         if name not in package.parameters:
-            meant = get_close_matches(name, package.parameters, n=1)
-            hint = f"did you mean {meant[0]}?" if meant else f"{package.name} has {_listed(package.parameters)}"
+            meant = _meant(name, package.parameters)
+            hint = f"did you mean {meant}?" if meant else f"{package.name} has {_listed(package.parameters)}"
             yield Problem(name, value, f"is no parameter of {package.name} {package.version}; {hint}")
+
+
+def _meant(name: str, parameters: Mapping[str, Parameter]) -> str:
+    """Return the parameter whose name is nearest, however it is spelled; empty where none is near."""
+    spelled = {_plain(known): known for known in parameters}
+    found = get_close_matches(_plain(name), spelled, n=1)
+    return spelled[found[0]] if found else ""
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("-", "_")
 
 
 def _listed(parameters: Mapping[str, Parameter]) -> str:
@@ -184,11 +196,18 @@ def _number(kind: ParameterType, value: Any, text: str) -> None:
 
 def _schema(parameter: Parameter) -> Json:
     if parameter.enum is not None:
-        body: Json = {"enum": list(parameter.enum)}
+        body: Json = {"enum": _spellings(parameter.enum)}
     else:
         body = dict(_SCHEMAS[parameter.type])
-    about = {"title": parameter.display_name, "description": parameter.description.strip()}
+    fixed = " It cannot be changed once it is installed." if parameter.immutable else ""
+    about = {"title": parameter.display_name, "description": f"{parameter.description.strip()}{fixed}".strip()}
     body |= {name: text for name, text in about.items() if text}
     if parameter.default is not None:
         body["default"] = parameter.default
     return body
+
+
+def _spellings(choices: tuple[Any, ...]) -> list[Any]:
+    """Return the choices as they are and, of numbers and flags, as text: both are accepted."""
+    texts = [text_of(choice) for choice in choices if not isinstance(choice, str | list | dict)]
+    return [*choices, *(text for text in texts if text not in choices)]

@@ -73,7 +73,7 @@ def stamped(use: Use, place: Place, body: Json) -> Json:
     Labels also go on the pods, because they never change while the installation lives. Plan, step and version change
     with every run: on the pods they would restart everything, so they are on the object alone.
     """
-    labels = {LABEL_INSTALLATION: use.name, LABEL_PACKAGE: use.package.name}
+    labels = _labels(use)
     notes = {
         ANNOTATION_VERSION: use.package.version,
         ANNOTATION_PLAN: place.plan,
@@ -82,9 +82,17 @@ def stamped(use: Use, place: Place, body: Json) -> Json:
     }
     part = {LABEL_PART_OF: set_id(use.name, use.namespace)}
     made = _with(body, ("metadata", "labels"), labels | part)
-    made = _with(made, ("metadata", "annotations"), notes)
-    path = template_path(made)
-    return _with(made, (*path, "metadata", "labels"), labels) if path else made
+    return pod_labels(use, _with(made, ("metadata", "annotations"), notes))
+
+
+def pod_labels(use: Use, body: Json) -> Json:
+    """Return an object with the labels that its pods get."""
+    path = template_path(body)
+    return _with(body, (*path, "metadata", "labels"), _labels(use)) if path else body
+
+
+def _labels(use: Use) -> dict[str, str]:
+    return {LABEL_INSTALLATION: use.name, LABEL_PACKAGE: use.package.name}
 
 
 def set_id(name: str, namespace: str) -> str:

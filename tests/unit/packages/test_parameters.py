@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from stateward.packages.editing import installation_schema
 from stateward.packages.parameters import BadValue, changed, check_values, resolve, schema, seen, text_of
 from stateward.packages.records import Parameter, ParameterType
 from tests.unit.packages.samples import shop
@@ -103,3 +104,24 @@ def test_the_schema_names_every_parameter_with_what_it_accepts() -> None:
     assert made["required"] == []
     assert made["additionalProperties"] is False
     assert msgspec.json.decode(msgspec.json.encode(made)) == made
+
+
+def test_editors_know_the_whole_installation() -> None:
+    found = installation_schema(shop())
+    assert found["required"] == ["apiVersion", "kind", "metadata", "spec"]
+    assert found["properties"]["kind"] == {"const": "Installation"}
+    spec = found["properties"]["spec"]
+    assert not spec["additionalProperties"]
+    assert spec["required"] == ["package"]
+    values = spec["properties"]["parameters"]
+    assert not values["additionalProperties"]
+    assert values["properties"]["MODE"] == {"enum": ["slow", "fast"], "default": "slow"}
+    assert values["properties"]["STORAGE"]["description"] == "It cannot be changed once it is installed."
+    assert "x-kubernetes" not in str(found)
+
+
+def test_editors_take_choices_as_numbers_and_as_text() -> None:
+    package = shop(params=("enum: [slow, fast], default: slow", "type: integer, enum: [1, 2]"))
+    assert schema(package)["properties"]["MODE"]["enum"] == [1, 2, "1", "2"]
+    found = installation_schema(package)["properties"]["spec"]
+    assert found["required"] == ["package", "parameters"]

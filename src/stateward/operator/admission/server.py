@@ -23,11 +23,14 @@ from stateward.kube.errors import ApiError
 from stateward.kube.metadata import WireRecord
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.keys import Keys, keys
+from stateward.operator.admission.packages import PackageDesk
 from stateward.operator.admission.registration import register
+from stateward.operator.admission.reviews import review, uid_of
 
 _log = structlog.get_logger(__name__)
 
 PATH = "/validate"
+PATH_PACKAGES = "/validate/packages"
 RENEWAL, RETRY = 600.0, 10.0
 """Seconds between two looks at the certificate and at who trusts it; the second where the last one failed."""
 LARGEST = 8 << 20
@@ -51,14 +54,6 @@ class Review(WireRecord):
     request: Request = Request()
 
 
-class _Asked(WireRecord):
-    uid: str = ""
-
-
-class _Unread(WireRecord):
-    request: _Asked = _Asked()
-
-
 @dataclass(slots=True)
 class Webhook:
     """The endpoint, and the upkeep of its certificate."""
@@ -67,6 +62,8 @@ class Webhook:
     judge: Judge
     namespace: str
     clock: Clock
+    desk: PackageDesk | None = None
+    """Judges installations and packages; without one they are let through."""
     shown: Keys | None = None
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once a certificate is shown and the API server trusts it."""
@@ -75,11 +72,18 @@ class Webhook:
         """Answer one question."""
         return web.json_response(respond(self.judge, await request.read()))
 
+    async def answer_on_packages(self, request: web.Request) -> web.Response:
+        """Answer one question about an installation or a package."""
+        question = await request.read()
+        if self.desk is None:
+            return web.json_response(review(uid_of(question), Verdict()))
+        return web.json_response(await self.desk.respond(question))
+
     @asynccontextmanager
     async def serving(self, host: str, port: int, context: ssl.SSLContext) -> AsyncGenerator[int]:
         """Serve while the block runs; yields the port. Raises OSError when it is taken."""
         app = web.Application(client_max_size=LARGEST)
-        app.add_routes([web.post(PATH, self.answer)])
+        app.add_routes([web.post(PATH, self.answer), web.post(PATH_PACKAGES, self.answer_on_packages)])
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         try:
@@ -132,25 +136,7 @@ def respond(judge: Judge, question: bytes) -> Json:
         asked = msgspec.json.decode(question, type=Review).request
     except msgspec.DecodeError as error:
         _log.warning("a question of the API server cannot be read", error=str(error))
-        return review(_uid(question), Verdict())
+        return review(uid_of(question), Verdict())
     if asked.object is None:
         return review(asked.uid, Verdict())
     return review(asked.uid, judge(asked.object, asked.old_object))
-
-
-def review(uid: str, verdict: Verdict) -> Json:
-    """Return a verdict as the API server reads it."""
-    response: Json = {"uid": uid, "allowed": not verdict.refused}
-    if verdict.refused:
-        response["status"] = {"code": 422, "reason": "Invalid", "message": "; ".join(verdict.refused)}
-    if verdict.warnings:
-        # More than 256 characters are cut off by the API server, in the middle of a word.
-        response["warnings"] = [text if len(text) <= 256 else f"{text[:253]}..." for text in verdict.warnings]
-    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
-
-
-def _uid(question: bytes) -> str:
-    try:
-        return msgspec.json.decode(question, type=_Unread).request.uid
-    except msgspec.DecodeError:
-        return ""

@@ -20,11 +20,15 @@ Stuck = tuple[str, str]
 
 
 class Journal:
-    """What is written of one installation; `live` is how it is after the last write."""
+    """What is written of one installation; `live` is how it is after the last write.
+
+    `standing` is why a person is needed although a plan goes on; it is part of whatever is written.
+    """
 
     def __init__(self, around: Surroundings, live: Installation) -> None:
         self._around = around
         self.live = live
+        self.standing: Stuck | None = None
 
     def now(self) -> float:
         """Return the time in seconds since the epoch."""
@@ -32,11 +36,12 @@ class Journal:
 
     async def write(self, status: InstallationStatus, stuck: Stuck | None = None) -> InstallationStatus:
         """Write a status, if it says anything new; raises Conflict when somebody was faster, ApiError."""
+        stuck = stuck or self.standing
         before = self.live.status
         after = reported(status, stuck, self.live.metadata.generation, self.now())
         if after == before:
             return after
-        if stuck is not None and stuck[1] != before.doing:
+        if stuck is not None and stuck[1] not in {before.doing, _said(before)}:
             self.tell(Severity.WARNING, *stuck)
         meta = self.live.metadata
         patch = [
@@ -64,3 +69,8 @@ class Journal:
         """Tell people what happened."""
         target = about(INSTALLATIONS, self.live)
         self._around.recorder.record(Occurrence(target, severity, reason, "Reconcile", note))
+
+
+def _said(status: InstallationStatus) -> str:
+    """Return why a person was needed before."""
+    return next((c.message for c in status.conditions if c.type == "Stalled" and c.status == "True"), "")

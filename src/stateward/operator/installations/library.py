@@ -70,11 +70,18 @@ class Library:
             known = store.get(key)
             if known is not None:
                 return await self._of(resource, key, known.metadata.uid)
-        raise NoPackageError(
-            "PackageMissing",
-            f"there is no Package {name!r} in namespace {namespace} and no ClusterPackage of that name: "
-            "`stateward package install` makes one",
-        )
+        raise _missing(namespace, name)
+
+    async def read(self, namespace: str, name: str) -> Package:
+        """Return a package as the server has it now, without any watch; raises NoPackageError, ApiError."""
+        shared = [(CLUSTER_PACKAGES, Key("", name))] if self._everywhere else []
+        for resource, key in ((PACKAGES, Key(namespace, name)), *shared):
+            try:
+                known = await self._api.get(resource.metadata_only(), key)
+            except NotFound:
+                continue
+            return await self._of(resource, key, known.metadata.uid)
+        raise _missing(namespace, name)
 
     async def named(self, namespace: str) -> list[tuple[str, PackageObject]]:
         """Return all packages that installations of a namespace may use, by the names of their objects."""
@@ -97,6 +104,14 @@ class Library:
         return found
 
 
+def _missing(namespace: str, name: str) -> NoPackageError:
+    return NoPackageError(
+        "PackageMissing",
+        f"there is no Package {name!r} in namespace {namespace} and no ClusterPackage of that name: "
+        "`stateward package install` makes one",
+    )
+
+
 def opened(body: PackageObject) -> Package:
     """Return the package that an object holds; raises NoPackageError for one that cannot work."""
     where = f"{body.kind} {body.metadata.name}"
@@ -107,6 +122,10 @@ def opened(body: PackageObject) -> Package:
     if (found.name, found.version) != (body.spec.name, body.spec.version):
         said = f"{body.spec.name} {body.spec.version}"
         raise NoPackageError("PackageBroken", f"{where} says it is {said}, and holds {found.name} {found.version}")
+    if body.spec.digest not in ("", found.digest):
+        raise NoPackageError(
+            "PackageBroken", f"{where} says its digest is {body.spec.digest}, and it is {found.digest}"
+        )
     wrong = [problem for problem in check_package(found) if problem.severity.value == "error"]
     if wrong:
         raise NoPackageError("PackageBroken", f"{where}: " + "; ".join(str(problem) for problem in wrong[:3]))

@@ -71,6 +71,8 @@ class Visit:
         if isinstance(found.decision, Stop):
             await self._journal.write(status, (found.decision.reason, found.decision.message))
             return SETTLED_SECONDS
+        if isinstance(found.decision, GoOn) and found.decision.problem is not None:
+            self._journal.standing = (found.decision.problem.reason, found.decision.problem.message)
         if isinstance(found.decision, Begin) and found.package is not None:
             status = await self._begin(found.decision, found.package)
         elif status.run is not None and is_running(status.run) and _edited(live):
@@ -84,7 +86,8 @@ class Visit:
         try:
             package = await self._around.library.load(self._namespace, self._spec.package)
         except NoPackageError as error:
-            return Found(GoOn() if is_running(status.run) else Stop(error.reason, error.message))
+            stop = Stop(error.reason, error.message)
+            return Found(GoOn(stop) if is_running(status.run) else stop)
         wanted = State(package.digest, self._spec.parameters)
         return Found(decide(package, status, wanted, meta.annotations.get(ANNOTATION_TRIGGER, "")), package)
 

@@ -63,6 +63,23 @@ async def test_wrong_values_are_named_and_begin_nothing(town: Town) -> None:
         await town.until(town.ready)
 
 
+async def test_wrong_values_are_named_also_while_a_plan_runs_that_goes_on_without_them(town: Town) -> None:
+    town.package("shop-1.2.0")
+    town.healthy = False
+    town.install("shop-1.2.0", COUNT=3)
+    async with town.operator():
+        await town.until(lambda: "Deployment" in town.status().get("doing", ""))
+        town.install("shop-1.2.0", COUNT="many")
+        await town.until(lambda: town.condition("Stalled").get("reason") == "ParametersInvalid")
+        assert town.condition("Reconciling")["status"] == "True"
+        assert "plan deploy" in town.status()["doing"]
+        town.install("shop-1.2.0", COUNT=4)
+        await town.until(lambda: town.condition("Stalled")["status"] == "False")
+        town.roll_out()
+        await town.until(town.ready)
+    assert town.there("Deployment", "web")["spec"]["replicas"] == 4
+
+
 async def test_what_is_somebody_elses_is_taken_over_only_on_request(town: Town) -> None:
     town.package("shop-1.2.0")
     other: dict[str, Any] = {"metadata": {"name": "web-config"}, "data": {"mode": "mine"}}

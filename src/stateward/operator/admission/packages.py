@@ -1,0 +1,111 @@
+"""Answers whether installations and packages may be stored, by what is in the packages themselves.
+
+What cannot be known, because a package is not there yet or the API server does not answer, is let through: the
+operator says it in the installation's condition.
+"""
+
+import msgspec
+import structlog
+
+from stateward.api.base import Json
+from stateward.api.installation import Installation
+from stateward.api.package import Package as PackageObject
+from stateward.kube.client import Api
+from stateward.kube.errors import ApiError
+from stateward.kube.listing import list_all
+from stateward.kube.metadata import ObjectMeta, WireRecord
+from stateward.kube.resource import Selection
+from stateward.operator.admission.judge import Verdict
+from stateward.operator.admission.reviews import review, uid_of
+from stateward.operator.installations.library import Library, NoPackageError, opened
+from stateward.operator.installations.views import CLUSTER_PACKAGES, PACKAGES
+from stateward.packages.records import Package
+from stateward.packages.refusals import Holder, refused_installation, refused_package
+
+_log = structlog.get_logger(__name__)
+
+
+class _Kind(WireRecord):
+    kind: str = ""
+
+
+class _Request(WireRecord):
+    uid: str = ""
+    kind: _Kind = _Kind()
+    object: msgspec.Raw = msgspec.Raw(b"null")
+    old_object: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Review(WireRecord):
+    request: _Request = _Request()
+
+
+class _Head(WireRecord):
+    name: str = ""
+    version: str = ""
+    digest: str = ""
+
+
+class _PackageHead(WireRecord):
+    """A package without its content."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: _Head = _Head()
+
+
+class PackageDesk:
+    """Judges installations and packages, by live reads."""
+
+    def __init__(self, api: Api, namespaces: tuple[str, ...]) -> None:
+        self._api = api
+        self._library = Library(api, namespaces)
+
+    async def respond(self, question: bytes) -> Json:
+        """Return the answer to a question; what cannot be read or known is let through, and logged."""
+        try:
+            asked = msgspec.json.decode(question, type=_Review).request
+            verdict = await self._judged(asked)
+        except (msgspec.DecodeError, ApiError) as error:
+            _log.warning("a question of the API server cannot be answered", error=f"{type(error).__name__}: {error}")
+            return review(uid_of(question), Verdict())
+        return review(asked.uid, verdict)
+
+    async def _judged(self, asked: _Request) -> Verdict:
+        if asked.kind.kind == "Installation":
+            new = msgspec.json.decode(asked.object, type=Installation | None)
+            old = msgspec.json.decode(asked.old_object, type=Installation | None)
+            return Verdict() if new is None else await self.installation(new, old)
+        if asked.kind.kind in {PACKAGES.kind, CLUSTER_PACKAGES.kind}:
+            package = msgspec.json.decode(asked.object, type=PackageObject | None)
+            before = msgspec.json.decode(asked.old_object, type=PackageObject | None)
+            # That what is in a package never changes, the API server sees to itself.
+            return Verdict() if package is None or before is not None else await self.package(package)
+        return Verdict()
+
+    async def installation(self, new: Installation, old: Installation | None) -> Verdict:
+        """Return the verdict on a new or changed installation; raises ApiError."""
+        same = old is not None and old.spec == new.spec and old.metadata.annotations == new.metadata.annotations
+        if new.metadata.deletion_timestamp is not None or same:
+            return Verdict()
+        try:
+            package = await self._library.read(new.metadata.namespace, new.spec.package)
+        except NoPackageError as error:
+            return Verdict(warnings=(f"spec.package: {error.message}",))
+        return Verdict(refused_installation(package, new, old))
+
+    async def package(self, new: PackageObject) -> Verdict:
+        """Return the verdict on a new package; raises ApiError."""
+        try:
+            package = opened(new)
+        except NoPackageError as error:
+            return Verdict((error.message,))
+        found = refused_package(package, new.metadata.name, await self._holders(new, package))
+        return Verdict((found,)) if found else Verdict()
+
+    async def _holders(self, new: PackageObject, package: Package) -> list[Holder]:
+        resource = CLUSTER_PACKAGES if new.kind == CLUSTER_PACKAGES.kind else PACKAGES
+        where = Selection(new.metadata.namespace)
+        # A page of objects is as large as what is in them: a few at a time.
+        state = await list_all(self._api, resource.viewed_as(_PackageHead), where, page_size=20)
+        heads = (head for head in state.hand_over() if head.spec.name == package.name)
+        return [Holder(head.metadata.name, head.spec.name, head.spec.version, head.spec.digest) for head in heads]

@@ -1,0 +1,34 @@
+"""Answers to the API server, as it reads them."""
+
+import msgspec
+
+from stateward.api.base import Json
+from stateward.kube.metadata import WireRecord
+from stateward.operator.admission.judge import Verdict
+
+
+class _Asked(WireRecord):
+    uid: str = ""
+
+
+class _Unread(WireRecord):
+    request: _Asked = _Asked()
+
+
+def review(uid: str, verdict: Verdict) -> Json:
+    """Return a verdict as the API server reads it."""
+    response: Json = {"uid": uid, "allowed": not verdict.refused}
+    if verdict.refused:
+        response["status"] = {"code": 422, "reason": "Invalid", "message": "; ".join(verdict.refused)}
+    if verdict.warnings:
+        # More than 256 characters are cut off by the API server, in the middle of a word.
+        response["warnings"] = [text if len(text) <= 256 else f"{text[:253]}..." for text in verdict.warnings]
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+
+
+def uid_of(question: bytes) -> str:
+    """Return the number of a question, however little else of it can be read."""
+    try:
+        return msgspec.json.decode(question, type=_Unread).request.uid
+    except msgspec.DecodeError:
+        return ""

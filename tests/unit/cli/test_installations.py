@@ -1,0 +1,150 @@
+"""`package install`, `upgrade`, `uninstall`, and `installation`: what they write, say and refuse."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from stateward.cli.main import cli
+from stateward.kube.metadata import Key
+from stateward.packages.decision import ANNOTATION_TRIGGER
+from tests.unit.cli.fake_api import Run
+from tests.unit.cli.shelf import DIGEST, Shelf, bad, good, installed
+from tests.unit.packages.samples import files
+
+
+@pytest.fixture
+def api() -> Shelf:
+    return Shelf()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    return written(tmp_path / "shop", files())
+
+
+def written(folder: Path, found: dict[str, bytes]) -> str:
+    for path, content in found.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+    return str(folder)
+
+
+def test_install_makes_the_package_and_the_installation(run: Run, api: Shelf, folder: str) -> None:
+    said = good(run, "package", "install", folder, "web", "-p", "COUNT=3", "-n", "prod")
+    assert said == "web: shop 1.2.0 is being installed\n"
+    package = api.there("packages", "shop-1.2.0", "prod")["spec"]
+    assert (package["name"], package["version"], package["appVersion"]) == ("shop", "1.2.0", "5.10")
+    assert package["digest"] == DIGEST
+    spec = api.there("installations", "web", "prod")["spec"]
+    assert spec == {"package": "shop-1.2.0", "parameters": {"COUNT": "3"}}
+
+
+def test_the_same_package_serves_two_installations(run: Run, api: Shelf, folder: str) -> None:
+    good(run, "package", "install", folder, "a")
+    good(run, "package", "install", folder, "b", "--adopt")
+    assert api.names("packages") == ["shop-1.2.0"]
+    assert api.there("installations", "b")["spec"]["adopt"] is True
+    assert "a is installed already: `package upgrade a` changes it" in bad(run, "package", "install", folder, "a")
+
+
+def test_a_shared_package_is_the_clusters(run: Run, api: Shelf, folder: str) -> None:
+    good(run, "package", "install", folder, "--shared")
+    assert api.names("clusterpackages") == ["shop-1.2.0"]
+    assert api.names("installations") == ["shop"]
+
+
+def test_a_version_with_other_content_is_refused(run: Run, api: Shelf, folder: str, tmp_path: Path) -> None:
+    good(run, "package", "install", folder, "a")
+    other = written(tmp_path / "other", files(app=("image: shop:", "image: store:")))
+    assert "with other content: a changed package has another version" in bad(run, "package", "install", other, "b")
+    assert api.names("installations") == ["a"]
+
+
+def test_wrong_values_are_refused_before_anything_is_made(run: Run, api: Shelf, folder: str) -> None:
+    said = bad(run, "package", "install", folder, "-p", "COUNT=many", "-p", "MOED=fast")
+    assert "COUNT: 'many': must be a whole number" in said
+    assert "did you mean MODE?" in said
+    assert api.objects == {}
+
+
+def test_upgrade_changes_values_and_keeps_the_others(run: Run, api: Shelf, folder: str) -> None:
+    good(run, "package", "install", folder, "web", "-p", "COUNT=3")
+    good(run, "package", "upgrade", "web", "-p", "MODE=fast")
+    assert api.there("installations", "web")["spec"]["parameters"] == {"COUNT": "3", "MODE": "fast"}
+
+
+def test_upgrade_brings_another_version(run: Run, api: Shelf, folder: str, tmp_path: Path) -> None:
+    good(run, "package", "install", folder, "web", "-p", "COUNT=3")
+    newer = written(tmp_path / "newer", files(operator=('operatorVersion: "1.2.0"', 'operatorVersion: "1.3.0"')))
+    assert good(run, "package", "upgrade", "web", newer) == "web: shop 1.3.0 is on its way\n"
+    spec = api.there("installations", "web")["spec"]
+    assert spec == {"package": "shop-1.3.0", "parameters": {"COUNT": "3"}}
+
+
+def test_upgrade_refuses_what_cannot_be_changed(run: Run, api: Shelf, folder: str) -> None:
+    good(run, "package", "install", folder, "web", "-p", "STORAGE=1Gi")
+    installed(api)
+    said = bad(run, "package", "upgrade", "web", "-p", "STORAGE=2Gi")
+    assert "STORAGE: '2Gi': cannot be changed once it is installed; it is '1Gi'" in said
+    assert "there is no installation 'nobody'" in bad(run, "package", "upgrade", "nobody", "-p", "COUNT=3")
+
+
+def test_uninstall_removes_this_installation(run: Run, api: Shelf, folder: str) -> None:
+    good(run, "package", "install", folder, "web")
+    assert good(run, "package", "uninstall", "web") == "web is being removed\n"
+    assert api.names("installations") == []
+    assert "there is no installation 'web' in namespace 'default'" in bad(run, "package", "uninstall", "web")
+
+
+def test_status_list_and_history_say_where_it_is(run: Run, api: Shelf, folder: str) -> None:
+    good(run, "package", "install", folder, "web")
+    assert good(run, "installation", "status", "web") == "web: shop-1.2.0, not installed: working\n"
+    assert good(run, "installation", "plan", "web") == "web: no plan has run yet\n"
+    assert good(run, "installation", "history", "web") == "web: no plan has ended yet\n"
+    installed(api)
+    assert good(run, "installation", "status", "web") == "web: shop-1.2.0, installed 1.2.0: ready\n"
+    assert good(run, "installation", "list", "-A") == "default/web: shop-1.2.0, installed 1.2.0: ready\n"
+    said = good(run, "installation", "history", "web")
+    assert said == ("2026-11-21T10:01:00Z deploy 1.2.0 Done, because the package is installed for the first time\n")
+    for command in ("status", "plan", "history"):
+        assert "there is no installation 'nobody'" in bad(run, "installation", command, "nobody")
+
+
+def test_a_plan_is_shown_step_by_step_with_what_it_waits_for(run: Run, api: Shelf, folder: str) -> None:
+    good(run, "package", "install", folder, "web")
+    steps = [
+        {"phase": "main", "step": "app", "stage": "Retrying", "message": "Deployment web is there", "failures": 2},
+        {"phase": "main", "step": "job", "stage": "Pending"},
+    ]
+    stuck = {"type": "Stalled", "status": "True", "reason": "StepRetried", "message": "main/app: it is there"}
+    running = {"plan": "deploy", "why": "it is new", "stage": "Running", "started": "2026-11-21T10:00:00.1Z"}
+    installed(api, run=running | {"steps": steps}, conditions=[stuck], doing="plan deploy, 0 of 2 steps done")
+    said = good(run, "installation", "plan", "web")
+    assert said.splitlines() == [
+        "plan deploy: Running, since 2026-11-21T10:00:00Z, because it is new",
+        "  main/app: Retrying (2 times): Deployment web is there",
+        "  main/job: Pending",
+    ]
+    said = good(run, "installation", "status", "web")
+    assert "needs a person: plan deploy, 0 of 2 steps done" in said
+    assert "StepRetried: main/app: it is there" in said
+
+
+def test_trigger_asks_for_a_plan_once(run: Run, api: Shelf, folder: str) -> None:
+    good(run, "package", "install", folder, "web")
+    good(run, "installation", "trigger", "web", "backup")
+    wish = api.there("installations", "web")["metadata"]["annotations"][ANNOTATION_TRIGGER]
+    assert wish == "backup/2026-11-21T12:00:00.000000Z"
+
+
+def test_trigger_refuses_a_plan_that_the_package_does_not_have(run: Run, api: Shelf, folder: str) -> None:
+    good(run, "package", "install", folder, "web")
+    assert "'bakcup': shop has the plans deploy, backup" in bad(run, "installation", "trigger", "web", "bakcup")
+    assert api.there("installations", "web")["metadata"].get("annotations", {}) == {}
+    del api.objects["packages", Key("default", "shop-1.2.0")]
+    good(run, "installation", "trigger", "web", "backup")
+
+
+def test_commands_on_packages_need_no_server(folder: str) -> None:
+    assert CliRunner().invoke(cli, ["package", "verify", folder]).exit_code == 0
