@@ -8,14 +8,16 @@ import msgspec
 from stateward.api.problem import Severity
 from stateward.cli.failures import Failure
 from stateward.cli.package_diff import diff
-from stateward.cli.package_files import checked, files_at, lines, load, rendered_plan, values_of
+from stateward.cli.package_files import checked, files_at, load, rendered_plan, values_of, working
 from stateward.cli.package_install import install, uninstall, upgrade
 from stateward.cli.package_new import skeleton
+from stateward.cli.package_push import push
+from stateward.cli.package_registry import keep
 from stateward.packages.archive import pack
 from stateward.packages.checks import check_package
 from stateward.packages.editing import installation_schema
 from stateward.packages.parameters import schema
-from stateward.packages.reading import InvalidPackage, belongs, read_package
+from stateward.packages.reading import InvalidPackage, read_package
 from stateward.packages.records import Package
 from stateward.packages.rendering import Use
 from stateward.packages.yamltext import to_yaml
@@ -25,12 +27,13 @@ from stateward.packages.yamltext import to_yaml
 def package() -> None:
     """Look at packages, make them, and read what they would make.
 
-    A package is a folder with operator.yaml, params.yaml and templates, or a tarball of one, in the format
-    kudo.dev/v1beta1. Only install, upgrade and uninstall ask a server.
+    A package is a folder with operator.yaml, params.yaml and templates, in the format kudo.dev/v1beta1; or a tarball of
+    one, or an OCI artifact in a layout on this machine or in a registry (oci://HOST/REPOSITORY:TAG). Only install,
+    upgrade and uninstall ask an API server.
     """
 
 
-for command in (diff, install, upgrade, uninstall):
+for command in (diff, push, install, upgrade, uninstall):
     package.add_command(command)
 
 
@@ -92,17 +95,18 @@ def schema_command(path: str, *, installation: bool) -> None:
 @package.command()
 @click.argument("path")
 @click.option("-o", "--output", default="", help="File to write; default: NAME-VERSION.tgz here.")
-def build(path: str, output: str) -> None:
-    """Make a tarball of a package.
+@click.option("--oci", "folder", default="", help="OCI layout to write it into, in place of a tarball.")
+def build(path: str, output: str, folder: str) -> None:
+    """Make a tarball or an OCI artifact of a package.
 
     It is checked first. The same files make the same tarball to the byte; the digest that is printed identifies them.
     """
-    files = files_at(path)
-    found = load(path)
-    if errors := [problem for problem in check_package(found) if problem.severity is Severity.ERROR]:
-        raise Failure(f"{path} is not a package that works:\n" + lines(errors))
+    files, found = working(path)
+    if folder:
+        click.echo(f"{folder}: {found.name} {found.version}, {keep(Path(folder), found, files)}")
+        return
     target = Path(output or f"{found.name}-{found.version}.tgz")
-    target.write_bytes(pack({name: content for name, content in files.items() if belongs(name)}))
+    target.write_bytes(pack(files))
     click.echo(f"{target}: {summary(found)}")
 
 

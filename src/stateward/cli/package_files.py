@@ -4,23 +4,33 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from stateward.api.problem import Problem
+from stateward.api.problem import Problem, errors
 from stateward.cli.failures import Failure
+from stateward.cli.package_registry import fetched, in_folder, is_layout
 from stateward.packages import yamltext
-from stateward.packages.archive import LARGEST, BadArchive, unpack
+from stateward.packages.archive import LARGEST, LARGEST_PLAIN, MOST_FILES, BadArchive, unpack
+from stateward.packages.checks import check_package
 from stateward.packages.objects import Rendered
 from stateward.packages.parameters import BadValue, check_values
 from stateward.packages.reading import OPERATOR, InvalidPackage, belongs, read_package
 from stateward.packages.records import Package
 from stateward.packages.rendering import Use, render_plan
 from stateward.packages.templates import TemplateProblem
+from stateward.registry.references import is_reference
 
 
 def files_at(path: str) -> dict[str, bytes]:
-    """Return the files of a folder or tarball by path; raises Failure."""
+    """Return the files of a folder, a tarball, an OCI layout or what a registry has, by path; raises Failure."""
+    if is_reference(path):
+        return fetched(path)
     place = Path(path)
     if place.is_dir():
-        return _folder(place)
+        return in_folder(place) if is_layout(place) else _folder(place)
+    folder, _, tag = path.rpartition(":")
+    if folder and not place.exists() and is_layout(Path(folder)):
+        return in_folder(Path(folder), tag)
+    if place.stat().st_size > LARGEST_PLAIN:
+        raise Failure(f"{path}: a package may have {LARGEST} bytes together, and this has more")
     try:
         return unpack(place.read_bytes())
     except BadArchive as error:
@@ -29,10 +39,27 @@ def files_at(path: str) -> dict[str, bytes]:
 
 def _folder(folder: Path) -> dict[str, bytes]:
     found = {str(file.relative_to(folder)): file for file in sorted(folder.rglob("*")) if file.is_file()}
-    files = {path: file.read_bytes() for path, file in found.items() if belongs(path)}
-    if sum(map(len, files.values())) > LARGEST:
-        raise Failure(f"{folder}: a package may have {LARGEST} bytes together, and this has more")
-    return files
+    mine = {path: file for path, file in found.items() if belongs(path)}
+    inside = folder.resolve()
+    for path, file in mine.items():
+        # A folder that somebody else has made could lay any file of this machine into the package.
+        if not file.resolve().is_relative_to(inside):
+            raise Failure(f"{folder}: {path}: leads out of the package, to {file.resolve()}")
+    if sum(file.stat().st_size for file in mine.values()) > LARGEST or len(mine) > MOST_FILES:
+        raise Failure(f"{folder}: a package may have {LARGEST} bytes and {MOST_FILES} files, and this has more")
+    return {path: file.read_bytes() for path, file in mine.items()}
+
+
+def working(path: str) -> tuple[dict[str, bytes], Package]:
+    """Return the files of a package that works; raises Failure."""
+    files = {name: content for name, content in files_at(path).items() if belongs(name)}
+    try:
+        found = read_package(files)
+    except InvalidPackage as error:
+        raise Failure(f"{path} is no package:\n" + lines(error.problems)) from error
+    if wrong := errors(check_package(found)):
+        raise Failure(f"{path} is not a package that works:\n" + lines(wrong))
+    return files, found
 
 
 def load(path: str) -> Package:

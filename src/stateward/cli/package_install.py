@@ -8,11 +8,10 @@ import click
 
 from stateward.api.base import API_VERSION, Json
 from stateward.api.installation import Installation
-from stateward.api.problem import Severity
 from stateward.cli.failures import Failure
 from stateward.cli.installation_look import package_called
 from stateward.cli.installations import INSTALLED, no_such_installation, read_installation
-from stateward.cli.package_files import checked, files_at, lines, values_of
+from stateward.cli.package_files import checked, lines, values_of, working
 from stateward.cli.session import Session, run, target_options
 from stateward.kube.client import DeleteOptions, PatchKind, Preconditions
 from stateward.kube.errors import AlreadyExists, NotFound
@@ -20,9 +19,7 @@ from stateward.kube.metadata import Key
 from stateward.operator.installations.library import opened
 from stateward.operator.installations.views import CLUSTER_PACKAGES, INSTALLATIONS, PACKAGES
 from stateward.packages.archive import pack
-from stateward.packages.checks import check_package
 from stateward.packages.parameters import check_values
-from stateward.packages.reading import InvalidPackage, belongs, read_package
 from stateward.packages.records import Package
 
 
@@ -39,10 +36,10 @@ def install(
 ) -> None:
     """Install a package.
 
-    PATH is its folder or tarball, NAME what the installation is called; default: the package's name. The operator runs
-    the plan `deploy`; `kubectl stateward installation status NAME` shows how far it is.
+    PATH is its folder, its tarball or oci://HOST/REPOSITORY:TAG; NAME what the installation is called, by default the
+    package's name. The operator runs the plan `deploy`; `kubectl stateward installation status NAME` says how far.
     """
-    files, package = _read(path)
+    files, package = working(path)
     values = checked(package, values_of(given, file))
     called = name or package.name
 
@@ -71,7 +68,7 @@ def upgrade(name: str, path: str | None, given: tuple[str, ...], file: str, *, s
 
     NAME gets another version of its package (the folder or tarball PATH), other values, or both.
     """
-    fresh = _read(path) if path else None
+    fresh = working(path) if path else None
 
     async def work(session: Session) -> str:
         live = await read_installation(session, name)
@@ -107,18 +104,6 @@ def uninstall(name: str, **target: str) -> None:
 
     run(work, **target)
     click.echo(f"{name} is being removed")
-
-
-def _read(path: str) -> tuple[dict[str, bytes], Package]:
-    """Return the files of a package that works; raises Failure."""
-    files = {name: content for name, content in files_at(path).items() if belongs(name)}
-    try:
-        found = read_package(files)
-    except InvalidPackage as error:
-        raise Failure(f"{path} is no package:\n" + lines(error.problems)) from error
-    if errors := [problem for problem in check_package(found) if problem.severity is Severity.ERROR]:
-        raise Failure(f"{path} is not a package that works:\n" + lines(errors))
-    return files, found
 
 
 async def _store(session: Session, package: Package, files: dict[str, bytes], *, shared: bool) -> str:

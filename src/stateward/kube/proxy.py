@@ -9,9 +9,12 @@ from stateward.kube.connection import Connection
 
 def proxy_for(connection: Connection) -> str | None:
     """Return the proxy's URL, or None to connect directly."""
-    if connection.proxy_url:
-        return connection.proxy_url
-    address = urlsplit(connection.server)
+    return connection.proxy_url or environment_proxy(connection.server)
+
+
+def environment_proxy(url: str) -> str | None:
+    """Return the proxy that the environment names for an address, or None to connect directly."""
+    address = urlsplit(url)
     proxies = urllib.request.getproxies_environment()
     proxy = proxies.get(address.scheme)
     if not proxy or _excluded(address.hostname or "", proxies.get("no", "")):

@@ -16,6 +16,11 @@ LARGEST = 4 << 20
 MOST_FILES = 1000
 
 
+LARGEST_PLAIN = LARGEST + 3 * 1024 * MOST_FILES
+"""Most bytes that a tarball may have when it is unpacked: the files, and a few blocks for the head of each."""
+_GZIP = b"\x1f\x8b"
+
+
 class BadArchive(ValueError):  # noqa: N818 - says what it is
     """A tarball that is none, or none that we read; the message says why."""
 
@@ -26,22 +31,39 @@ def unpack(data: bytes) -> dict[str, bytes]:
     Raises BadArchive.
     """
     try:
-        with tarfile.open(fileobj=io.BytesIO(data), mode="r:*") as tar:
+        with tarfile.open(fileobj=io.BytesIO(_plain(data)), mode="r:") as tar:
             return _inner(dict(_files(tar)))
     except (tarfile.TarError, EOFError, OSError, ValueError, zlib.error) as error:
         raise BadArchive(f"is no tarball: {error}") from error
 
 
+def _plain(data: bytes) -> bytes:
+    """Return a tarball as it is without compression, bounded: some kilobytes may hide any number of gigabytes."""
+    found = bytearray()
+    while data.startswith(_GZIP) and len(found) <= LARGEST_PLAIN:
+        stream = zlib.decompressobj(wbits=31)
+        found += stream.decompress(data, LARGEST_PLAIN + 1 - len(found))
+        if len(found) <= LARGEST_PLAIN and not stream.eof:
+            raise BadArchive("is no tarball: it ends in the middle")
+        data = stream.unused_data
+    if len(found) > LARGEST_PLAIN or len(data) > LARGEST_PLAIN:
+        raise BadArchive(f"holds more than {LARGEST} bytes or {MOST_FILES} files")
+    return bytes(found) or data
+
+
 def _files(tar: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
-    left, count = LARGEST, 0
+    left, count, seen = LARGEST, 0, set[str]()
     for member in tar:
         path = posixpath.normpath(member.name)
-        if path.startswith(("/", "..")):
+        if path.startswith("/") or ".." in member.name.split("/"):
             raise BadArchive(f"{member.name}: leads out of the package")
         if member.isdir():
             continue
         if not member.isfile():
             raise BadArchive(f"{member.name}: is neither a file nor a folder")
+        if path in seen:
+            raise BadArchive(f"{path}: is there twice")
+        seen.add(path)
         left, count = left - member.size, count + 1
         if left < 0 or count > MOST_FILES:
             raise BadArchive(f"holds more than {LARGEST} bytes or {MOST_FILES} files")

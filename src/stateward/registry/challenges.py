@@ -1,0 +1,27 @@
+"""What a registry asks of who wants something: a name and a password, or a token from somebody else."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """One challenge of a `WWW-Authenticate` header."""
+
+    scheme: str
+    parameters: dict[str, str]
+
+    def token_address(self, scope: str) -> str:
+        """Return where a token for a scope is fetched; empty when the challenge does not say."""
+        realm = self.parameters.get("realm", "")
+        asked = {"service": self.parameters.get("service", ""), "scope": self.parameters.get("scope") or scope}
+        query = urlencode({name: value for name, value in asked.items() if value})
+        return f"{realm}{'&' if '?' in realm else '?'}{query}" if realm else ""
+
+
+def challenge_in(header: str) -> Challenge:
+    """Return the challenge of a header; one of no scheme when there is none."""
+    scheme, _, rest = header.strip().partition(" ")
+    pairs = re.findall(r'([A-Za-z_]+)\s*=\s*(?:"([^"]*)"|([^\s,"]+))', rest)
+    return Challenge(scheme.lower(), {name.lower(): quoted or bare for name, quoted, bare in pairs})

@@ -1,0 +1,84 @@
+"""Tarballs of others: nothing leads out of them, nothing is larger than it may be, and nothing is there twice."""
+
+import gzip
+import io
+import tarfile
+from collections.abc import Callable
+
+import pytest
+
+from stateward.packages.archive import LARGEST, MOST_FILES, BadArchive, pack, unpack
+
+FILES = {"operator.yaml": b"a", "templates/x.yaml": b"b"}
+
+
+def tar(*entries: tuple[str, bytes], change: Callable[[tarfile.TarInfo], None] = lambda _entry: None) -> bytes:
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w") as archive:
+        for name, content in entries:
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            change(entry)
+            archive.addfile(entry, io.BytesIO(content))
+    return raw.getvalue()
+
+
+def test_files_come_back_as_they_went_in() -> None:
+    assert unpack(pack(FILES)) == FILES
+    assert unpack(gzip.decompress(pack(FILES))) == FILES
+    whole = pack(FILES)
+    assert pack(dict(reversed(FILES.items()))) == whole
+
+
+@pytest.mark.parametrize("name", ["../operator.yaml", "/operator.yaml", "a/../../operator.yaml", "a/../operator.yaml"])
+def test_a_path_that_leads_out_is_refused(name: str) -> None:
+    with pytest.raises(BadArchive, match="leads out of the package"):
+        unpack(tar((name, b"x")))
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+def test_what_is_no_file_is_refused(kind: bytes) -> None:
+    def change(entry: tarfile.TarInfo) -> None:
+        entry.type, entry.linkname = kind, "/etc/passwd"
+
+    with pytest.raises(BadArchive, match="is neither a file nor a folder"):
+        unpack(tar(("operator.yaml", b""), change=change))
+
+
+def test_too_much_is_refused_before_it_is_in_memory() -> None:
+    bomb = gzip.compress(b"\0" * (64 << 20))
+    assert len(bomb) < 100_000
+    for data in (bomb, bomb[: len(bomb) // 2], tar(("operator.yaml", b"x" * (LARGEST + 1)))):
+        with pytest.raises(BadArchive):
+            unpack(data)
+    many = tar(*((f"templates/{i}.yaml", b"") for i in range(MOST_FILES + 1)))
+    with pytest.raises(BadArchive, match=f"or {MOST_FILES} files"):
+        unpack(many)
+
+
+def test_a_size_that_is_a_lie_is_refused() -> None:
+    def change(entry: tarfile.TarInfo) -> None:
+        entry.size = 1 << 40
+
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w") as archive:
+        entry = tarfile.TarInfo("operator.yaml")
+        change(entry)
+        raw.write(entry.tobuf())
+        archive.offset = 512
+    with pytest.raises(BadArchive):
+        unpack(raw.getvalue())
+
+
+def test_a_path_that_is_there_twice_is_refused() -> None:
+    with pytest.raises(BadArchive, match="is there twice"):
+        unpack(tar(("operator.yaml", b"a"), ("./operator.yaml", b"b")))
+
+
+@pytest.mark.parametrize("data", [b"", b"nothing", gzip.compress(b"nothing"), pack(FILES)[:-20]])
+def test_what_is_no_tarball_is_refused(data: bytes) -> None:
+    if data == b"":
+        assert unpack(tar()) == {}
+        return
+    with pytest.raises(BadArchive):
+        unpack(data)
