@@ -32,6 +32,11 @@ def python_base(progress: Progress) -> Blob:
     return _base("python", ["python3", "ca-certificates"], progress)
 
 
+def debian_base(name: str, contents: Sequence[str], progress: Progress) -> Blob:
+    """Return a base layer with these packages."""
+    return _base(name, contents, progress)
+
+
 def file_of(layer: Blob, path: str) -> str:
     """Return the text of one file of a layer."""
     with tarfile.open(blob_store().path(layer.digest)) as archive:

@@ -1,0 +1,109 @@
+"""Packages of others on real nodes, as they are; images that cannot be had stand in under the names that they use."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stateward.kube.client import PatchKind
+from stateward.kube.resource import Resource
+from stateward.kube.resources import CONFIG_MAPS
+from tests.e2e.packages.ground import Ground, folder, plans
+
+GIVEN = next(
+    (p / "shared/data/packages" for p in Path(__file__).resolve().parents if (p / "shared/data/packages").exists()),
+    None,
+)
+"""Packages that are given to who builds this, where they are."""
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.full,
+    pytest.mark.images("nginx:1.7.9", "redis:5.0.1-alpine", "mysql:5.7", "busybox:1"),
+    pytest.mark.skipif(
+        GIVEN is None, reason="the packages of others are not on this machine (../shared/data/packages)"
+    ),
+]
+SECRETS: Resource[dict[str, Any]] = Resource("", "v1", "secrets", "Secret", dict[str, Any])
+
+
+async def installed(ground: Ground, name: str, seconds: float = 240, **replaced: tuple[str, str]) -> dict[str, Any]:
+    """Install a package as it is, and wait until its plan is done."""
+    assert GIVEN is not None
+    package = await ground.package(folder(GIVEN / name, **replaced))
+    await ground.install(package, name)
+    body = await ground.ready(name, seconds)
+    assert plans(body) == [("deploy", "Done")]
+    return body
+
+
+async def test_the_first_operator_serves_pages(ground: Ground) -> None:
+    await installed(ground, "first-operator")
+    pods = await ground.pods("nginx")
+    assert len(pods) == 2
+    await ground.change("first-operator", parameters={"replicas": 3})
+    await ground.ready("first-operator")
+    assert (await ground.pods("nginx")).keys() >= pods.keys()
+
+
+async def test_a_file_that_a_pod_has_made_is_read_from_it_and_served(ground: Ground) -> None:
+    """Its pod's image has no tag, which would have to be fetched each time; that is all that is changed."""
+    await installed(ground, "cowsay", **{"pipe-pod": ("image: busybox", "image: busybox:1")})
+    made = await ground.api.get(CONFIG_MAPS.raw(), ground.key("cowsay-pipe-index-html"))
+    assert "this would be http://cowsay.morecode.org/say" in made["data"]["index.html"]
+    pod = next(iter(await ground.pods("nginx")))
+    assert ground.run(pod, "cat", "/usr/share/nginx/html/index.html") == made["data"]["index.html"]
+
+
+async def test_mysql_keeps_what_its_first_job_has_made_and_is_backed_up(ground: Ground) -> None:
+    await installed(ground, "mysql")
+    pod = next(iter(await ground.pods("mysql")))
+    words = ("mysql", "-ppassword", "-h", "127.0.0.1", "-e", "SHOW TABLES", "kudo")
+    assert "example" in ground.run(pod, *words)
+    await ground.trigger("mysql", "backup/1")
+
+
+async def test_redis_forms_its_cluster(ground: Ground) -> None:
+    await installed(ground, "redis")
+    pod = next(iter(await ground.pods("redis")))
+    deadline = time.monotonic() + 60
+    while "cluster_state:ok" not in ground.run(pod, "redis-cli", "cluster", "info"):
+        assert time.monotonic() < deadline
+        await asyncio.sleep(1)
+
+
+USER = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: user, namespace: NAMESPACE, annotations: {stateward.dev/restart-on-change: "true"}}
+spec:
+  selector: {matchLabels: {app: user}}
+  template:
+    metadata: {labels: {app: user}}
+    spec:
+      terminationGracePeriodSeconds: 1
+      containers:
+      - {name: c, image: "busybox:1", command: [sleep, "3600"], envFrom: [{secretRef: {name: word}}]}
+"""
+
+
+async def test_a_workload_of_nobodys_package_restarts_when_its_secret_changes(ground: Ground) -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "word"}, "stringData": {"WORD": "one"}}
+    await ground.api.create(SECRETS, secret, namespace=ground.namespace)
+    ground.sandbox.kubectl("apply", "-f", "-", stdin=USER.replace("NAMESPACE", ground.namespace))
+    await said(ground, "one")
+    await ground.api.patch(SECRETS, ground.key("word"), {"stringData": {"WORD": "two"}}, kind=PatchKind.MERGE)
+    await said(ground, "two")
+
+
+async def said(ground: Ground, word: str) -> None:
+    """Wait until the pods of the workload have a word."""
+    deadline = time.monotonic() + 120
+    while True:
+        pods = [name for name, pod in (await ground.pods("user")).items() if "deletionTimestamp" not in pod["metadata"]]
+        argv = ("sh", "-c", f'test "$WORD" = {word}')
+        if len(pods) == 1 and await asyncio.to_thread(ground.tries, pods[0], *argv):
+            return
+        assert time.monotonic() < deadline, pods
+        await asyncio.sleep(0.5)
