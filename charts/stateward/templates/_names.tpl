@@ -42,6 +42,9 @@ app.kubernetes.io/component: operator
 - apiGroups: [apps]
   resources: [deployments, daemonsets]
   verbs: [get, list, watch, patch]
+- apiGroups: [secrets-store.csi.x-k8s.io]
+  resources: [secretproviderclasses]
+  verbs: [get]
 # Installations of packages; what packages make needs the rights of stateward-packages, which an administrator binds.
 - apiGroups: [stateward.dev]
   resources: [installations]

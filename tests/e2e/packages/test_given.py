@@ -28,12 +28,12 @@ pytestmark = [
 SECRETS: Resource[dict[str, Any]] = Resource("", "v1", "secrets", "Secret", dict[str, Any])
 
 
-async def installed(ground: Ground, name: str, seconds: float = 240, **replaced: tuple[str, str]) -> dict[str, Any]:
+async def installed(ground: Ground, name: str, **replaced: tuple[str, str]) -> dict[str, Any]:
     """Install a package as it is, and wait until its plan is done."""
     assert GIVEN is not None
     package = await ground.package(folder(GIVEN / name, **replaced))
     await ground.install(package, name)
-    body = await ground.ready(name, seconds)
+    body = await ground.ready(name)
     assert plans(body) == [("deploy", "Done")]
     return body
 

@@ -21,6 +21,7 @@ from stateward.kube.metadata import Key as ObjectKey
 from stateward.kube.queue import WorkQueue
 from stateward.kube.reflector import Reflector, ReflectorOptions
 from stateward.kube.resource import Selection
+from stateward.kube.resources import BUDGETS
 from stateward.kube.store import Store
 from stateward.kube.workers import Workers
 from stateward.operator.restarts.digestkey import digest_key
@@ -34,20 +35,25 @@ from stateward.operator.restarts.views import (
     Workload,
     WorkloadView,
 )
-from stateward.packages.dependencies import dependencies
+from stateward.packages.budgets import exhausted
+from stateward.packages.dependencies import PROVIDER_CLASS, dependencies
 from stateward.packages.digests import Key, digests_of
 from stateward.packages.guards import SETTLE_SECONDS, Hold, Settling, hold, settling
 from stateward.packages.restarts import Verdict, annotated, digest_in, judge, read_record
 from stateward.packages.trees import at, obj, text
 
 _log = structlog.get_logger(__name__)
+CLASSES_SECONDS = 60.0
+"""How often to look at a workload that uses provider classes of the secrets store: few clusters serve them, so they are
+not watched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """What the controller works with.
 
-    `namespace` is where its key is kept, `fence` raises when it may not write, `settle` is in seconds.
+    `namespace` is where its key is kept, `fence` raises when it may not write, `settle` is in seconds, as is
+    `classes`, the time between two looks at a workload that uses provider classes.
     """
 
     api: Api
@@ -58,6 +64,7 @@ class Setting:
     namespaces: tuple[str, ...] = ("",)
     workers: int = 4
     settle: float = SETTLE_SECONDS
+    classes: float = CLASSES_SECONDS
 
 
 class RestartControl:
@@ -143,12 +150,12 @@ class RestartControl:
         # Noted before anything is read: what changes from now on brings the workload back here.
         self._uses.put(workload, used)
         verdict = await self._judge(workload, live)
-        held = self._held(workload, live, verdict)
+        held = self._held(workload, live, verdict) or await self._over_budget(workload, live, verdict)
         if held is not None:
             self._say(workload, held)
             return held.seconds
         await self._write(workload, live, verdict)
-        return None
+        return self._setting.classes if any(found.kind == PROVIDER_CLASS for found in used) else None
 
     async def _read(self, workload: Workload) -> dict[str, Any] | None:
         try:
@@ -183,6 +190,14 @@ class RestartControl:
             return Hold("", "", left)
         annotations = obj(at(live, "metadata", "annotations"))
         return hold({name: text(value) for name, value in annotations.items()}, self._clock.now())
+
+    async def _over_budget(self, workload: Workload, live: dict[str, Any], verdict: Verdict) -> Hold | None:
+        """Return the budget that a restart waits for; raises ApiError when it cannot be known whether there is one."""
+        if not verdict.restarts:
+            return None
+        # Without a limit the answer is the whole list.
+        page = await self._api.list(BUDGETS.raw(), Selection(workload.namespace))
+        return exhausted(live, page.items)
 
     async def _write(self, workload: Workload, live: dict[str, Any], verdict: Verdict) -> None:
         record = read_record(live)
