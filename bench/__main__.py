@@ -1,6 +1,6 @@
 """`python -m bench [NAME…]`: measures and prints one table.
 
-Names: micro, agent, rollout, sandbox, inplace, many, scale; by default all.
+Names: micro, agent, rollout, sandbox, inplace, packages, many, scale; by default all.
 """
 
 import argparse
@@ -8,7 +8,7 @@ import dataclasses
 import sys
 from collections.abc import Callable, Sequence
 
-from bench import agent, ground, inplace, machine, micro, rollout, scale
+from bench import agent, ground, inplace, machine, micro, packages, rollout, scale
 from bench.table import Row, render
 from sandbox.errors import SandboxError
 
@@ -35,9 +35,7 @@ def parser() -> argparse.ArgumentParser:
     words.add_argument(
         "--cold", action="store_true", help="also build the sandbox from nothing (eight minutes and more)"
     )
-    words.add_argument(
-        "--sizes", type=sizes, metavar="N,N", help="numbers of clusters; default: 100 for scale, 100,500 for many"
-    )
+    words.add_argument("--sizes", type=sizes, metavar="N,N", help="numbers of clusters or installations")
     return words
 
 
@@ -54,6 +52,11 @@ def _scale(chosen: argparse.Namespace) -> list[Row]:
     return scale.measure(dataclasses.replace(extent, sizes=chosen.sizes or (100,)))
 
 
+def _packages(chosen: argparse.Namespace) -> list[Row]:
+    extent = packages.QUICK if chosen.quick else packages.Extent()
+    return packages.measure(dataclasses.replace(extent, installations=max(chosen.sizes or (extent.installations,))))
+
+
 def _many(chosen: argparse.Namespace) -> list[Row]:
     extent = scale.QUICK if chosen.quick else scale.Extent()
     return scale.measure_replayed(dataclasses.replace(extent, sizes=chosen.sizes or (100, 500)))
@@ -65,6 +68,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "rollout": lambda chosen: rollout.rows((6, 30) if chosen.quick else rollout.SIZES),
     "sandbox": lambda chosen: ground.rows(cold=chosen.cold),
     "inplace": lambda _: inplace.measure(),
+    "packages": _packages,
     "many": _many,
     "scale": _scale,
 }

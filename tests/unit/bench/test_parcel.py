@@ -1,0 +1,24 @@
+"""The packages that are measured are what the figures say of them."""
+
+from bench import parcel
+from stateward.packages.checks import check_package
+from stateward.packages.dependencies import dependencies
+from stateward.packages.reading import read_package
+from stateward.packages.rendering import Use, render_plan
+
+
+def test_the_package_makes_ten_objects_and_its_workload_uses_one_of_nobodys_package() -> None:
+    package = read_package(parcel.files())
+    assert check_package(package) == []
+    found = [rendered.body for rendered in render_plan(Use(package, parcel.name(7), "default"), "deploy")]
+    assert len(found) == parcel.OBJECTS
+    (workload,) = (body for body in found if body["kind"] == "Deployment")
+    used = {dependency.name for dependency in dependencies(workload)}
+    assert used == {"p-0007-0", parcel.outside(7, "1")["metadata"]["name"]}
+
+
+def test_the_wide_package_has_as_many_parameters_as_is_said() -> None:
+    package = parcel.wide(250)
+    assert len(package.parameters) == 250
+    (rendered,) = render_plan(Use(package, "all", "default"), "deploy")
+    assert rendered.body["data"]["parameter_249"] == "249"
