@@ -35,7 +35,7 @@ def node_cut_off(stage: "Stage") -> None:
     """Cut a node off from the API server for a while; half of the time also from the other nodes."""
     name = stage.chance.choice(stage.world.nodes.names)
     if not stage.world.kubelets.cut_off and stage.chance.random() < 0.5:
-        stage.world.databases.isolate(name, on=True)
+        stage.world.isolate(name, on=True)
     _lose(stage, [name], power=False)
 
 
@@ -57,7 +57,7 @@ def _lose(stage: "Stage", names: list[str], *, power: bool) -> None:
         for name in names:
             world.nodes.restore(name)
             if name in world.databases.isolated:
-                world.databases.isolate(name, on=False)
+                world.isolate(name, on=False)
 
     stage.undo.append(restore)
     world.ground.soon(20.0, 1200.0, restore)

@@ -15,9 +15,11 @@ from stateward.simulation.cluster.budgets import guard
 from stateward.simulation.cluster.ground import Ground
 from stateward.simulation.cluster.kubelet import Kubelets
 from stateward.simulation.cluster.nodes import Nodes
+from stateward.simulation.cluster.process import Launchers
 from stateward.simulation.cluster.scheduler import Scheduler
 from stateward.simulation.cluster.statefulsets import StatefulSets
 from stateward.simulation.cluster.volumes import Volumes
+from stateward.simulation.foundationdb_pods import CONTAINER, FoundationPods
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.databases import Databases
 
@@ -50,8 +52,10 @@ class World:
         self.sets = StatefulSets(self.ground)
         self.scheduler = Scheduler(self.ground, layout.capacity)
         self.volumes = Volumes(self.ground)
-        self.volumes.lost = self.databases.discard
-        self.kubelets = Kubelets(self.ground, self.databases)
+        self.foundations = FoundationPods(self.ground, self.databases.damage)
+        self.launchers = Launchers(self.databases, {CONTAINER: self.foundations})
+        self.volumes.lost = self.launchers.discard
+        self.kubelets = Kubelets(self.ground, self.launchers)
         self.nodes = Nodes(self.ground, self.kubelets)
         self._furnish()
 
@@ -59,6 +63,11 @@ class World:
     def now(self) -> float:
         """Seconds of virtual time since the world began."""
         return self.ground.now
+
+    def isolate(self, node: str, *, on: bool) -> None:
+        """Cut the database processes of a node off from all others, or let them talk again."""
+        self.databases.isolate(node, on=on)
+        self.foundations.isolate(node, on=on)
 
     def resource(self, name: str = NAME) -> Stored | None:
         """Return the cluster resource of a name."""

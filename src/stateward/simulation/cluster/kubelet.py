@@ -171,6 +171,7 @@ class Kubelets:
         claim = self._store.get(CLAIMS, Key(pod.key.namespace, claims[0])) if claims else None
         container = pod.doc["spec"]["containers"][0]
         return Container(
+            name=container["name"],
             pod=run.pod,
             uid=run.uid,
             node=run.node,
@@ -179,7 +180,8 @@ class Kubelets:
             version=image_version(pod),
             config=lambda: self._config(run, pod),
             environment={e["name"]: e.get("value", "") for e in items(container, "env")},
-            seeds=lambda: self._files(run),
+            seeds=lambda: self._files(run, "seeds"),
+            mounted=lambda volume: self._files(run, volume),
             annotation=lambda what: self._annotation(run, what),
             disk=claim.uid if claim is not None else run.uid,
             exited=lambda code, why: self._exited(run, code, why),
@@ -196,10 +198,10 @@ class Kubelets:
     def _late(self) -> float:
         return self._ground.now - self._ground.chance.uniform(*self.habits.files)
 
-    def _files(self, run: Run) -> dict[str, str]:
+    def _files(self, run: Run, volume: str) -> dict[str, str]:
         pod = self._store.get(PODS, run.pod)
         volumes = items(pod.doc, "spec", "volumes") if pod else []
-        name = next((part(v, "configMap")["name"] for v in volumes if v["name"] == "seeds"), "")
+        name = next((part(v, "configMap")["name"] for v in volumes if v["name"] == volume), "")
         key = Key(run.pod.namespace, name)
         found = self._store.past("/configmaps", key, self._late() if self._up(run) else 0.0)
         return part(found.doc, "data") if found is not None else {}

@@ -1,6 +1,6 @@
 """The border between a node and what runs on it: a container as its process sees it, and a process as its node does."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,6 +11,7 @@ from stateward.kube.metadata import Key
 class Container:
     """What a process knows of the world around it; files are read through functions, because they change late."""
 
+    name: str
     pod: Key
     uid: str
     node: str
@@ -23,6 +24,8 @@ class Container:
     environment: dict[str, str]
     seeds: Callable[[], dict[str, str]]
     """The files of the seeds volume as they are now."""
+    mounted: Callable[[str], dict[str, str]]
+    """The files of the ConfigMap behind a volume, as they are now."""
     annotation: Callable[[str], str]
     """An annotation of the pod as the downward volume shows it now."""
     disk: str
@@ -55,3 +58,20 @@ class Launcher(Protocol):
     def discard(self, disk: str) -> None:
         """Forget the data of a disk that is gone."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Launchers:
+    """Starts each container with who knows its engine: `others` by the container's name, and `first` for the rest."""
+
+    first: Launcher
+    others: Mapping[str, Launcher]
+
+    def start(self, container: Container) -> Process:
+        """Start the process of a container."""
+        return self.others.get(container.name, self.first).start(container)
+
+    def discard(self, disk: str) -> None:
+        """Let all forget the data of a disk that is gone."""
+        for launcher in (self.first, *self.others.values()):
+            launcher.discard(disk)

@@ -27,6 +27,11 @@ class Client:
     file: str
     path: str = "/var/fdb/fdb.cluster"
 
+    @property
+    def description(self) -> str:
+        """What tells its database from every other."""
+        return connection(self.file).description
+
 
 @dataclass(slots=True, eq=False)
 class Ensemble:
@@ -36,6 +41,8 @@ class Ensemble:
     pace: Pace = field(default_factory=Pace)
     processes: dict[str, Worker] = field(default_factory=dict[str, Worker])
     """Those that run and can be reached, by address."""
+    astray: set[str] = field(default_factory=set[str])
+    """Those of them whose own cluster file leads nowhere: they coordinate, and join nothing."""
     killed: Callable[[str], None] = lambda _: None
     """Called for each process that a client kills."""
     cluster: Cluster | None = None
@@ -45,10 +52,20 @@ class Ensemble:
     """Connection strings of before."""
     _numbers: Iterable[int] = field(default_factory=itertools.count)
 
-    def start(self, worker: Worker) -> None:
+    def start(self, worker: Worker, *, astray: bool = False) -> None:
         """Let a process run."""
         self.advance()
         self.processes[worker.address] = worker
+        self.astray.discard(worker.address)
+        if astray:
+            self.astray.add(worker.address)
+
+    def leads(self, file: str) -> bool:
+        """Tell whether a cluster file leads to the database: it names its coordinators, or those of before that run."""
+        named = connection(file)
+        if self.cluster is None or named == self.cluster.state.connection:
+            return True
+        return named in self.past and self.leading(named) is not None
 
     def end(self, address: str) -> None:
         """Let a process end, for sure: its connections are closed."""
@@ -74,7 +91,7 @@ class Ensemble:
         cluster.version = version
         while cluster.at < now:
             instant = min(now, cluster.at + STEP)
-            for worker in self.processes.values():
+            for worker in (w for a, w in self.processes.items() if a not in self.astray):
                 cluster.hear(worker, instant)
             cluster.advance(instant)
 

@@ -1,0 +1,254 @@
+"""Pods of FoundationDB in the world: their start script, their processes in the model, and what goes with their disks.
+
+A pod does what `start.sh` of its ConfigMap does: it waits for the configuration that it was made for, takes a copy of
+the cluster file, starts its processes, and starts each of them again that a client has killed.
+"""
+
+import base64
+import hashlib
+from dataclasses import dataclass, field
+
+from stateward.kube.metadata import Key
+from stateward.simulation.apiserver.documents import part
+from stateward.simulation.cluster.ground import Ground
+from stateward.simulation.cluster.process import Container, Process
+from stateward.simulation.foundationdb.addresses import connection
+from stateward.simulation.foundationdb.ensemble import Client, Ensemble
+from stateward.simulation.foundationdb.state import Worker
+from stateward.simulation.opensearch.databases import Damage, Loss
+
+CONTAINER = "foundationdb"
+"""Name of the container that runs the database."""
+PORT = 4500
+
+
+@dataclass(slots=True)
+class Habits:
+    """How pods behave; times in seconds, as ranges."""
+
+    boot: tuple[float, float] = (1.0, 4.0)
+    stop: tuple[float, float] = (0.2, 1.0)
+    again: tuple[float, float] = (1.0, 3.0)
+    broken: frozenset[str] = frozenset()
+    """Versions that end as soon as they start."""
+
+
+@dataclass(slots=True)
+class Home:
+    """Where a coordinator kept what it knows."""
+
+    disk: str
+    gone: bool = False
+
+
+class FoundationPods:
+    """Starts pods, and keeps the databases that they make together, by their descriptions."""
+
+    def __init__(self, ground: Ground, damage: Damage) -> None:
+        self.ground = ground
+        self.habits = Habits()
+        self.databases: dict[str, Ensemble] = {}
+        self.pods: dict[Key, FoundationPod] = {}
+        """The newest run of each pod."""
+        self.isolated: set[str] = set()
+        """Kubernetes nodes whose processes can reach nobody."""
+        self._damage = damage
+        self._homes: dict[tuple[str, str], Home] = {}
+        self._gone: set[str] = set()
+
+    def start(self, container: Container) -> Process:
+        """Start the container of a pod."""
+        pod = FoundationPod(self, container)
+        self.pods[container.pod] = pod
+        pod.begin()
+        return pod
+
+    def database(self, description: str) -> Ensemble:
+        """Return the database of a description, made when it is first asked for."""
+        found = self.databases.get(description)
+        if found is None:
+            found = Ensemble(self.ground.clock.timestamp, resolve=self.resolve, killed=self._killed)
+            self.databases[description] = found
+        return found
+
+    def resolve(self, name: str) -> str:
+        """Return the address of a coordinator that is named `POD.SERVICE.NAMESPACE.svc:PORT`."""
+        host, _, port = name.rpartition(":")
+        words = host.split(".")
+        if len(words) < 3 or host.replace(".", "").isdigit():
+            return name
+        pod = self.ground.store.get("/pods", Key(words[2], words[0]))
+        address = part(pod.doc, "status").get("podIP", "") if pod is not None else ""
+        return f"{address}:{port}" if address else name
+
+    def isolate(self, node: str, *, on: bool) -> None:
+        """Cut the processes of a node off from all others, or let them talk again."""
+        if on:
+            self.isolated.add(node)
+        else:
+            self.isolated.discard(node)
+        for pod in self.pods.values():
+            if pod.container.node == node:
+                pod.cut() if on else pod.heal()
+
+    def discard(self, disk: str) -> None:
+        """Forget the data of a disk that is gone; what was only on it is lost."""
+        self._gone.add(disk)
+        for description, database in self.databases.items():
+            if self._lost(description, database):
+                self._damage.losses.append(Loss(description, "FoundationDB", 1))
+
+    def kept(self, description: str, name: str, disk: str) -> None:
+        """Note on which disk a coordinator keeps what it knows."""
+        self._homes[description, name] = Home(disk)
+
+    def _lost(self, description: str, database: Ensemble) -> bool:
+        """Tell whether something is nowhere any more: all replicas of a shard, a log's, or most coordinators' disks."""
+        if database.cluster is None or not database.cluster.state.configuration:
+            return False
+        state = database.cluster.state
+        shards = any(shard.holders and self._all_gone(shard.holders) for shard in state.shards)
+        logs = any(sum(map(self._is_gone, epoch.logs)) >= epoch.factor for epoch in state.epochs)
+        homes = [self._homes.get((description, name)) for name in state.coordinators]
+        return shards or logs or sum(h is not None and h.disk in self._gone for h in homes) * 2 > len(homes)
+
+    def _all_gone(self, stores: list[str]) -> bool:
+        return all(map(self._is_gone, stores))
+
+    def _is_gone(self, store: str) -> bool:
+        return store.rpartition("/")[0] in self._gone
+
+    def _killed(self, address: str) -> None:
+        for pod in self.pods.values():
+            pod.killed(address)
+
+
+@dataclass(slots=True, eq=False)
+class FoundationPod:
+    """One run of the container of a pod."""
+
+    all: FoundationPods
+    container: Container
+    alive: bool = True
+    file: str = ""
+    """What its cluster file says."""
+    running: dict[int, Worker] = field(default_factory=dict[int, Worker])
+    """Its processes, by number from 1."""
+    _database: Ensemble | None = None
+
+    @property
+    def ground(self) -> Ground:
+        """What the world stands on."""
+        return self.all.ground
+
+    @property
+    def reachable(self) -> bool:
+        """Whether a command can run in it."""
+        return self.alive and bool(self.file)
+
+    def client(self) -> Client:
+        """Return the command line in this pod, with its cluster file."""
+        return Client(self.container.version, self.file)
+
+    def begin(self) -> None:
+        """Wait for the configuration that the pod was made for and for the cluster file, as the start script does."""
+        if not self.alive:
+            return
+        files = self.container.config()
+        found = b"".join(base64.b64decode(files[name]) for name in sorted(files))
+        wanted = self.container.environment.get("STATEWARD_CONFIG_SHA256", "")
+        cluster = self.container.mounted("cluster").get("fdb.cluster", "")
+        if (wanted and hashlib.sha256(found).hexdigest() != wanted) or not cluster or not files:
+            self.ground.later(2.0, self.begin)
+            return
+        self.file = cluster
+        self._database = self.all.database(connection(cluster).description)
+        self.ground.soon(*self.all.habits.boot, self._boot, files)
+
+    def _boot(self, files: dict[str, str]) -> None:
+        if not self.alive:
+            return
+        if self.container.version in self.all.habits.broken:
+            self.ground.count("database process ended with an error")
+            self._end()
+            self.container.exited(1, "the database does not start")
+            return
+        words = base64.b64decode(files["arguments"]).decode().splitlines()
+        for number in range(1, int(base64.b64decode(files["processes"]).decode()) + 1):
+            self._start(number, words)
+        self.container.ready(True)
+
+    def _start(self, number: int, words: list[str]) -> None:
+        """Start one process, which finds the others if its cluster file leads to them."""
+        if not self.alive:
+            return
+        member = self.container.environment.get("STATEWARD_MEMBER", self.container.pod.name)
+        domain = self.container.environment.get("STATEWARD_DOMAIN") or self.container.node
+        kind = words[words.index("--class") + 1] if "--class" in words else "unset"
+        store = f"{self.container.disk}/{number}"
+        locality = {
+            "instance_id": member,
+            "process_id": f"{member}-{number}",
+            "processid": hashlib.blake2b(store.encode(), digest_size=16).hexdigest(),
+            "zoneid": domain,
+            "machineid": domain,
+        }
+        address = f"{self.container.address}:{PORT - 1 + number}"
+        line = " ".join(["fdbserver", f"--locality_instance_id {member}", *words])
+        now = self.ground.clock.timestamp()
+        worker = Worker(address, kind, locality, self.container.version, line, now, store)
+        self.running[number] = worker
+        if self.container.node not in self.all.isolated:
+            self._join(number, worker)
+
+    def _join(self, number: int, worker: Worker) -> None:
+        database = self._database
+        if not self.alive or database is None or self.running.get(number) is not worker:
+            return
+        database.start(worker, astray=not database.leads(self.file))
+        if number == 1:
+            for name in connection(self.file).coordinators:
+                if self.all.resolve(name) == worker.address:
+                    self.all.kept(connection(self.file).description, name, self.container.disk)
+        if worker.address in database.astray:
+            self.ground.later(5.0, self._join, number, worker)
+
+    def killed(self, address: str) -> None:
+        """Start a process again that a client has killed."""
+        for number, worker in list(self.running.items()):
+            if worker.address == address and self.alive:
+                del self.running[number]
+                words = worker.command_line.split(" ")[3:]
+                self.ground.count("database process killed by a client")
+                self.ground.soon(*self.all.habits.again, self._start, number, words)
+
+    def cut(self) -> None:
+        """Let nobody reach its processes."""
+        for worker in self.running.values():
+            if self._database is not None:
+                self._database.cut(worker.address)
+
+    def heal(self) -> None:
+        """Let its processes be reached again."""
+        for number, worker in self.running.items():
+            self._join(number, worker)
+
+    def stop(self) -> None:
+        """End in good order."""
+        if self.alive:
+            self._end()
+            self.ground.soon(*self.all.habits.stop, self.container.exited, 0, "stopped")
+
+    def kill(self) -> None:
+        """End at once."""
+        if self.alive:
+            self._end()
+
+    def _end(self) -> None:
+        self.alive = False
+        for worker in self.running.values():
+            database = self._database
+            if database is not None and database.processes.get(worker.address) is worker:
+                silent = self.container.node in self.all.isolated
+                database.cut(worker.address) if silent else database.end(worker.address)
+        self.running.clear()

@@ -1,0 +1,36 @@
+"""The database's command line in the pods of the world, with a network in between that may fail."""
+
+import asyncio
+
+from stateward.engines.base import UnreachableError
+from stateward.engines.foundationdb.commands import STATUS, Printed
+from stateward.kube.metadata import Key
+from stateward.simulation.foundationdb.commandline import Run
+from stateward.simulation.foundationdb_pods import FoundationPods
+from stateward.simulation.opensearch.http import Wire
+
+
+class WorldShell:
+    """Runs commands in pods as the driver's shell does, onto the model."""
+
+    def __init__(self, pods: FoundationPods, wire: Wire) -> None:
+        self.wire = wire
+        self._pods = pods
+
+    async def run(self, pod: str, command: str, seconds: int) -> Printed:
+        """Return what `fdbcli --exec COMMAND` left behind within a time; raises UnreachableError."""
+        self.wire.alive()
+        await self.wire.reach(float(seconds))
+        namespace, _, name = pod.partition("/")
+        found = self._pods.pods.get(Key(namespace, name))
+        if found is None or not found.reachable:
+            raise UnreachableError(f"{name}: no command can run in it")
+        client = found.client()
+        database = self._pods.database(client.description)
+        run = Run(lambda request: database.ask(client, request), asyncio.sleep, database.identity)
+        code, output = await run.execute(command, float(seconds))
+        found.file = client.file
+        if command != STATUS:
+            self.wire.told(command)
+        await self.wire.back()
+        return Printed(code, self.wire.body(output.encode()).decode(errors="replace"))

@@ -1,0 +1,217 @@
+"""Pods of FoundationDB in the world in memory: they form a database, come back, and lose what only their disks had."""
+
+import asyncio
+import base64
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from stateward.engines.base import UnreachableError
+from stateward.kube.client import DeleteOptions, Preconditions
+from stateward.kube.metadata import Key
+from stateward.simulation.foundationdb_shell import WorldShell
+from stateward.simulation.loop import run_virtual
+from stateward.simulation.opensearch.http import Wire
+from stateward.simulation.world import NAMESPACE, Layout, World
+
+NAMES = [f"logs-storage-{number}" for number in range(4)]
+HOSTS = [f"{name}-0.logs-members.{NAMESPACE}.svc:4500" for name in NAMES]
+FILE = f"data_logs:first@{','.join(HOSTS[:3])}\n"
+
+
+class Town:
+    """Four members of all classes, the first three of which are coordinators."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.shell = WorldShell(world.foundations, Wire(world.ground.stream("test"), world.ground.count))
+        self.cluster_file(FILE, "create")
+        for name in NAMES:
+            self.member(name)
+
+    def cluster_file(self, text: str, verb: str = "apply") -> None:
+        body = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "logs-cluster-file"},
+            "data": {"fdb.cluster": text},
+        }
+        if verb == "create":
+            self.world.server.create("/configmaps", NAMESPACE, body)
+            return
+        stored = self.world.store.get("/configmaps", Key(NAMESPACE, "logs-cluster-file"))
+        assert stored is not None
+        self.world.ground.change(stored, ("data",), body["data"])
+
+    def member(self, name: str, version: str = "7.1.67", processes: int = 1) -> None:
+        files = {"arguments": "--class\nunset\n--knob_a=b\n", "processes": f"{processes}\n"}
+        data = {key: base64.b64encode(text.encode()).decode() for key, text in files.items()}
+        self.world.server.create("/secrets", NAMESPACE, {**head("v1", "Secret", name), "data": data})
+        claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        body = {**head("v1", "PersistentVolumeClaim", f"data-{name}"), "spec": claim}
+        self.world.server.create("/persistentvolumeclaims", NAMESPACE, body)
+        container = {
+            "name": "foundationdb",
+            "image": f"docker.io/foundationdb/foundationdb:{version}",
+            "env": [{"name": "STATEWARD_MEMBER", "value": name}, {"name": "STATEWARD_DOMAIN", "value": name}],
+        }
+        volumes = [
+            {"name": "data", "persistentVolumeClaim": {"claimName": f"data-{name}"}},
+            {"name": "config", "secret": {"secretName": name}},
+            {"name": "cluster", "configMap": {"name": "logs-cluster-file"}},
+        ]
+        template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container], "volumes": volumes}}
+        spec = {"replicas": 1, "selector": {"matchLabels": {"app": name}}, "template": template}
+        spec |= {"updateStrategy": {"type": "OnDelete"}, "serviceName": "logs-members"}
+        self.world.server.create("apps/statefulsets", NAMESPACE, {**head("apps/v1", "StatefulSet", name), "spec": spec})
+
+    async def run(self, command: str, member: str = NAMES[0], seconds: int = 30) -> tuple[int, str]:
+        printed = await self.shell.run(f"{NAMESPACE}/{member}-0", command, seconds)
+        return printed.code, printed.output
+
+    async def status(self, member: str = NAMES[0]) -> Any:
+        return json.loads((await self.run("status json", member))[1])
+
+    async def whole(self, member: str = NAMES[0]) -> bool:
+        cluster = (await self.status(member))["cluster"]
+        recovered = cluster.get("recovery_state", {}).get("name") == "fully_recovered"
+        return recovered and bool(cluster.get("full_replication"))
+
+    async def made(self) -> None:
+        await asyncio.sleep(60)
+        assert (await self.run("configure new double ssd"))[1] == "Database created\n"
+        await asyncio.sleep(30)
+        assert await self.whole()
+
+    def delete(self, name: str, kind: str = "/pods") -> None:
+        stored = self.world.store.get(kind, Key(NAMESPACE, name))
+        assert stored is not None
+        self.world.server.delete(kind, stored.key, DeleteOptions(Preconditions(stored.uid)))
+
+    def restart(self, name: str) -> None:
+        self.delete(f"{name}-0")
+
+    def forget(self, name: str) -> None:
+        """Take a member away with all that it has."""
+        self.delete(name, "apps/statefulsets")
+        self.delete(f"{name}-0")
+        self.delete(f"data-{name}", "/persistentvolumeclaims")
+
+
+def head(version: str, kind: str, name: str) -> dict[str, Any]:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name}}
+
+
+def live(story: Callable[[Town], Awaitable[None]]) -> None:
+    """Live through a story in a world in which nothing goes wrong by chance."""
+
+    async def go() -> None:
+        await story(Town(World(7, Layout(capacity=1), asyncio.get_running_loop())))
+
+    run_virtual(go())
+
+
+def test_pods_form_a_database_and_come_back_with_their_data_and_their_votes() -> None:
+    async def story(town: Town) -> None:
+        await town.made()
+        for name in NAMES[1:]:
+            town.restart(name)
+            await asyncio.sleep(60)
+            assert await town.whole()
+        for name in NAMES[:2]:
+            town.restart(name)
+        await asyncio.sleep(3)
+        assert not (await town.status(NAMES[3]))["client"]["coordinators"]["quorum_reachable"]
+        await asyncio.sleep(60)
+        assert await town.whole(NAMES[3])
+        assert not town.world.databases.damage.losses
+
+    live(story)
+
+
+def test_all_processes_are_killed_and_started_again_in_their_pods() -> None:
+    async def story(town: Town) -> None:
+        await town.made()
+        pods = {pod.uid for pod in town.world.store.all("/pods")}
+        assert (await town.run("kill; kill all; sleep 5"))[0] == 0
+        await asyncio.sleep(30)
+        assert await town.whole()
+        assert {pod.uid for pod in town.world.store.all("/pods")} == pods
+        assert max(p["uptime_seconds"] for p in (await town.status())["cluster"]["processes"].values()) < 40
+
+    live(story)
+
+
+def test_a_pod_with_an_old_cluster_file_finds_the_others_while_coordinators_of_before_run() -> None:
+    async def story(town: Town) -> None:
+        await town.made()
+        command = f"coordinators {' '.join(HOSTS[1:])}"
+        assert (await town.run(command))[1] == "Coordination state changed\n"
+        town.restart(NAMES[3])
+        await asyncio.sleep(60)
+        assert await town.whole(NAMES[3])
+
+    live(story)
+
+
+def test_a_pod_whose_cluster_file_leads_nowhere_joins_when_it_is_right() -> None:
+    async def story(town: Town) -> None:
+        await town.made()
+        town.cluster_file("data_logs:gone@10.0.0.1:4500\n")
+        await asyncio.sleep(60)
+        town.restart(NAMES[3])
+        await asyncio.sleep(60)
+        found = (await town.status())["cluster"]["processes"].values()
+        assert NAMES[3] not in {p["locality"].get("instance_id") for p in found}
+
+    live(story)
+
+
+def test_what_is_only_on_disks_that_go_is_lost_and_counted() -> None:
+    async def story(town: Town) -> None:
+        await town.made()
+        for name in NAMES[:2]:
+            town.forget(name)
+        await asyncio.sleep(60)
+        assert town.world.databases.damage.losses
+
+    live(story)
+
+
+def test_a_member_that_was_emptied_takes_nothing_along() -> None:
+    async def story(town: Town) -> None:
+        await town.made()
+        assert "safe to remove" in (await town.run(f"exclude locality_instance_id:{NAMES[3]}", seconds=120))[1]
+        await asyncio.sleep(20)
+        town.forget(NAMES[3])
+        await asyncio.sleep(60)
+        assert not town.world.databases.damage.losses
+        assert await town.whole()
+
+    live(story)
+
+
+def test_a_node_whose_processes_reach_nobody_is_silent_and_comes_back() -> None:
+    async def story(town: Town) -> None:
+        await town.made()
+        node = town.world.foundations.pods[Key(NAMESPACE, f"{NAMES[3]}-0")].container.node
+        town.world.isolate(node, on=True)
+        await asyncio.sleep(5)
+        found = (await town.status())["cluster"]
+        assert found["messages"][0]["name"] == "unreachable_processes"
+        town.world.isolate(node, on=False)
+        await asyncio.sleep(20)
+        assert await town.whole()
+
+    live(story)
+
+
+def test_no_command_runs_in_a_pod_that_is_not_there() -> None:
+    async def story(town: Town) -> None:
+        await town.made()
+        with pytest.raises(UnreachableError):
+            await town.run("status json", "logs-storage-9")
+
+    live(story)
