@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from stateward.simulation.foundationdb import status
+from stateward.simulation.foundationdb import recovery, status
 from stateward.simulation.foundationdb.addresses import Connection, connection
 from stateward.simulation.foundationdb.cluster import Cluster
 from stateward.simulation.foundationdb.recovery import Pace
@@ -89,11 +89,28 @@ class Ensemble:
             cluster.at = now
             return
         cluster.version = version
+        heard = [worker for address, worker in self.processes.items() if address not in self.astray]
         while cluster.at < now:
-            instant = min(now, cluster.at + STEP)
-            for worker in (w for a, w in self.processes.items() if a not in self.astray):
+            # Where nothing is going on, nothing happens in the time between either.
+            instant = now if self._rests(cluster, heard) else min(now, cluster.at + STEP)
+            for worker in heard:
                 cluster.hear(worker, instant)
             cluster.advance(instant)
+
+    def _rests(self, cluster: Cluster, heard: list[Worker]) -> bool:
+        """Tell whether time alone changes nothing any more: all are there, all is recovered, and no data moves."""
+        state = cluster.state
+        known = {worker.store for worker in cluster.workers.values()}
+        return (
+            state.recovery.name in {"fully_recovered", "configuration_never_created"}
+            and not state.maintenance
+            and not cluster.strangers
+            and len(cluster.workers) == len(heard)
+            and all(worker is cluster.workers.get(worker.address) for worker in heard)
+            and all(store in known for store in state.servers)
+            and not any(shard.target for shard in state.shards)
+            and not (state.configuration and recovery.broken(state, cluster.workers))
+        )
 
     def leading(self, wanted: Connection) -> str | None:
         """Return a version that a majority of the coordinators speak; None where there is no majority."""

@@ -134,6 +134,19 @@ async def test_an_incompatible_upgrade_is_all_at_once() -> None:
     assert {p["version"] for p in found["processes"].values()} == {"7.3.63"}
 
 
+async def test_a_long_time_in_which_nothing_happens_is_the_same_as_many_short_ones() -> None:
+    """Whoever looks seldom sees the same as who looks often."""
+    often, seldom = await Town().made(), await Town().made()
+    for town in (often, seldom):
+        await town.run("exclude no_wait locality_instance_id:storage-4")
+    for _ in range(240):
+        often.now += 0.5
+        await often.status()
+    seldom.now += 120
+    states = [await part(town) for town in (often, seldom)]
+    assert states[0] == states[1]
+
+
 async def test_its_state_survives_being_written_down() -> None:
     town = await Town().made()
     assert town.ensemble.cluster is not None
