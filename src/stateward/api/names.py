@@ -32,6 +32,8 @@ ANNOTATION_RESTART_POOLS = f"{GROUP}/restart-pools"
 """On a cluster, beside a restart phase: the names of the pools that are meant, with commas; all without it."""
 ANNOTATION_STOPPED = f"{GROUP}/stopped"
 """On a cluster: names of members, with commas, whose processes are kept stopped."""
+ANNOTATION_MISSING = f"{GROUP}/missing-detected"
+"""On a cluster: when somebody other than the operator last found a member of it missing."""
 
 FIELD_MANAGER = "stateward"
 

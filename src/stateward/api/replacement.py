@@ -4,8 +4,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from stateward.api.base import Record
+from stateward.api.base import Json, Record
 from stateward.api.duration import DURATION
+from stateward.api.shapes import CRON_JOB
 
 Name = Annotated[str, Meta(min_length=1, max_length=57)]
 _SPAN = {"accepts": "must be a span of time, for example 90s, 30m or 1h30m"}
@@ -60,6 +61,16 @@ class ReplacementPolicy(Record):
         Meta(
             description="Taints of nodes from which members are replaced though they still run.",
             extra={"map_keys": ["key"]},
+        ),
+    ] = None
+    detection: Annotated[
+        Json | None,
+        Meta(
+            description="Overrides of the CronJob that looks for missing members whatever the operator hears: fields as"
+            " `kubectl explain cronjob` has them, merged by the rules of Kubernetes, such as spec.suspend,"
+            " spec.schedule, or the image and service account of its pods. By default it looks as often as `after`"
+            " says.",
+            extra={"shape": CRON_JOB},
         ),
     ] = None
 

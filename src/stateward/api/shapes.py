@@ -39,6 +39,25 @@ POD_TEMPLATE: Json = {
     },
 }
 
+CRON_JOB: Json = {
+    "properties": {
+        "metadata": {
+            "description": "Labels and annotations of the CronJob; its name is Stateward's.",
+            "type": "object",
+            "properties": {
+                "labels": {"description": "Labels added to the CronJob.", **_TEXTS},
+                "annotations": {"description": "Annotations added to the CronJob.", **_TEXTS},
+            },
+        },
+        "spec": {
+            "description": "Fields of a CronJob's spec, as `kubectl explain cronjob.spec` has them. The container is"
+            " called detect.",
+            "type": "object",
+            "x-kubernetes-preserve-unknown-fields": True,
+        },
+    },
+}
+
 RESOURCES: Json = {
     "properties": {
         "requests": {"description": "What a member is sure to get, for example cpu: 1 and memory: 4Gi.", **_AMOUNTS},

@@ -22,6 +22,7 @@ COMMANDS = {
     "start": "stateward.cli.stop:start",
     "replace": "stateward.cli.replace:replace",
     "keep": "stateward.cli.replace:keep",
+    "detect": "stateward.cli.detect:detect",
     "validate": "stateward.cli.validate:validate",
     "package": "stateward.cli.package:package",
     "installation": "stateward.cli.installations:installation",

@@ -73,6 +73,20 @@ DEFAULTS = OperatorOptions()
     help="Of the webhook; 0 is any free one.",
 )
 @click.option(
+    "--max-replacements",
+    envvar="STATEWARD_MAX_REPLACEMENTS",
+    default=DEFAULTS.max_replacements,
+    type=click.IntRange(min=1),
+    show_default=True,
+    help="Members replaced by themselves at once, over all clusters.",
+)
+@click.option(
+    "--service-account",
+    envvar=["STATEWARD_SERVICE_ACCOUNT", "POD_SERVICE_ACCOUNT"],
+    default="",
+    help="Service account of the Jobs that look for missing members: the operator's own.",
+)
+@click.option(
     "--log-level",
     envvar="STATEWARD_LOG_LEVEL",
     default=DEFAULTS.log_level,

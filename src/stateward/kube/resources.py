@@ -24,5 +24,6 @@ SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount", Parti
 STATEFUL_SETS = Resource("apps", "v1", "statefulsets", "StatefulSet", StatefulSet)
 BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", PodDisruptionBudget)
 STORAGE_CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", StorageClass, namespaced=False)
+CRON_JOBS = Resource("batch", "v1", "cronjobs", "CronJob", PartialObject, partial=True)
 EVENTS = Resource("events.k8s.io", "v1", "events", "Event", Event)
 LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease", Lease)

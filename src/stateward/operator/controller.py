@@ -25,6 +25,7 @@ from stateward.operator.credentials import Credentials
 from stateward.operator.engine import Family
 from stateward.operator.furnish import Furnisher
 from stateward.operator.liaison import Liaison
+from stateward.operator.limit import ReplacementLimit
 from stateward.operator.metrics import Metrics
 from stateward.operator.reconcile import Parts, Reconciler
 from stateward.operator.security import Keeper
@@ -44,6 +45,7 @@ class Common:
     clock: Clock
     chance: random.Random
     workers: int
+    limit: ReplacementLimit
 
 
 class Controller:
@@ -66,7 +68,9 @@ class Controller:
             announcer=Announcer(common.recorder),
             metrics=common.metrics,
             clock=clock,
+            limit=common.limit,
         )
+        common.limit.count(self.caches.clusters)
         reconcile = Reconciler(api, parts).reconcile
         self._workers = Workers(self.queue, reconcile, count=common.workers, clock=clock, observer=observer)
         watching = ReflectorOptions(clock=clock, observer=common.metrics, chance=common.chance)

@@ -22,6 +22,10 @@ class OperatorOptions:
     webhook: bool = False
     webhook_host: str = "0.0.0.0"  # noqa: S104
     webhook_port: int = 9443
+    max_replacements: int = 5
+    """How many members are replaced by themselves at once, over all clusters."""
+    service_account: str = ""
+    """The operator's own service account, with which the Jobs run that look for missing members."""
     log_level: str = "info"
     grace_seconds: float = 20.0
     agent_image: str = ""

@@ -31,12 +31,16 @@ from stateward.operator.admission.server import Webhook, open_webhook
 from stateward.operator.caches import Objects
 from stateward.operator.companion import Companion
 from stateward.operator.controller import Common, Controller
+from stateward.operator.detection.control import DetectionControl
+from stateward.operator.detection.control import Setting as DetectionSetting
+from stateward.operator.detection.cronjob import Place
 from stateward.operator.engine import Family, open_families
 from stateward.operator.health import health_routes, metrics_routes, serve
 from stateward.operator.installations.control import InstallationControl
 from stateward.operator.installations.control import Setting as InstallationSetting
 from stateward.operator.installations.tasks import Exec
 from stateward.operator.kinds import kind_of
+from stateward.operator.limit import ReplacementLimit
 from stateward.operator.metrics import Metrics
 from stateward.operator.options import OperatorOptions
 from stateward.operator.restarts.control import RestartControl
@@ -87,6 +91,7 @@ class Operator:
             clock=self.clock,
             chance=self.chance,
             workers=options.workers,
+            limit=ReplacementLimit(options.max_replacements),
         )
         self.controllers = {family.kind.engine: Controller(family, common) for family in families}
         self.companions: list[Companion] = []
@@ -151,6 +156,10 @@ async def run_operator(options: OperatorOptions) -> None:
         families = await stack.enter_async_context(open_families(options.agent_image))
         operator = Operator(api, families, options)
         operator.companions += [restart_control(api, operator), installation_control(api, operator, api.execute)]
+        if options.agent_image:
+            operator.companions.append(detection_control(api, operator))
+        else:
+            _log.info("missing members are looked for by this process only: it knows no image for Jobs that look")
         await stack.enter_async_context(serve(options.health_host, options.health_port, health_routes(operator.ready)))
         routes = metrics_routes(operator.metrics.registry)
         await stack.enter_async_context(serve(options.metrics_host, options.metrics_port, routes))
@@ -188,6 +197,22 @@ def installation_control(api: Api, operator: Operator, execute: Exec) -> Install
             namespace=options.lease_namespace,
             namespaces=options.namespaces or ("",),
             execute=execute,
+        )
+    )
+
+
+def detection_control(api: Api, operator: Operator) -> DetectionControl:
+    """Return the controller of the CronJobs that look for missing members beside an operator."""
+    options = operator.options
+    return DetectionControl(
+        DetectionSetting(
+            api=api,
+            recorder=operator.recorder,
+            clock=operator.clock,
+            fence=operator.fence,
+            place=Place(options.lease_namespace, options.agent_image, options.service_account),
+            kinds=[controller.caches for controller in operator.controllers.values()],
+            namespaces=options.namespaces or ("",),
         )
     )
 

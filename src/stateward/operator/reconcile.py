@@ -11,7 +11,6 @@ import msgspec
 import structlog
 
 from stateward.api.cluster import ClusterStatus, SearchCluster
-from stateward.api.validation import Severity, validate
 from stateward.engines.base import EngineError
 from stateward.kube.client import Api, PatchKind
 from stateward.kube.clock import Clock
@@ -21,18 +20,21 @@ from stateward.operator.act import Actor, NotOurs
 from stateward.operator.agents import AgentError
 from stateward.operator.announce import Announcer
 from stateward.operator.caches import Caches
+from stateward.operator.detection.look import suspected
 from stateward.operator.engine import Family
 from stateward.operator.furnish import Furnisher
 from stateward.operator.holdings import Holdings
 from stateward.operator.liaison import Liaison
+from stateward.operator.limit import ReplacementLimit, newly
 from stateward.operator.live import read_live
 from stateward.operator.metrics import Metrics
 from stateward.operator.pace import BUSY_SECONDS, next_look
 from stateward.operator.protection import refusals
 from stateward.operator.security import Keeper
 from stateward.operator.translate import observation, with_answers
+from stateward.operator.wanted import wanted
 from stateward.planning.intent import Wait
-from stateward.planning.observation import Database, Desired, Observation, Refusal
+from stateward.planning.observation import Database, Observation
 from stateward.planning.plan import Plan, plan
 from stateward.planning.questions import questions
 from stateward.planning.status import status
@@ -71,6 +73,7 @@ class Parts:
     announcer: Announcer
     metrics: Metrics
     clock: Clock
+    limit: ReplacementLimit
 
 
 class Reconciler:
@@ -88,6 +91,7 @@ class Reconciler:
         self._announcer = parts.announcer
         self._metrics = parts.metrics
         self._clock = parts.clock
+        self._limit = parts.limit
 
     async def reconcile(self, key: Key) -> float | None:
         """Bring one cluster a step closer; returns the seconds after which to look again, None when it is gone."""
@@ -98,17 +102,22 @@ class Reconciler:
             self._keeper.forget(key)
             return None
         with structlog.contextvars.bound_contextvars(cluster=str(key)):
-            return await self._round(key, holdings)
+            try:
+                return await self._round(key, holdings)
+            finally:
+                self._limit.release(holdings.cluster.metadata.uid)
 
     async def _round(self, key: Key, holdings: Holdings) -> float | None:
-        turn = await self._decide(holdings)
-        if turn.plan.needs_live:
-            try:
+        try:
+            if suspected(holdings.cluster, self._now()):
                 holdings = await read_live(self._api, key, self._kind)
-            except NotFound:
-                # Gone, says this read; the cache says so too when its watch has told of it, and not before.
-                return BUSY_SECONDS
             turn = await self._decide(holdings)
+            if turn.plan.needs_live and not holdings.live:
+                holdings = await read_live(self._api, key, self._kind)
+                turn = await self._decide(holdings)
+        except NotFound:
+            # Gone, says this read; the cache says so too when its watch has told of it, and not before.
+            return BUSY_SECONDS
         failure = await self._act(turn)
         if failure is None:
             turn, failure = await self._introduced(turn)
@@ -126,23 +135,18 @@ class Reconciler:
         asked = holdings.cluster
         kept = await self._keeper.keep(asked)
         holdings = replace(holdings, cluster=kept.cluster, access=kept.access, protection=kept.protection)
-        desired = self._desired(holdings.cluster)
+        uid, desired = asked.metadata.uid, wanted(self._family, holdings.cluster)
         if kept.protection is not None:
             refused = refusals(asked, kept.protection)
             desired = msgspec.structs.replace(desired, refusals=(*desired.refusals, *refused))
         database = await self._family.engine.observe(self._family.target(holdings))
         observed = observation(holdings, desired, database, self._family.container)
         answers = await self._liaison.ask(holdings, questions(observed))
-        observed = with_answers(observed, answers)
-        return Round(holdings, observed, plan(observed, self._now()), asked.status)
-
-    def _desired(self, cluster: SearchCluster) -> Desired:
-        """Return what should be, or, for a spec that makes no sense, nothing but its refusals."""
-        errors = [p for p in validate(cluster) if p.severity is Severity.ERROR]
-        if errors:
-            refusals = tuple(Refusal(subject=p.path, reason="InvalidSpec", message=str(p)) for p in errors)
-            return Desired(version=cluster.status.version, pools=(), refusals=refusals)
-        return self._family.desired(cluster)
+        # From here on nothing is waited for until the place is taken, so no other cluster can take it meanwhile.
+        observed = msgspec.structs.replace(with_answers(observed, answers), slots=self._limit.slots(uid))
+        made = plan(observed, self._now())
+        self._limit.claim(uid, newly(observed.removals, made.removals))
+        return Round(holdings, observed, made, asked.status)
 
     async def _act(self, turn: Round) -> Exception | None:
         """Carry out the plan; returns what went wrong, after which the rest of the round is left for the next one."""

@@ -36,6 +36,7 @@ class Process:
         self.failed: Callable[[BaseException], None] = lambda _: None
         self.audit: Audit = Unaudited()
         self.looked: Callable[[Cluster], None] = lambda _: None
+        self.max_replacements = OperatorOptions().max_replacements
         self.api: WorldApi | None = None
         self._world = world
         self._leader_elect = leader_elect
@@ -61,7 +62,13 @@ class Process:
         self._wire = Wire(ground.stream(f"{identity}/engine"), ground.count, self._told, self.engine_rates)
         self.api = WorldApi(self._world.server, self._world.bell, network, "stateward", self.audit)
         family = OpenSearchFamily(opensearch.driver(WorldTransport(self._world.databases, self._wire, self.looked)))
-        options = OperatorOptions(leader_elect=self._leader_elect, lease_namespace=SYSTEM, identity=identity, workers=2)
+        options = OperatorOptions(
+            leader_elect=self._leader_elect,
+            lease_namespace=SYSTEM,
+            identity=identity,
+            workers=2,
+            max_replacements=self.max_replacements,
+        )
         chance = ground.stream(f"{identity}/jitter")
         heard = Decisions(ground)
         operator = Operator(self.api, (family,), options, clock=ground.clock, chance=chance, metrics=heard)

@@ -14,7 +14,7 @@ import pytest
 from stateward.engines.search import driver, inputs, pod
 from stateward.kube.client import DeleteOptions, Preconditions
 from stateward.kube.metadata import Key
-from stateward.operator import act, furnish, reconcile
+from stateward.operator import act, furnish, reconcile, wanted
 from stateward.planning import choice, facts, gate, plan, repair, replacement, roll, scale
 from stateward.planning.intent import Part
 from stateward.planning.observation import Database, Health, Unknown
@@ -168,7 +168,7 @@ def _impatient(patch: pytest.MonkeyPatch) -> None:
 
 
 def _strict_order(patch: pytest.MonkeyPatch) -> None:
-    original = reconcile.validate
+    original = wanted.validate
 
     def validate(cluster: Any) -> Any:
         update = cluster.spec.update
@@ -176,7 +176,7 @@ def _strict_order(patch: pytest.MonkeyPatch) -> None:
             raise KeyError(update.order)
         return original(cluster)
 
-    patch.setattr(reconcile, "validate", validate)
+    patch.setattr(wanted, "validate", validate)
 
 
 def _made_by_create(patch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,151 @@
+"""Keeps one CronJob for each cluster whose members are replaced by themselves, and none for any other.
+
+Level-based: what should be there follows from the clusters, what is there is listed, and the difference is made. So a
+CronJob whose cluster went away while no operator ran is found and removed. One whose cluster is of a kind, or in a
+namespace, that this process does not know completely is left alone: unknown is not absent.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import structlog
+
+from stateward.api.base import Json
+from stateward.api.cluster import SearchCluster
+from stateward.api.duration import DurationError
+from stateward.api.names import FIELD_MANAGER
+from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Preconditions
+from stateward.kube.clock import Clock
+from stateward.kube.errors import ApiError, NotFound
+from stateward.kube.event_record import Occurrence, Severity, about
+from stateward.kube.events import EventRecorder
+from stateward.kube.listing import list_all
+from stateward.kube.metadata import Key, PartialObject, key_of
+from stateward.kube.resource import Selection
+from stateward.kube.resources import CRON_JOBS
+from stateward.operator.caches import Caches
+from stateward.operator.detection.cronjob import ANNOTATION_CLUSTER, LABEL_DETECTS, Place, cron_job
+from stateward.operator.kinds import ClusterKind
+
+_log = structlog.get_logger(__name__)
+
+TOGETHER = 2.0
+"""Seconds within which changes are taken up together."""
+AGAIN = 60.0
+"""Seconds after which everything is compared again, whether or not something was heard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the control works with; `fence` raises when it may not write."""
+
+    api: Api
+    recorder: EventRecorder
+    clock: Clock
+    fence: Callable[[], None]
+    place: Place
+    kinds: Sequence[Caches]
+    namespaces: tuple[str, ...] = ("",)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A CronJob that should be there, and whose it is."""
+
+    kind: ClusterKind
+    cluster: SearchCluster
+    body: Json
+
+
+class DetectionControl:
+    """Makes, changes and removes the CronJobs."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._heard = asyncio.Event()
+        self._stopped = asyncio.Event()
+        self._made: dict[str, tuple[str, int, Json]] = {}
+        self._said: dict[str, str] = {}
+
+    async def run(self) -> None:
+        """Work until cancelled, or until `stop`."""
+        for caches in self._setting.kinds:
+            caches.clusters.subscribe(lambda _: self._heard.set())
+        while not self._stopped.is_set():
+            try:
+                await self.sweep()
+            except ApiError as error:
+                _log.warning("the CronJobs that detect missing members cannot be compared", error=str(error))
+            self._heard.clear()
+            await self._setting.clock.sleep(TOGETHER)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(AGAIN):
+                    await self._heard.wait()
+
+    async def stop(self, grace: float) -> None:  # noqa: ARG002 - a sweep is one write at a time
+        """Begin nothing more."""
+        self._stopped.set()
+        self._heard.set()
+
+    async def sweep(self) -> None:
+        """Make what should be there so, and remove what should not; raises ApiError when it cannot be listed."""
+        api, place = self._setting.api, self._setting.place
+        state = await list_all(api, CRON_JOBS, Selection(place.namespace, labels=LABEL_DETECTS))
+        there = {job.metadata.name: job for job in state.hand_over()}
+        wanted = self._wanted()
+        for name, one in wanted.items():
+            await self._make(name, one, there.get(name))
+        for name, job in there.items():
+            if name not in wanted and self._known(job):
+                await self._remove(job)
+
+    def _wanted(self) -> Mapping[str, Wanted]:
+        found: dict[str, Wanted] = {}
+        for caches in self._setting.kinds:
+            for cluster in caches.clusters.all():
+                policy = cluster.spec.replacement
+                if policy is None or not policy.enabled or cluster.metadata.deletion_timestamp is not None:
+                    continue
+                with suppress(DurationError):  # It is told as an invalid spec.
+                    body = cron_job(self._setting.place, caches.kind.engine, key_of(cluster), policy)
+                    found[body["metadata"]["name"]] = Wanted(caches.kind, cluster, body)
+        return found
+
+    async def _make(self, name: str, one: Wanted, job: PartialObject | None) -> None:
+        if job is not None and self._made.get(name) == (job.metadata.uid, job.metadata.generation, one.body):
+            return
+        self._setting.fence()
+        key = Key(self._setting.place.namespace, name)
+        try:
+            made = await self._setting.api.apply(CRON_JOBS, key, one.body, ApplyOptions(FIELD_MANAGER, force=True))
+        except ApiError as error:
+            self._tell(one, f"the CronJob that detects missing members is refused: {error}")
+            return
+        self._said.pop(name, None)
+        self._made[name] = (made.metadata.uid, made.metadata.generation, one.body)
+
+    async def _remove(self, job: PartialObject) -> None:
+        self._setting.fence()
+        self._made.pop(job.metadata.name, None)
+        with suppress(NotFound):
+            await self._setting.api.delete(CRON_JOBS, key_of(job), DeleteOptions(Preconditions.of(job)))
+
+    def _known(self, job: PartialObject) -> bool:
+        """Return whether the cluster of a CronJob would be known here if it was there."""
+        engine = job.metadata.labels.get(LABEL_DETECTS, "")
+        namespace = job.metadata.annotations.get(ANNOTATION_CLUSTER, "").partition("/")[0]
+        synced = {caches.kind.engine for caches in self._setting.kinds if caches.clusters.has_synced}
+        mine = "" in self._setting.namespaces or namespace in self._setting.namespaces
+        return engine in synced and bool(namespace) and mine
+
+    def _tell(self, one: Wanted, note: str) -> None:
+        """Say once what is wrong, as an event on the cluster."""
+        name = one.body["metadata"]["name"]
+        if self._said.get(name) == note:
+            return
+        self._said[name] = note
+        _log.warning("no detection", cluster=str(key_of(one.cluster)), why=note)
+        subject = about(one.kind.resource, one.cluster)
+        self._setting.recorder.record(Occurrence(subject, Severity.WARNING, "DetectionRefused", "Detect", note))

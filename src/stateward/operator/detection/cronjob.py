@@ -1,0 +1,114 @@
+"""The CronJob that looks for missing members of one cluster: a manifest, made without I/O.
+
+It is in the operator's namespace, because it runs with the operator's own service account, which exists nowhere else:
+no other namespace has to hold an account that may read and annotate clusters.
+"""
+
+from dataclasses import dataclass
+from zlib import crc32
+
+from stateward.api.base import GROUP, Json
+from stateward.api.duration import parse_duration
+from stateward.api.replacement import ReplacementPolicy
+from stateward.engines.merge import merge
+from stateward.kube.metadata import Key
+
+LABEL_DETECTS = f"{GROUP}/detects"
+"""On a CronJob: the engine of the cluster that it looks after."""
+ANNOTATION_CLUSTER = f"{GROUP}/detects-cluster"
+"""On a CronJob: namespace and name of the cluster that it looks after."""
+
+LONGEST_NAME = 52
+"""Characters of a CronJob's name; its Jobs append eleven more."""
+DEADLINE = 120
+"""Seconds for one look; the database has ten of them for its answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the CronJobs are, and what runs in them: the operator's own namespace, image and service account."""
+
+    namespace: str
+    image: str
+    service_account: str = ""
+
+
+def cron_job(place: Place, engine: str, cluster: Key, policy: ReplacementPolicy) -> Json:
+    """Return the CronJob of a cluster, with the overrides of its policy merged over it."""
+    body: Json = {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"labels": {"app.kubernetes.io/name": "stateward", "app.kubernetes.io/component": "detection"}},
+        "spec": {
+            "schedule": schedule(parse_duration(policy.after), f"{engine}/{cluster}"),
+            "concurrencyPolicy": "Forbid",
+            "startingDeadlineSeconds": 300,
+            "successfulJobsHistoryLimit": 1,
+            "failedJobsHistoryLimit": 1,
+            "jobTemplate": {"spec": {"backoffLimit": 2, "activeDeadlineSeconds": DEADLINE, "template": {}}},
+        },
+    }
+    body["spec"]["jobTemplate"]["spec"]["template"] = pod_template(place, engine, cluster)
+    return identified(merge(body, policy.detection or {}), place, engine, cluster)
+
+
+def identified(body: Json, place: Place, engine: str, cluster: Key) -> Json:
+    """Return the CronJob under the name by which it is found again, whatever the overrides say."""
+    metadata: Json = body.get("metadata") or {}
+    metadata["name"], metadata["namespace"] = name(engine, cluster), place.namespace
+    metadata["labels"] = {**(metadata.get("labels") or {}), LABEL_DETECTS: engine}
+    metadata["annotations"] = {**(metadata.get("annotations") or {}), ANNOTATION_CLUSTER: str(cluster)}
+    return {**body, "apiVersion": "batch/v1", "kind": "CronJob", "metadata": metadata}
+
+
+def pod_template(place: Place, engine: str, cluster: Key) -> Json:
+    """Return the template of the pods that look."""
+    spec: Json = {
+        "restartPolicy": "Never",
+        "enableServiceLinks": False,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": 65532,
+            "runAsGroup": 65532,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [
+            {
+                "name": "detect",
+                "image": place.image,
+                "imagePullPolicy": "IfNotPresent",
+                "args": ["detect", cluster.name, f"--namespace={cluster.namespace}", f"--kind={engine}"],
+                "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}},
+                "securityContext": {
+                    "allowPrivilegeEscalation": False,
+                    "capabilities": {"drop": ["ALL"]},
+                    "readOnlyRootFilesystem": True,
+                },
+            }
+        ],
+    }
+    if place.service_account:
+        spec["serviceAccountName"] = place.service_account
+    labels = {"app.kubernetes.io/name": "stateward", "app.kubernetes.io/component": "detection"}
+    return {"metadata": {"labels": labels}, "spec": spec}
+
+
+def name(engine: str, cluster: Key) -> str:
+    """Return the CronJob's name: readable, short enough, and another one for each cluster."""
+    mark = f"{crc32(f'{engine}/{cluster}'.encode()):08x}"
+    readable = f"detect-{cluster.namespace}-{cluster.name}"[: LONGEST_NAME - len(mark) - 1].rstrip("-.")
+    return f"{readable}-{mark}"
+
+
+def schedule(seconds: float, seed: str) -> str:
+    """Return a cron line for every so many seconds or (where cron cannot say it) more often, from a minute to a day.
+
+    The seed chooses the moment, so that not all clusters are looked at in the same minute.
+    """
+    minutes, spread = max(1, int(seconds // 60)), crc32(seed.encode())
+    if minutes < 60:
+        return f"{spread % minutes}-59/{minutes} * * * *"
+    hours = minutes // 60
+    if hours < 24:
+        return f"{spread % 60} {spread // 60 % hours}-23/{hours} * * *"
+    return f"{spread % 60} {spread // 60 % 24} * * *"

@@ -1,0 +1,91 @@
+"""One look at a cluster from outside of the operator: who is missing, by live reads, with the code that plans use.
+
+What it finds becomes an annotation on the cluster resource. That alone makes the operator look at the cluster, and as
+long as the annotation is fresh the operator believes no cache about it (`suspected`): the cache may be what is wrong.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from stateward.api import names
+from stateward.api.cluster import SearchCluster
+from stateward.api.duration import parse_duration
+from stateward.engines.access import Access
+from stateward.engines.search.security import operator_secret, secured, service_name
+from stateward.kube.client import Api, PatchKind
+from stateward.kube.errors import NotFound
+from stateward.kube.metadata import Key
+from stateward.kube.resources import SECRETS
+from stateward.operator.engine import Family
+from stateward.operator.live import read_live
+from stateward.operator.security import decoded
+from stateward.operator.translate import observation
+from stateward.operator.wanted import wanted
+from stateward.pki.files import CERTIFICATE, KEY, TRUSTED
+from stateward.planning.facts import derive
+from stateward.planning.missing import Missing, missing
+from stateward.planning.observation import Unknown
+from stateward.planning.times import parse_time, rfc3339
+
+PATIENCE = 10.0
+"""Seconds for the database's answer."""
+MARGIN = 300.0
+"""Seconds by which a look may be late: it has to be scheduled, and its image may have to be pulled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Who is missing, in order of name, and why the database did not answer, if it did not."""
+
+    missing: Mapping[str, Missing]
+    unanswered: str = ""
+
+
+async def look(api: Api, family: Family, key: Key, now: float) -> Findings:
+    """Return who is missing at time `now` (seconds since the epoch), and annotate the cluster; raises ApiError."""
+    holdings = await read_live(api, key, family.kind)
+    holdings = replace(holdings, access=await access(api, holdings.cluster))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            database = await family.engine.observe(family.target(holdings))
+    except TimeoutError:
+        database = Unknown(f"no answer within {PATIENCE:.0f} s")
+    observed = observation(holdings, wanted(family, holdings.cluster), database, family.container)
+    facts = derive(observed, now)
+    found = {m.name: why for m in facts.obs.members if (why := missing(facts, m)) is not None}
+    findings = Findings(found, database.why if isinstance(database, Unknown) else "")
+    await annotate(api, family, holdings.cluster, findings, now)
+    return findings
+
+
+async def access(api: Api, cluster: SearchCluster) -> Access | None:
+    """Return how the operator gets into a secured database; None where it is not secured, or not yet."""
+    was = cluster.status.security is not None and cluster.status.security.enabled
+    if not secured(cluster) and not was:
+        return None
+    try:
+        found = await api.get(SECRETS.raw(), Key(cluster.metadata.namespace, operator_secret(cluster)))
+    except NotFound:
+        return None
+    files = decoded(found)
+    return Access(service_name(cluster), files.get(TRUSTED, ""), files.get(CERTIFICATE, ""), files.get(KEY, ""))
+
+
+async def annotate(api: Api, family: Family, cluster: SearchCluster, findings: Findings, now: float) -> None:
+    """Write the time of a finding onto the cluster; take it away only when the database says that all are there."""
+    meta = cluster.metadata
+    if not findings.missing and (findings.unanswered or names.ANNOTATION_MISSING not in meta.annotations):
+        return
+    value = rfc3339(now) if findings.missing else None
+    patch = {"metadata": {"uid": meta.uid, "annotations": {names.ANNOTATION_MISSING: value}}}
+    await api.patch(family.kind.resource, Key(meta.namespace, meta.name), patch, kind=PatchKind.MERGE)
+
+
+def suspected(cluster: SearchCluster, now: float) -> bool:
+    """Return whether somebody outside of the operator has found a member missing, not longer ago than two looks."""
+    policy = cluster.spec.replacement
+    found = parse_time(cluster.metadata.annotations.get(names.ANNOTATION_MISSING, ""))
+    if policy is None or not policy.enabled or found is None:
+        return False
+    return now - found < 2 * max(60.0, parse_duration(policy.after)) + MARGIN

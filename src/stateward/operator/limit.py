@@ -1,0 +1,90 @@
+"""How many members may be replaced by themselves at once, over all clusters of all kinds.
+
+A zone that fails takes members from every cluster. Were all of them replaced at once, their new members would wait for
+the same machines and the same quota, each holding what another one needs, and none would come about
+(fdb-kubernetes-operator#1639). A replacement for which there is no room takes no place here: it keeps nobody waiting.
+
+The lists in the clusters' statuses are what counts, so nothing is remembered: an operator that starts finds them there.
+Between a decision and the status that records it, the place is held by a claim, so that two clusters that are worked on
+at the same time never take the last one both.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from stateward.api.cluster import ClusterStatus
+from stateward.planning.observation import Removal
+from stateward.planning.pending import AUTOMATIC, IN_FLIGHT
+
+
+class Identified(Protocol):
+    """Metadata, as far as it tells clusters apart."""
+
+    @property
+    def uid(self) -> str:
+        """The UID."""
+        ...
+
+
+class Listed(Protocol):
+    """A cluster of any kind, as far as its list of replacements goes."""
+
+    @property
+    def metadata(self) -> Identified:
+        """What it is called."""
+        ...
+
+    @property
+    def status(self) -> ClusterStatus:
+        """What it says of itself."""
+        ...
+
+
+class Clusters(Protocol):
+    """The store of all clusters of one kind."""
+
+    def all(self) -> Iterable[Listed]:
+        """Return all clusters."""
+        ...
+
+
+class ReplacementLimit:
+    """The places for automatic replacements, shared by all clusters of one operator."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._stores: list[Clusters] = []
+        self._claims: dict[str, frozenset[str]] = {}
+
+    def count(self, clusters: Clusters) -> None:
+        """Count the replacements of these clusters from now on."""
+        self._stores.append(clusters)
+
+    def slots(self, uid: str) -> int:
+        """Return how many places are left to the cluster of this UID, besides those that its status lists."""
+        claims = {other: names for other, names in self._claims.items() if other != uid}
+        listed = {c.metadata.uid: in_flight(c.status) for store in self._stores for c in store.all()}
+        taken = sum(len(listed.get(one, frozenset()) | claims.get(one, frozenset())) for one in {*listed, *claims})
+        return max(0, self._most - taken)
+
+    def claim(self, uid: str, names: frozenset[str]) -> None:
+        """Hold places for members that a plan has put on the list, until `release`."""
+        if names:
+            self._claims[uid] = names
+        else:
+            self.release(uid)
+
+    def release(self, uid: str) -> None:
+        """Let the places go that were held: the status says now who is replaced, or nobody is."""
+        self._claims.pop(uid, None)
+
+
+def in_flight(status: ClusterStatus) -> frozenset[str]:
+    """Return the members whose automatic replacement goes on, and takes up room."""
+    listed = status.pending_removals
+    return frozenset(entry.name for entry in listed if entry.by == AUTOMATIC and entry.phase in IN_FLIGHT)
+
+
+def newly(before: Mapping[str, Removal], after: Mapping[str, Removal]) -> frozenset[str]:
+    """Return the members that a plan has put on the list by itself."""
+    return frozenset(name for name, removal in after.items() if removal.automatic and name not in before)
