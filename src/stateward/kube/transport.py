@@ -104,7 +104,8 @@ class Transport:
     async def socket(self, path: str, protocol: str, query: list[tuple[str, str]]) -> AsyncGenerator[Socket]:
         """Open a WebSocket; raises ApiError."""
         credential = await self._credential()
-        call = Call("GET", path)
+        # A kubelet answers with 406 to whoever wants a certain kind of answer to this.
+        call = Call("GET", path, accept="*/*")
         try:
             async with (
                 self._clock.timeout(self._limits.request),
