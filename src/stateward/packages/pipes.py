@@ -16,8 +16,8 @@ from stateward.packages.trees import items, obj, objs
 
 WAITER = "stateward-pipe"
 """Name of the container from which files are read."""
-WAITER_IMAGE = "busybox"
-"""What the format has always taken for it: it needs `sleep` and `cat`."""
+WAITER_IMAGE = "busybox:1"
+"""What the format has always taken for it: it needs `sleep` and `cat`. With a tag, so that nodes fetch it once."""
 LARGEST_FILE = 1 << 20
 """Bytes that a ConfigMap or Secret can hold."""
 
