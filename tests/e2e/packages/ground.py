@@ -106,6 +106,13 @@ class Ground:
     async def uids(self, app: str) -> dict[str, str]:
         return {name: pod["metadata"]["uid"] for name, pod in (await self.pods(app)).items()}
 
+    async def gone(self, app: str, names: set[str], seconds: float = 90) -> None:
+        """Wait until pods are gone."""
+        deadline = time.monotonic() + seconds
+        while left := names & (await self.pods(app)).keys():
+            assert time.monotonic() < deadline, left
+            await asyncio.sleep(0.5)
+
     def run(self, pod: str, *words: str) -> str:
         """Run a command in a pod."""
         return kubectl(self.sandbox, "-n", self.namespace, "exec", pod, "--", *words)

@@ -1,6 +1,5 @@
 """All that an installation has made, read live: what has to be known before anything of it is removed."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from stateward.api.base import Json
@@ -11,7 +10,7 @@ from stateward.kube.listing import list_all
 from stateward.kube.metadata import PartialObject
 from stateward.kube.resource import Selection
 from stateward.operator.installations.kinds import Kinds, Raw
-from stateward.operator.installations.views import GroupKind, kinds_in
+from stateward.operator.installations.views import kinds_in
 from stateward.packages.objects import Identity
 from stateward.packages.steps import LABEL_PART_OF, set_id
 
@@ -36,18 +35,21 @@ class Belonging:
         return {"metadata": there | ({"deletionTimestamp": "now"} if meta.terminating else {})}
 
 
-async def belongings(
-    api: Api, kinds: Kinds, installation: Installation, only: Iterable[GroupKind] | None = None
-) -> list[Belonging]:
-    """Return all objects of an installation; raises ApiError when it cannot be known which there are."""
+async def belongings(api: Api, kinds: Kinds, installation: Installation, *, outside: bool = False) -> list[Belonging]:
+    """Return all objects of an installation, or those `outside` of its namespace.
+
+    Raises ApiError when it cannot be known which there are.
+    """
     meta = installation.metadata
     label = f"{LABEL_PART_OF}={set_id(meta.name, meta.namespace)}"
     found: list[Belonging] = []
-    for group, kind in sorted(kinds_in(meta.annotations) if only is None else only):
+    for group, kind in sorted(kinds_in(meta.annotations)):
         try:
             resource = await kinds.preferred(group, kind)
         except UnknownResource:
             continue  # With a kind its objects are gone, too.
+        if outside and resource.namespaced:
+            continue
         selection = Selection(meta.namespace if resource.namespaced else "", labels=label)
         state = await list_all(api, resource.metadata_only(), selection)
         if state.troubles:

@@ -8,14 +8,33 @@ from collections.abc import Iterable
 
 from stateward.api.cluster import Retention
 from stateward.api.installation import Installation
+from stateward.kube.client import Api
+from stateward.kube.errors import ApiError
+from stateward.kube.metadata import Key
+from stateward.kube.resources import NAMESPACES
 from stateward.operator.installations.belongings import Belonging, belongings
 from stateward.operator.installations.hands import Hands, Tools
 from stateward.packages.standing import KEPT
 
 
-async def removed(tools: Tools, hands: Hands, installation: Installation) -> str:
-    """Remove all that an installation has made; return what that waits for, or nothing. Raises HeldError, ApiError."""
-    owned = await belongings(tools.api, tools.kinds, installation)
+async def doomed(api: Api, namespace: str) -> bool:
+    """Return whether a namespace is certainly being deleted, with everything in it.
+
+    Its role bindings go as well, so the rights to remove anything there may be gone already: an installation that
+    insisted would keep its namespace for ever.
+    """
+    try:
+        return (await api.get(NAMESPACES, Key("", namespace))).metadata.terminating
+    except ApiError:
+        return False  # Who may not look at namespaces removes what there is, one by one.
+
+
+async def removed(tools: Tools, hands: Hands, installation: Installation, *, outside: bool = False) -> str:
+    """Remove all that an installation has made, or what is `outside` of its namespace.
+
+    Returns what that waits for, or nothing. Raises HeldError, ApiError.
+    """
+    owned = await belongings(tools.api, tools.kinds, installation, outside=outside)
     waits = [text for found in _going(installation, owned) if (text := await hands.remove(found.kind, found.body()))]
     return "; ".join(waits[:3]) + (f" and {len(waits) - 3} more" if len(waits) > 3 else "")
 

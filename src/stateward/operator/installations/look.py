@@ -8,7 +8,7 @@ from stateward.api.installation import Installation, InstallationStatus, RunStat
 from stateward.kube.errors import ApiError, NotFound
 from stateward.kube.event_record import Severity
 from stateward.kube.metadata import Key as ObjectKey
-from stateward.operator.installations.ending import removed
+from stateward.operator.installations.ending import doomed, removed
 from stateward.operator.installations.hands import FatalError, Hands, HeldError
 from stateward.operator.installations.journal import Journal
 from stateward.operator.installations.library import NoPackageError
@@ -144,11 +144,17 @@ class Visit:
         live = self._journal.live
         if FINALIZER not in live.metadata.finalizers:
             return None
-        again = await self._clean_up(live.status)
+        going = await doomed(self._around.tools.api, self._namespace)
+        again = None if going else await self._clean_up(live.status)
         if again is not None:
             return again
         hands = Hands(self._around.tools, self._journal.live)
-        waits = await removed(self._around.tools, hands, self._journal.live)
+        try:
+            waits = await removed(self._around.tools, hands, self._journal.live, outside=going)
+        except (HeldError, ApiError) as error:
+            said = f"what it has made cannot be removed: {error}"
+            await self._journal.write(self._journal.live.status, ("NotRemoved", said))
+            return BUSY_SECONDS
         if waits:
             return BUSY_SECONDS
         await unmarked(self._around.tools.api, self._journal.live)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from stateward.kube.errors import Forbidden
 from stateward.packages.decision import ANNOTATION_TRIGGER
 from stateward.packages.yamltext import to_yaml
 from tests.unit.operator.installations.town import HOME, Town
@@ -22,6 +23,11 @@ spec:
     metadata: {labels: {app: user}}
     spec: {containers: [{name: c, image: x, envFrom: [{configMapRef: {name: "{{ .Pipes.made }}"}}]}]}
 """
+SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: NAME}\nspec: {ports: [{port: 80}]}\n"
+JOB = (
+    "apiVersion: batch/v1\nkind: Job\nmetadata: {name: job}\n"
+    "spec: {template: {spec: {containers: [{name: c, image: x}], restartPolicy: Never}}}\n"
+)
 
 
 @pytest.fixture
@@ -149,6 +155,46 @@ async def test_what_is_rendered_no_more_goes_and_claims_stay(town: Town) -> None
         await town.until(lambda: town.get("Installation", "web") is None)
     assert town.get("Service", "two") is None
     assert town.there("PersistentVolumeClaim", "data")
+
+
+async def test_a_namespace_that_goes_takes_its_installations_with_it_and_no_plan_is_begun(town: Town) -> None:
+    """Its role bindings may be gone already: who insisted on removing things there would keep it for ever."""
+    tasks: list[Any] = [
+        {"name": name, "kind": "Apply", "spec": {"resources": [f"{name}.yaml"]}} for name in ("one", "job")
+    ]
+    plans = {"deploy": ["one"], "cleanup": ["job"]}
+    town.package("other-1", package(tasks, plans, one=SERVICE.replace("NAME", "one"), job=JOB))
+    town.install("other-1")
+    async with town.operator():
+        await town.until(town.ready)
+        town.forsake(HOME)
+        town.server.delete("stateward.dev/installations", _key("web"), _exact(town, "web"))
+        await town.until(lambda: town.get("Installation", "web") is None)
+    assert town.there("Service", "one")
+    assert town.get("Job", "job") is None
+
+
+async def test_what_cannot_be_removed_is_said(town: Town) -> None:
+    tasks = [{"name": "one", "kind": "Apply", "spec": {"resources": ["one.yaml"]}}]
+    town.package("other-1", package(tasks, {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
+    town.install("other-1")
+
+    class Powerless:
+        """A client that may remove nothing any more."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(town.api, name)
+
+        async def delete(self, *_: Any) -> None:
+            raise Forbidden("services is forbidden")
+
+    async with town.operator(Powerless()):
+        await town.until(town.ready)
+        town.server.delete("stateward.dev/installations", _key("web"), _exact(town, "web"))
+        await town.until(lambda: town.condition("Stalled").get("reason") == "NotRemoved")
+        assert "services is forbidden" in town.condition("Stalled")["message"]
+    async with town.operator():
+        await town.until(lambda: town.get("Installation", "web") is None)
 
 
 async def test_objects_of_other_namespaces_are_refused(town: Town) -> None:

@@ -142,6 +142,12 @@ class Town:
         doc = {**live.doc, "metadata": {**live.meta, "annotations": notes}}
         self.server.update("stateward.dev/installations", live.key, doc)
 
+    def forsake(self, name: str) -> None:
+        """Begin to delete a namespace; what is in it goes later, in whichever order."""
+        stored = self.store.get("/namespaces", Key("", name))
+        assert stored is not None
+        self.ground.change(stored, ("metadata", "deletionTimestamp"), "2026-01-01T00:00:00Z")
+
     def get(self, kind: str, name: str) -> dict[str, Any] | None:
         """Return an object of the namespace as it is."""
         group, _, plural, namespaced = PLURALS[kind]
