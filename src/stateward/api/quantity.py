@@ -41,12 +41,14 @@ def parse_quantity(text: str) -> Fraction:
     return -value if sign == "-" else value
 
 
+@lru_cache(maxsize=4096)
 def parse_bytes(text: str) -> int:
     """Return a quantity as a whole number of bytes, rounded away from zero; raise `QuantityError` where it is none."""
     value = parse_quantity(text)
     return math.ceil(value) if value >= 0 else math.floor(value)
 
 
+@lru_cache(maxsize=4096)
 def format_quantity(value: Fraction | int, *, binary: bool = True) -> str:
     """Write a value with the largest suffix that keeps it a whole number, as Kubernetes does.
 
@@ -61,6 +63,7 @@ def format_quantity(value: Fraction | int, *, binary: bool = True) -> str:
     return _fractional(exact)
 
 
+@lru_cache(maxsize=4096)
 def readable(size: int) -> str:
     """Write a number of bytes for people: exactly where that is short (20Gi, 500M), else with one decimal (1.4Gi)."""
     exact = [format_quantity(size, binary=binary) for binary in (True, False)]

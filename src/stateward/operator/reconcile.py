@@ -32,7 +32,7 @@ from stateward.operator.pace import BUSY_SECONDS, next_look
 from stateward.operator.protection import refusals
 from stateward.operator.security import Keeper
 from stateward.operator.translate import observation, with_answers
-from stateward.operator.wanted import wanted
+from stateward.operator.wanted import Wanted
 from stateward.planning.intent import Wait
 from stateward.planning.observation import Database, Observation
 from stateward.planning.plan import Plan, plan
@@ -92,6 +92,7 @@ class Reconciler:
         self._metrics = parts.metrics
         self._clock = parts.clock
         self._limit = parts.limit
+        self._wanted = Wanted(parts.family)
 
     async def reconcile(self, key: Key) -> float | None:
         """Bring one cluster a step closer; returns the seconds after which to look again, None when it is gone."""
@@ -100,6 +101,7 @@ class Reconciler:
             self._metrics.forget(self._kind.engine, key)
             self._caches.forget(key)
             self._keeper.forget(key)
+            self._wanted.forget(key)
             return None
         with structlog.contextvars.bound_contextvars(cluster=str(key)):
             try:
@@ -135,7 +137,7 @@ class Reconciler:
         asked = holdings.cluster
         kept = await self._keeper.keep(asked)
         holdings = replace(holdings, cluster=kept.cluster, access=kept.access, protection=kept.protection)
-        uid, desired = asked.metadata.uid, wanted(self._family, holdings.cluster)
+        uid, desired = asked.metadata.uid, self._wanted.desired(holdings.cluster)
         if kept.protection is not None:
             refused = refusals(asked, kept.protection)
             desired = msgspec.structs.replace(desired, refusals=(*desired.refusals, *refused))

@@ -4,6 +4,7 @@ Where an object does not say something that a decision needs, the result says *u
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TypeVar
 
 import msgspec
@@ -183,10 +184,16 @@ def ref(meta: ObjectMeta) -> o.Ref:
     return o.Ref(name=meta.name, uid=meta.uid, resource_version=meta.resource_version)
 
 
-def inputs(annotations: Mapping[str, str]) -> dict[str, str]:
+def inputs(annotations: Mapping[str, str]) -> Mapping[str, str]:
     """Return the inputs that an object says it was made from; what cannot be read counts as made from nothing."""
+    return parse_inputs(annotations.get(names.ANNOTATION_INPUTS, "{}"))
+
+
+@lru_cache(maxsize=4096)
+def parse_inputs(text: str) -> Mapping[str, str]:
+    """Return the inputs in an annotation. Members of a pool say the same, look after look: it is read once."""
     try:
-        return msgspec.json.decode(annotations.get(names.ANNOTATION_INPUTS, "{}"), type=dict[str, str])
+        return msgspec.json.decode(text, type=dict[str, str])
     except msgspec.DecodeError:
         return {}
 

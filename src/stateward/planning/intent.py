@@ -61,8 +61,14 @@ class Part(Struct, frozen=True):
     """Members that must not vote for this part."""
 
 
+NOTHING = Part()
+
+
 def merge(*parts: Part) -> Part:
     """Return parts as one; where two claim a member, the later one has it."""
+    parts = tuple(part for part in parts if part != NOTHING)
+    if len(parts) < 2:
+        return parts[0] if parts else NOTHING
     return Part(
         actions=tuple(action for part in parts for action in part.actions),
         intents={name: intent for part in parts for name, intent in part.intents.items()},

@@ -1,0 +1,104 @@
+"""What should be is remembered while nothing of it changes, and never longer."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stateward.api.cluster import BootstrapStatus, ClusterStatus, OpenSearchCluster, SearchCluster
+from stateward.engines import opensearch
+from stateward.kube.metadata import Key
+from stateward.operator.engine import OpenSearchFamily
+from stateward.operator.wanted import Wanted
+from stateward.planning.observation import Desired
+
+POOL = {"name": "all", "replicas": 3, "roles": ["cluster_manager", "data"], "storage": {"size": "2Gi"}}
+
+
+class Family(OpenSearchFamily):
+    """A family that counts how often it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__(opensearch.driver(None))  # pyright: ignore[reportArgumentType] - nobody is asked here
+        self.asked = 0
+
+    def desired(self, cluster: SearchCluster) -> Desired:
+        self.asked += 1
+        return super().desired(cluster)
+
+
+@pytest.fixture
+def family() -> Family:
+    return Family()
+
+
+def cluster(status: ClusterStatus | None = None, seen: str = "7", **spec: Any) -> OpenSearchCluster:
+    metadata = {"name": "logs", "namespace": "data", "uid": "u", "resourceVersion": seen}
+    body = {"metadata": metadata, "spec": {"version": "2.17.1", "pools": [POOL], **spec}}
+    return msgspec.structs.replace(msgspec.convert(body, OpenSearchCluster), status=status or ClusterStatus())
+
+
+def test_what_people_are_told_asks_for_nothing_new(family: Family) -> None:
+    wanted = Wanted(family)
+    first = wanted.desired(cluster())
+    told = ClusterStatus(doing="logs-all-0 restarts", ready="2/3", observed_generation=3)
+    assert wanted.desired(cluster(told, seen="8")) is first
+    assert family.asked == 1
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"version": "2.18.0"},
+        {"config": {"a": 1}},
+        {"config": {"a": True}},
+        {"config": {"a": 1.0}},
+        {"config": {"a": "1"}},
+        {"update": {"paused": True}},
+        {"pools": [{**POOL, "replicas": 4}]},
+    ],
+)
+def test_a_change_of_the_spec_is_seen_at_once(family: Family, changes: dict[str, Any]) -> None:
+    wanted = Wanted(family)
+    wanted.desired(cluster())
+    wanted.desired(cluster(**changes))
+    assert family.asked == 2
+
+
+def test_one_and_true_are_equal_in_python_and_not_the_same_setting(family: Family) -> None:
+    wanted = Wanted(family)
+    numbers, truth = (wanted.desired(cluster(config={"a": value})).pools[0].inputs for value in (1, True))
+    assert numbers != truth
+
+
+def test_a_spec_that_makes_no_sense_asks_for_nothing_until_it_does_again(family: Family) -> None:
+    wanted = Wanted(family)
+    refused = wanted.desired(cluster(pools=[POOL, POOL]))
+    assert not refused.pools
+    assert refused.refusals
+    assert wanted.desired(cluster()).pools
+
+
+def test_a_cluster_that_is_gone_is_forgotten(family: Family) -> None:
+    wanted = Wanted(family)
+    wanted.desired(cluster())
+    wanted.forget(Key("data", "logs"))
+    wanted.desired(cluster())
+    assert family.asked == 2
+
+
+@given(
+    version=st.sampled_from(["", "2.17.1", "2.18.0"]),
+    identity=st.sampled_from(["", "uuid-1"]),
+    grant=st.sampled_from([None, BootstrapStatus(member="logs-all-0", volume="v", formed=True)]),
+    doing=st.text(max_size=5),
+    asked=st.sampled_from(["2.17.1", "2.18.0", "1.0.0"]),
+)
+def test_it_is_what_the_driver_says_of_the_whole_cluster(
+    version: str, identity: str, grant: BootstrapStatus | None, doing: str, asked: str
+) -> None:
+    status = ClusterStatus(version=version, cluster_uuid=identity, bootstrap=grant, doing=doing)
+    whole = msgspec.structs.replace(cluster(version=asked), status=status)
+    assert Wanted(Family()).desired(whole) == Family().desired(whole)
