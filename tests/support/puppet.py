@@ -53,7 +53,9 @@ class PuppetDatabase:
     async def add_user(self, target: Target, name: str, password: str) -> None:
         """Do nothing: nobody logs in."""
 
-    async def limit_allocation(self, target: Target, allocation: Allocation) -> None:
+    async def limit_allocation(
+        self, target: Target, allocation: Allocation, members: frozenset[str] = frozenset()
+    ) -> None:
         self.allocation = allocation
 
     async def restore_allocation(self, target: Target) -> None:

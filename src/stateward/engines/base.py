@@ -94,8 +94,13 @@ class Engine(Protocol):
         """Return one consistent picture of the database, or why there is none; never a part of one."""
         ...
 
-    async def limit_allocation(self, target: Target, allocation: Allocation) -> None:
-        """Limit which copies the database may place, and remember in the database what was set before."""
+    async def limit_allocation(
+        self, target: Target, allocation: Allocation, members: frozenset[str] = frozenset()
+    ) -> None:
+        """Limit which copies the database may place, and remember in the database what was set before.
+
+        It is told which members go down for a moment, where it has a word for that.
+        """
         ...
 
     async def restore_allocation(self, target: Target) -> None:

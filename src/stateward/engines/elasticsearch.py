@@ -24,6 +24,7 @@ ELASTICSEARCH = Flavor(
     data_roles=ELASTICSEARCH_ROLES.data,
     tiers={"data_frozen": 0, "data_cold": 1, "data_warm": 2, "data_hot": 3, "data_content": 3, "data": 3},
     shield=Shield.XPACK,
+    announces=True,
     settings={
         # As for OpenSearch: it needs prepared nodes, so it is left to those who prepared theirs.
         "node.store.allow_mmap": "false",

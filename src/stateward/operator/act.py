@@ -197,7 +197,7 @@ class Actor:
 def in_database(action: a.Action, engine: Engine, target: Target) -> Awaitable[None] | None:
     """Return the call to the database that an action is; None for actions on Kubernetes objects."""
     calls: dict[type[a.Action], Callable[[Any], Awaitable[None]]] = {
-        a.LimitAllocation: lambda step: engine.limit_allocation(target, step.allocation),
+        a.LimitAllocation: lambda step: engine.limit_allocation(target, step.allocation, step.members),
         a.RestoreAllocation: lambda _: engine.restore_allocation(target),
         a.Flush: lambda _: engine.flush(target),
         a.Drain: lambda step: engine.drain(target, step.members),

@@ -166,6 +166,8 @@ class LimitAllocation(Action, frozen=True):
     """Keep the database from rebuilding elsewhere the copies of members that will be back at once."""
 
     allocation: Allocation
+    members: frozenset[str] = frozenset()
+    """These members; none where nobody stays that could be told of them."""
 
 
 class RestoreAllocation(Action, frozen=True):

@@ -20,7 +20,9 @@ def quiet(facts: Facts, members: Sequence[Member]) -> tuple[Action, ...]:
     flush = Flush(why=f"recovery after the restart of {names} is shorter")
     if facts.database.allocation is not Allocation.ALL:
         return (flush,)
-    return (LimitAllocation(why=f"{names} will be back", allocation=Allocation.PRIMARIES), flush)
+    going = frozenset(m.name for m in members)
+    told = going if facts.database.nodes.keys() - going else frozenset[str]()
+    return (LimitAllocation(why=f"{names} will be back", allocation=Allocation.PRIMARIES, members=told), flush)
 
 
 def standing(facts: Facts, member: Member) -> str | None:

@@ -102,6 +102,8 @@ def _database(world: World, name: str, cluster: OpenSearchCluster) -> Iterator[s
     left = {key for key in settings if "stateward" in key or key.startswith("cluster.routing.allocation")}
     if left:
         yield f"settings were left behind: {', '.join(sorted(left))}"
+    if database.going:
+        yield f"records of nodes that go down are left: {', '.join(why for _, why in database.going.values())}"
     if database.exclusions:
         yield f"votes are still excluded: {', '.join(sorted(database.exclusions))}"
     if not database.leader:

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import cast
 
-from stateward.engines import opensearch
+from stateward.engines.opensearch import OPENSEARCH
+from stateward.engines.search.driver import SearchEngine
 from stateward.operator.engine import OpenSearchFamily
 from stateward.operator.options import OperatorOptions
 from stateward.operator.process import LostLease, Operator
@@ -61,7 +63,9 @@ class Process:
         )
         self._wire = Wire(ground.stream(f"{identity}/engine"), ground.count, self._told, self.engine_rates)
         self.api = WorldApi(self._world.server, self._world.bell, network, "stateward", self.audit)
-        family = OpenSearchFamily(opensearch.driver(WorldTransport(self._world.databases, self._wire, self.looked)))
+        databases = self._world.databases
+        flavor = replace(OPENSEARCH, announces=databases.announced)
+        family = OpenSearchFamily(SearchEngine(flavor, WorldTransport(databases, self._wire, self.looked)))
         options = OperatorOptions(
             leader_elect=self._leader_elect,
             lease_namespace=SYSTEM,

@@ -6,7 +6,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from stateward.engines.base import GarbledError
-from stateward.engines.search import marks
+from stateward.engines.search import marks, shutdown
 from stateward.engines.search.flavor import Flavor
 from stateward.engines.search.versions import MANAGER_ROLES
 from stateward.engines.search.wire import (
@@ -31,6 +31,8 @@ class Answers(Struct, frozen=True):
     info: NodesInfo
     stats: NodesStats
     settings: ClusterSettings
+    going: tuple[shutdown.Record, ...] = ()
+    """The nodes of which the database was told that they go down."""
 
 
 def database(flavor: Flavor, answers: Answers) -> Database:
@@ -48,9 +50,9 @@ def database(flavor: Flavor, answers: Answers) -> Database:
         # A voter that is not there now is counted, by its id: a quorum is of all voters.
         voters=frozenset(names.get(identifier, identifier) for identifier in coordination.last_committed_config),
         voting_exclusions=frozenset(exclusion.node_name for exclusion in coordination.voting_config_exclusions),
-        draining=marks.draining(answers.settings),
+        draining=marks.draining(answers.settings) | shutdown.members(answers.going, shutdown.Kind.REMOVE),
         allocation=_allocation(answers.settings),
-        limited=marks.limited(answers.settings),
+        limited=marks.limited(answers.settings) or bool(shutdown.members(answers.going, shutdown.Kind.RESTART)),
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from stateward.api.base import Json
 from stateward.engines.base import EngineError, GarbledError, RefusedError, Target, Transport, UnreachableError
-from stateward.engines.search import marks
+from stateward.engines.search import marks, shutdown
 from stateward.engines.search.decode import Answers, database
 from stateward.engines.search.explain import explained
 from stateward.engines.search.flavor import Flavor, Shield
@@ -70,7 +70,8 @@ class SearchEngine:
         """Return one consistent picture of the database, or why there is none; never a part of one."""
 
         async def look(session: Session) -> Database:
-            picture = database(self._flavor, await ask(session, target))
+            going = await shutdown.told(session) if self._flavor.announces else None
+            picture = database(self._flavor, msgspec.structs.replace(await ask(session, target), going=going or ()))
             picture = await explained(session, picture)
             secured = session.endpoint.startswith("https:")
             return msgspec.structs.replace(picture, secured=secured) if secured else picture
@@ -80,17 +81,38 @@ class SearchEngine:
         except EngineError as error:
             return Unknown(str(error))
 
-    async def limit_allocation(self, target: Target, allocation: Allocation) -> None:
+    async def limit_allocation(
+        self, target: Target, allocation: Allocation, members: frozenset[str] = frozenset()
+    ) -> None:
         """Limit which copies the database may place; what was set before is kept in the database."""
-        await self._set(target, lambda settings: marks.limit(settings, allocation))
+
+        async def work(session: Session) -> None:
+            await change(session, lambda settings: marks.limit(settings, allocation))
+            if self._flavor.announces:
+                await shutdown.tell(session, shutdown.Kind.RESTART, members)
+
+        await self._at_any(target, work)
 
     async def restore_allocation(self, target: Target) -> None:
         """Put back exactly what was set before the limit; do nothing where there is none of ours."""
-        await self._set(target, marks.restore)
+
+        async def work(session: Session) -> None:
+            await change(session, marks.restore)
+            if self._flavor.announces:
+                await shutdown.take_back(session, shutdown.Kind.RESTART)
+
+        await self._at_any(target, work)
 
     async def drain(self, target: Target, members: frozenset[str]) -> None:
         """Move data away from these members and, on our account, from no others."""
-        await self._set(target, lambda settings: marks.drain(settings, members))
+
+        async def work(session: Session) -> None:
+            await change(session, lambda settings: marks.drain(settings, members))
+            if self._flavor.announces:
+                await shutdown.take_back(session, shutdown.Kind.REMOVE, members)
+                await shutdown.tell(session, shutdown.Kind.REMOVE, members)
+
+        await self._at_any(target, work)
 
     async def flush(self, target: Target) -> None:
         """Write memory to disk; raise `EngineError` where that was not possible everywhere."""
@@ -148,14 +170,6 @@ class SearchEngine:
         if moves:
             await self._at_any(target, work)
 
-    async def _set(self, target: Target, change: Callable[[ClusterSettings], Json | None]) -> None:
-        async def work(session: Session) -> None:
-            body = change(await settings(session))
-            if body is not None and not (await session.call(Acknowledged, "PUT", SETTINGS, None, body)).acknowledged:
-                raise RefusedError(f"{session.endpoint} did not acknowledge the change of settings in time")
-
-        await self._at_any(target, work)
-
     async def _at_any(self, target: Target, work: Callable[[Session], Awaitable[T]], patience: float = PATIENCE) -> T:
         try:
             async with asyncio.timeout(patience):
@@ -182,6 +196,13 @@ def whole(counts: Counts, name: str, target: Target) -> None:
         raise GarbledError(f"the parts of the answer come from different clusters: {name} and {target.name}")
     if counts.failed:
         raise UnreachableError(f"{counts.failed} nodes are in the cluster and do not answer")
+
+
+async def change(session: Session, changed: Callable[[ClusterSettings], Json | None]) -> None:
+    """Write what has to be changed of the settings; raise `RefusedError` where that was not taken up everywhere."""
+    body = changed(await settings(session))
+    if body is not None and not (await session.call(Acknowledged, "PUT", SETTINGS, None, body)).acknowledged:
+        raise RefusedError(f"{session.endpoint} did not acknowledge the change of settings in time")
 
 
 async def settings(session: Session) -> ClusterSettings:

@@ -47,6 +47,8 @@ class Flavor:
     tiers: Mapping[str, int]
     """Data roles in the order in which their nodes change; a node with several counts as the last of them."""
     shield: Shield
+    announces: bool = False
+    """Whether the engine may have records of nodes that go down."""
     agent_image: str = ""
     """Stateward's own image, from which the agent comes into the pods; pods have no agent where it is empty."""
     environment: Mapping[str, str] = field(default_factory=dict[str, str])

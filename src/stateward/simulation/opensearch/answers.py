@@ -112,6 +112,12 @@ def settings(cluster: Cluster) -> Json:
     return {"persistent": dict(cluster.settings.persistent), "transient": dict(cluster.settings.transient)}
 
 
+def going(cluster: Cluster) -> Json:
+    """Return the records of nodes that go down."""
+    records = cluster.going.items()
+    return {"nodes": [{"node_id": node, "type": kind.upper(), "reason": why} for node, (kind, why) in records]}
+
+
 def reroute(cluster: Cluster, body: Json) -> Json:
     """Carry out moves; return what is against those that were not made."""
     ids = {node.name: node.id for node in cluster.nodes.values()}

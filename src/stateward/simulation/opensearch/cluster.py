@@ -25,6 +25,8 @@ class Cluster:
         self.voters: tuple[str, ...] = ()
         self.exclusions: dict[str, str] = {}
         """Ids by name of the nodes without a vote; the id is `_absent_` where no such node was there."""
+        self.going: dict[str, tuple[str, str]] = {}
+        """Nodes that were said to go down, by id, with the type and the reason; only who said so takes it back."""
         self.settings = Settings()
         self.shards: list[Shard] = []
         self.version = 1

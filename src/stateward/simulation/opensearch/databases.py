@@ -46,6 +46,8 @@ class Databases:
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
         self.habits = Habits()
+        self.announced = False
+        """Whether the databases keep records of nodes that go down, as Elasticsearch does."""
         self.isolated: set[str] = set()
         """Kubernetes nodes whose processes can reach nobody."""
         self.disks: dict[str, Disk] = {}

@@ -140,6 +140,7 @@ class WorldTransport:
         made = {
             "/_cluster/state": answers.state,
             "/_nodes/http": answers.info,
+            **({"/_nodes/shutdown": answers.going} if self._databases.announced else {}),
             "/_nodes/stats": answers.stats,
             "/_cluster/settings": answers.settings,
         }
@@ -160,6 +161,11 @@ class WorldTransport:
             return self._said({"acknowledged": True, "persistent": {}, "transient": {}})
         if path == "/_cluster/voting_config_exclusions":
             return await self._exclusions(cluster, method, params)
+        return self._commanded(cluster, path, method, body)
+
+    def _commanded(self, cluster: Cluster, path: str, method: str, body: Json) -> Answer:
+        if path.endswith("/shutdown") and self._databases.announced:
+            return self._going(cluster, method, path.split("/")[2], body)
         if path in {"/_cluster/reroute", "/_flush"}:
             flushed = {"_shards": {"total": len(cluster.shards), "failed": 0}}
             return self._said(flushed if path == "/_flush" else answers.reroute(cluster, body))
@@ -169,6 +175,15 @@ class WorldTransport:
         if method == "PUT" and not path.startswith("/_"):
             return self._indexed(cluster, path, body.get("settings", {}))
         return _refused(400, "illegal_argument_exception", f"the model does not know {path}")
+
+    def _going(self, cluster: Cluster, method: str, node: str, body: Json) -> Answer:
+        """Keep or take back the record of a node; nobody looks whether there is such a node."""
+        cluster.version += 1
+        if method == "DELETE" and cluster.going.pop(node, None) is None:
+            return _refused(404, "resource_not_found_exception", f"node [{node}] is not currently shutting down")
+        if method == "PUT":
+            cluster.going[node] = (body["type"], body["reason"])
+        return self._said({"acknowledged": True})
 
     def _indexed(self, cluster: Cluster, path: str, settings: Json) -> Answer:
         """Create an index of one shard; a node that its copies may only go to takes the first one."""
