@@ -47,8 +47,9 @@ class Security(Record):
     enabled: Annotated[
         bool | None,
         Meta(
-            description="TLS between members and for clients, and users with passwords. Left out: on for a new cluster"
-            " whose image can, and unchanged for one that exists. Switching it restarts all members together."
+            description="TLS between members and for clients, and users with passwords. Left out: unchanged for a"
+            " cluster that exists; off for a new one, unless the operator runs with --secure-new-clusters and the image"
+            " can. Switching it restarts all members together."
         ),
     ] = None
     ca_secret_name: Annotated[

@@ -102,6 +102,13 @@ DEFAULTS = OperatorOptions()
     help="Time for steps that were begun when it is told to stop.",
 )
 @click.option(
+    "--secure-new-clusters/--no-secure-new-clusters",
+    envvar="STATEWARD_SECURE_NEW_CLUSTERS",
+    default=DEFAULTS.secure_new_clusters,
+    show_default=True,
+    help="Switch security on in new clusters that leave spec.security.enabled out, where the image can.",
+)
+@click.option(
     "--agent-image",
     envvar="STATEWARD_AGENT_IMAGE",
     default="",

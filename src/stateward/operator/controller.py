@@ -46,6 +46,7 @@ class Common:
     chance: random.Random
     workers: int
     limit: ReplacementLimit
+    secure_new_clusters: bool
 
 
 class Controller:
@@ -64,7 +65,7 @@ class Controller:
             liaison=liaison,
             actor=Actor(api, self.caches, family, liaison, common.fence),
             furnisher=Furnisher(api, self.caches, family, Applier(api, FIELD_MANAGER)),
-            keeper=Keeper(api, self.caches, clock, common.fence),
+            keeper=Keeper(api, self.caches, clock, common.fence, by_default=common.secure_new_clusters),
             announcer=Announcer(common.recorder),
             metrics=common.metrics,
             clock=clock,

@@ -28,5 +28,7 @@ class OperatorOptions:
     """The operator's own service account, with which the Jobs run that look for missing members."""
     log_level: str = "info"
     grace_seconds: float = 20.0
+    secure_new_clusters: bool = False
+    """Whether new clusters that don't say are secured, where their image can be."""
     agent_image: str = ""
     """Stateward's own image, from which the agent comes into new pods; they are made without one where it is empty."""

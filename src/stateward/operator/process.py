@@ -92,6 +92,7 @@ class Operator:
             chance=self.chance,
             workers=options.workers,
             limit=ReplacementLimit(options.max_replacements),
+            secure_new_clusters=options.secure_new_clusters,
         )
         self.controllers = {family.kind.engine: Controller(family, common) for family in families}
         self.companions: list[Companion] = []

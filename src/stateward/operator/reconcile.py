@@ -134,8 +134,9 @@ class Reconciler:
         return next_look(key, settled=settled, now=self._now(), restarting=restarting)
 
     async def _decide(self, holdings: Holdings) -> Round:
-        asked = holdings.cluster
-        kept = await self._keeper.keep(asked)
+        before = holdings.cluster.status
+        kept = await self._keeper.keep(holdings.cluster, alone=not holdings.sets and not holdings.pods)
+        asked = kept.asked or holdings.cluster
         holdings = replace(holdings, cluster=kept.cluster, access=kept.access, protection=kept.protection)
         uid, desired = asked.metadata.uid, self._wanted.desired(holdings.cluster)
         if kept.protection is not None:
@@ -148,7 +149,7 @@ class Reconciler:
         observed = msgspec.structs.replace(with_answers(observed, answers), slots=self._limit.slots(uid))
         made = plan(observed, self._now())
         self._limit.claim(uid, newly(observed.removals, made.removals))
-        return Round(holdings, observed, made, asked.status)
+        return Round(holdings, observed, made, before)
 
     async def _act(self, turn: Round) -> Exception | None:
         """Carry out the plan; returns what went wrong, after which the rest of the round is left for the next one."""

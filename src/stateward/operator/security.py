@@ -8,7 +8,7 @@ status or plan.
 import base64
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -35,6 +35,7 @@ from stateward.kube.metadata import Key
 from stateward.operator.caches import Caches
 from stateward.operator.kinds import kind_of
 from stateward.operator.material import PASSWORD, PASSWORD_BYTES, USERNAME, Files, Made, Material, Stored, made
+from stateward.operator.newcomers import REASON, secured_as_new
 from stateward.operator.ownership import exists, key_in
 from stateward.operator.protection import protection
 from stateward.planning.security import Protection
@@ -53,21 +54,38 @@ class Kept:
     """With security switched on or off as it is carried out, whatever the spec left open."""
     access: Access | None = None
     protection: Protection | None = None
+    asked: SearchCluster | None = None
+    """The cluster with what was decided for it, where it is new and left it open; None where nothing was."""
 
 
 class Keeper:
     """Makes, renews and reads the Secrets of secured clusters."""
 
-    def __init__(self, api: Api, caches: Caches, clock: Clock, fence: Callable[[], None]) -> None:
+    def __init__(
+        self, api: Api, caches: Caches, clock: Clock, fence: Callable[[], None], *, by_default: bool = False
+    ) -> None:
         self._api = api
+        self._by_default = by_default
         self._caches = caches
         self._clock = clock
         self._fence = fence
         self._read: dict[Key, tuple[str, Files]] = {}
         self._given: dict[Key, tuple[float, Files]] = {}
 
-    async def keep(self, cluster: SearchCluster) -> Kept:
-        """Make and renew what is missing or due; raises ApiError, NotOurs: then nothing is known."""
+    async def keep(self, cluster: SearchCluster, *, alone: bool = False) -> Kept:
+        """Make and renew what is missing or due; raises ApiError, NotOurs: then nothing is known.
+
+        `alone` is whether no member of the cluster was seen.
+        """
+        begun = self._there(authority_secret(cluster), cluster)
+        asked = secured_as_new(cluster, alone=alone, begun=begun) if self._by_default else cluster
+        if asked is cluster:
+            return await self._keep(cluster)
+        kept = await self._keep(asked)
+        known = msgspec.structs.replace(kept.protection, reason=REASON) if kept.protection is not None else None
+        return replace(kept, protection=known, asked=asked)
+
+    async def _keep(self, cluster: SearchCluster) -> Kept:
         if not secured(cluster) and not self._there(authority_secret(cluster), cluster):
             return Kept(cluster)
         stored = await self._stored(cluster)

@@ -8,7 +8,15 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.api.base import Metadata
-from stateward.api.cluster import BootstrapStatus, ClusterStatus, OpenSearchCluster, OpenSearchSpec, Pool
+from stateward.api.cluster import (
+    BootstrapStatus,
+    ClusterStatus,
+    ElasticsearchCluster,
+    ElasticsearchSpec,
+    OpenSearchCluster,
+    OpenSearchSpec,
+    Pool,
+)
 from stateward.api.security import Security, SecurityStatus
 from stateward.kube import resources as kinds
 from stateward.kube.client import ApplyOptions
@@ -17,6 +25,7 @@ from stateward.kube.metadata import Key
 from stateward.kube.resource import Resource
 from stateward.operator.caches import Caches
 from stateward.operator.ownership import NotOurs
+from stateward.operator.protection import refusals
 from stateward.operator.security import RAW_SECRETS, Keeper, decoded
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
@@ -165,3 +174,60 @@ async def test_a_cluster_with_data_is_not_switched_on_with_a_secret_that_cannot_
     assert not kept.protection.enabled
     assert kept.cluster.spec.security is not None
     assert kept.cluster.spec.security.enabled is False
+
+
+@pytest.fixture
+async def securing(api: Unreadable) -> Keeper:
+    return Keeper(api, Caches(), WorldClock(asyncio.get_running_loop()), lambda: None, by_default=True)
+
+
+async def test_a_new_cluster_that_does_not_say_is_secured_where_the_operator_was_told_so(securing: Keeper) -> None:
+    kept = await securing.keep(cluster(enabled=None), alone=True)
+    assert kept.protection is not None
+    assert (kept.protection.enabled, kept.access is not None) == (True, True)
+    assert "new clusters" in kept.protection.reason
+    # What the status then says goes on, with and without the flag.
+    status = ClusterStatus(security=kept.protection.status())
+    after = await securing.keep(cluster(status, enabled=None))
+    assert after.protection is not None
+    assert after.protection.enabled
+
+
+@pytest.mark.parametrize(
+    "existing",
+    [
+        ClusterStatus(version="2.19.3"),
+        ClusterStatus(bootstrap=BootstrapStatus(member="logs-all-0", volume="v", formed=False)),
+        ClusterStatus(cluster_uuid="formed"),
+        ClusterStatus(security=SecurityStatus(enabled=False), version="2.19.3"),
+    ],
+)
+async def test_one_that_exists_stays_as_it_is(existing: ClusterStatus, securing: Keeper) -> None:
+    kept = await securing.keep(cluster(existing, enabled=None), alone=True)
+    assert kept.access is None
+
+
+async def test_one_whose_status_was_lost_is_not_taken_for_a_new_one(securing: Keeper) -> None:
+    assert (await securing.keep(cluster(enabled=None))).access is None
+
+
+async def test_what_people_say_counts_and_an_image_of_their_own_is_left_alone(keeper: Keeper, securing: Keeper) -> None:
+    assert (await securing.keep(cluster(enabled=False), alone=True)).access is None
+    assert (await keeper.keep(cluster(enabled=None), alone=True)).access is None
+    own = cluster(enabled=None)
+    own = replace(own, spec=replace(own.spec, image="example.com/opensearch:2.19.3"))
+    assert (await securing.keep(own, alone=True)).access is None
+    its_own = ElasticsearchSpec(version="8.19.4", image="example.com/es:8.19.4", pools=[Pool(name="all", replicas=1)])
+    elastic = ElasticsearchCluster(metadata=own.metadata, spec=its_own)
+    assert (await securing.keep(elastic, alone=True)).access is not None
+
+
+async def test_a_secret_that_cannot_be_used_keeps_a_new_one_from_being_made_unsecured(securing: Keeper) -> None:
+    status = ClusterStatus()
+    for _ in range(2):
+        kept = await securing.keep(cluster(status, enabled=None, ca_secret_name="none"), alone=True)
+        assert kept.protection is not None
+        assert kept.asked is not None
+        assert not kept.protection.enabled
+        assert [refusal.everything for refusal in refusals(kept.asked, kept.protection)] == [True]
+        status = ClusterStatus(security=kept.protection.status())
