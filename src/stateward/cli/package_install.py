@@ -1,7 +1,5 @@
 """`package install`, `upgrade` and `uninstall`: packages and what becomes of them on an API server."""
 
-import base64
-import re
 from typing import Any
 
 import click
@@ -9,16 +7,18 @@ import click
 from stateward.api.base import API_VERSION, Json
 from stateward.api.installation import Installation
 from stateward.cli.failures import Failure
+from stateward.cli.installation_forecast import lines as forecast
 from stateward.cli.installation_look import package_called
+from stateward.cli.installation_plan import Outlook
 from stateward.cli.installations import INSTALLED, no_such_installation, read_installation
 from stateward.cli.package_files import checked, lines, values_of, working
+from stateward.cli.package_objects import object_name, package_object, trial
 from stateward.cli.session import Session, run, target_options
 from stateward.kube.client import DeleteOptions, PatchKind, Preconditions
 from stateward.kube.errors import AlreadyExists, NotFound
 from stateward.kube.metadata import Key
 from stateward.operator.installations.library import opened
 from stateward.operator.installations.views import CLUSTER_PACKAGES, INSTALLATIONS, PACKAGES
-from stateward.packages.archive import pack
 from stateward.packages.parameters import check_values
 from stateward.packages.records import Package
 
@@ -30,10 +30,9 @@ from stateward.packages.records import Package
 @click.option("-P", "--parameters", "file", default="", help="A YAML file of values by name.")
 @click.option("--adopt", is_flag=True, help="Take over objects that are there already and are nobody's.")
 @click.option("--shared", is_flag=True, help="Make the package available in all namespaces.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be made and what is in the way.")
 @target_options
-def install(
-    path: str, name: str | None, given: tuple[str, ...], file: str, *, adopt: bool, shared: bool, **target: str
-) -> None:
+def install(path: str, name: str | None, given: tuple[str, ...], file: str, *, dry_run: bool, **chosen: Any) -> None:
     """Install a package.
 
     PATH is its folder, its tarball or oci://HOST/REPOSITORY:TAG; NAME what the installation is called, by default the
@@ -41,7 +40,10 @@ def install(
     """
     files, package = working(path)
     values = checked(package, values_of(given, file))
-    called = name or package.name
+    called, adopt, shared = name or package.name, chosen.pop("adopt"), chosen.pop("shared")
+    if dry_run:
+        show(run(lambda session: trial(session, called, package, files, values, adopt=adopt), **chosen))
+        return
 
     async def work(session: Session) -> None:
         stored = await _store(session, package, files, shared=shared)
@@ -52,7 +54,7 @@ def install(
         except AlreadyExists as error:
             raise Failure(f"{called} is installed already: `package upgrade {called}` changes it") from error
 
-    run(work, **target)
+    run(work, **chosen)
     click.echo(f"{called}: {package.name} {package.version} is being installed")
 
 
@@ -62,19 +64,36 @@ def install(
 @click.option("-p", "--parameter", "given", multiple=True, help="A value, NAME=VALUE, over those in force; repeatable.")
 @click.option("-P", "--parameters", "file", default="", help="A YAML file of values, in place of those in force.")
 @click.option("--shared", is_flag=True, help="Make the package available in all namespaces.")
+@click.option("--dry-run", is_flag=True, help="Only show what would change, and whose pods restart because of what.")
 @target_options
-def upgrade(name: str, path: str | None, given: tuple[str, ...], file: str, *, shared: bool, **target: str) -> None:
+def upgrade(
+    name: str, path: str | None, given: tuple[str, ...], file: str, *, shared: bool, dry_run: bool, **target: str
+) -> None:
     """Change an installation.
 
-    NAME gets another version of its package (the folder or tarball PATH), other values, or both.
+    NAME gets another version of its package (the folder, tarball or oci:// reference PATH), other values, or both.
     """
     fresh = working(path) if path else None
 
-    async def work(session: Session) -> str:
+    async def changed(session: Session) -> tuple[Installation, Package, dict[str, Any]]:
         live = await read_installation(session, name)
         package = fresh[1] if fresh else await package_called(session, live.spec.package, {})
         kept = {key: value for key, value in live.spec.parameters.items() if key in package.parameters}
-        values = values_of(given, file) if file else kept | values_of(given, "")
+        return live, package, values_of(given, file) if file else kept | values_of(given, "")
+
+    async def look(session: Session) -> Outlook:
+        live, package, values = await changed(session)
+        more: dict[str, Any] = {"retention": live.spec.retention.value, "adopt": live.spec.adopt}
+        if fresh is None:
+            more["package"] = live.spec.package
+        return await trial(session, name, package, fresh[0] if fresh else None, values, **more)
+
+    if dry_run:
+        show(run(look, **target))
+        return
+
+    async def work(session: Session) -> str:
+        live, package, values = await changed(session)
         before = live.status.installed.parameters if live.status.installed else None
         if problems := check_values(package, values, before):
             raise Failure("these parameters are not accepted:\n" + lines(problems))
@@ -83,6 +102,13 @@ def upgrade(name: str, path: str | None, given: tuple[str, ...], file: str, *, s
         return f"{name}: {package.name} {package.version}"
 
     click.echo(f"{run(work, **target)} is on its way")
+
+
+def show(found: Outlook) -> None:
+    """Print what would happen; exit code 1 when not everything would go through."""
+    for line in forecast(found):
+        click.echo(line)
+    click.get_current_context().exit(0 if found.goes_through else 1)
 
 
 @click.command()
@@ -109,15 +135,7 @@ def uninstall(name: str, **target: str) -> None:
 async def _store(session: Session, package: Package, files: dict[str, bytes], *, shared: bool) -> str:
     """Make the object of a package, unless it is there with the same content; return its name."""
     resource, namespace = (CLUSTER_PACKAGES, "") if shared else (PACKAGES, session.namespace)
-    name = re.sub(r"[^a-z0-9.-]+", "-", f"{package.name}-{package.version}".lower()).strip("-.")
-    spec = {
-        "name": package.name,
-        "version": package.version,
-        "appVersion": package.operator.app_version,
-        "digest": package.digest,
-        "archive": base64.b64encode(pack(files)).decode(),
-    }
-    body: dict[str, Any] = {"apiVersion": API_VERSION, "kind": resource.kind, "metadata": {"name": name}, "spec": spec}
+    name, body = object_name(package), package_object(package, files, resource.kind)
     try:
         await session.api.create(resource, body, namespace=namespace)
     except AlreadyExists as error:

@@ -19,6 +19,7 @@ from stateward.packages.steps import (
 from tests.unit.cli.fake_api import Run
 from tests.unit.cli.shelf import Shelf, bad, good, installed
 from tests.unit.operator.test_admission_packages import package
+from tests.unit.packages.samples import files
 
 MADE = (("configmaps", "ConfigMap", "v1", "web-config"), ("deployments", "Deployment", "apps/v1", "web"))
 
@@ -162,3 +163,21 @@ def test_files_with_installations_are_checked_for_their_shape(run: Run, api: She
     file.write_text(yaml.safe_dump({**document({}), "spec": {"pakage": "x"}}))
     assert "did you mean" in run("validate", "-f", str(file)).output
     assert Key("default", "web") in {key for _, key in api.objects}
+
+
+def test_an_upgrade_is_shown_before_it_is_made(run: Run, api: Shelf) -> None:
+    before = dict(api.objects)
+    said = good(run, "package", "upgrade", "web", "-p", "MODE=fast", "--dry-run")
+    assert "pods of Deployment web restart: it uses ConfigMap/web-config, whose key mode changes" in said
+    assert "refused: STORAGE" in run("package", "upgrade", "web", "-p", "STORAGE=2Gi", "--dry-run").output
+    assert api.objects == before
+
+
+def test_a_first_installation_is_shown_before_it_is_made(run: Run, api: Shelf, tmp_path: Path) -> None:
+    for path, content in files().items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(content)
+    before = dict(api.objects)
+    said = good(run, "package", "install", str(tmp_path), "new", "--dry-run")
+    assert "+ Deployment new" in said
+    assert api.objects == before

@@ -20,11 +20,19 @@ from stateward.packages.templates import TemplateProblem
 class Carrier:
     """Carries out steps of one installation.
 
-    `mark` is told which kinds of objects are made before they are; `restarted` collects what pods restart for.
+    `mark` is told which kinds of objects are made before they are, `note` each object as it was made; `restarted`
+    collects what pods restart for.
     """
 
-    def __init__(self, hands: Hands, tasks: Tasks, mark: Callable[[Iterable[GroupKind]], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        hands: Hands,
+        tasks: Tasks,
+        mark: Callable[[Iterable[GroupKind]], Awaitable[None]],
+        note: Callable[[Json], None],
+    ) -> None:
         self._hands = hands
+        self._note = note
         self._tasks = tasks
         self._mark = mark
         self.restarted: list[str] = []
@@ -53,6 +61,7 @@ class Carrier:
 
     async def _apply(self, use: Use, place: Place, rendered: Rendered) -> list[str]:
         made = await self._hands.make(use, place, rendered.body)
+        self._note(made.body)
         if made.because:
             self.restarted.append(f"{made.body['kind']} {made.body['metadata']['name']}: {', '.join(made.because)}")
         return [made.waits] if made.waits else _unhealthy(made.body)

@@ -32,6 +32,11 @@ class Memory:
         """Note how the objects of an installation are left."""
         self._left[set_id] = dict(states)
 
+    def note(self, set_id: str, body: Json) -> None:
+        """Note how a plan has left one object: when it is at rest nothing is to be looked at again."""
+        meta = _meta(body["metadata"])
+        self._left.setdefault(set_id, {})[meta.uid] = state_of(meta)
+
     def of(self, set_id: str) -> Mapping[str, str]:
         """Return how the objects of an installation were left."""
         return self._left.get(set_id, {})

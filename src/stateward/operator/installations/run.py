@@ -1,6 +1,7 @@
 """Goes on with the plan that runs, as far as that goes now."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -42,7 +43,9 @@ async def go_on(running: Running, status: InstallationStatus, run: RunStatus) ->
     """
     journal, package = running.journal, running.use.package
     hands = Hands(running.around.tools, journal.live)
-    carrier = Carrier(hands, Tasks(hands, running.around.library, running.around.execute), journal.mark)
+    tasks = Tasks(hands, running.around.library, running.around.execute)
+    note = partial(running.around.memory.note, hands.set_id)
+    carrier = Carrier(hands, tasks, journal.mark, note)
     for _ in range(MOST_ROUNDS):
         progress = run_of(run, running.timeout)
         names = ready(package, progress, journal.now())

@@ -1,5 +1,6 @@
 """How installations come to be, and how plans go on, with the shipped controller on a server in memory."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -91,3 +92,26 @@ async def test_what_is_somebody_elses_is_taken_over_only_on_request(town: Town) 
         town.install("shop-1.2.0", spec={"adopt": True})
         await town.until(town.ready)
         assert town.there("ConfigMap", "web-config")["data"]["mode"] == "slow"
+
+
+async def test_what_a_plan_has_just_made_is_not_made_once_more_when_it_rests(town: Town) -> None:
+    town.package("shop-1.2.0")
+    town.install("shop-1.2.0", COUNT=3)
+    applied: list[str] = []
+
+    class Counting:
+        """A client that counts what is applied."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(town.api, name)
+
+        async def apply(self, resource: Any, key: Any, body: Any, options: Any) -> Any:
+            applied.append(f"{resource.kind} {key.name}")
+            return await town.api.apply(resource, key, body, options)
+
+    async with town.operator(Counting()):
+        await town.until(town.ready)
+        made = len(applied)
+        town.annotate("some/note", "1")  # Somebody has it looked at once more.
+        await asyncio.sleep(30)
+        assert applied[made:] == []
