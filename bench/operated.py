@@ -17,7 +17,7 @@ import msgspec
 from aiohttp import web
 
 from bench import fleet
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.engines import opensearch
 from stateward.engines.base import Target
 from stateward.engines.http import HttpTransport
@@ -62,7 +62,7 @@ class Tally:
         self.reactions: list[float] = []
         self._edited: dict[Key, float] = {}
 
-    def heard(self, delta: Delta[SearchCluster]) -> None:
+    def heard(self, delta: Delta[Cluster]) -> None:
         """Take the time of an edit; events of statuses are none."""
         if delta.old and delta.new and delta.old.metadata.generation != delta.new.metadata.generation:
             self._edited.setdefault(delta.key, time.perf_counter())
@@ -136,7 +136,7 @@ def report(operator: Operator, tally: Tally) -> Report:
     )
 
 
-def is_settled(cluster: SearchCluster) -> bool:
+def is_settled(cluster: Cluster) -> bool:
     """Whether a cluster's status says of its newest generation that it is Ready."""
     ready = any(each.type == "Ready" and each.status == "True" for each in cluster.status.conditions)
     return ready and cluster.status.observed_generation == cluster.metadata.generation

@@ -6,7 +6,7 @@ from typing import Any
 
 from demo.install import MANAGER
 from demo.place import VERSIONS
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.cli.explanation import explain_cluster
 from stateward.cli.follow import Following
 from stateward.cli.session import Session
@@ -41,7 +41,7 @@ def manifest(namespace: str, version: str, data_members: int) -> dict[str, Any]:
     }
 
 
-def settled(cluster: SearchCluster) -> bool:
+def settled(cluster: Cluster) -> bool:
     """Return whether the operator has seen the newest spec and nothing is left to do."""
     ready = any(c.type == "Ready" and c.status == "True" for c in cluster.status.conditions)
     current = cluster.status.observed_generation == cluster.metadata.generation
@@ -51,10 +51,10 @@ def settled(cluster: SearchCluster) -> bool:
 class Story:
     """Drives one cluster through its life, and hands every new state of it to `seen`."""
 
-    def __init__(self, session: Session, seen: Callable[[SearchCluster], None]) -> None:
+    def __init__(self, session: Session, seen: Callable[[Cluster], None]) -> None:
         self._session = session
         self._seen = seen
-        self._latest: SearchCluster | None = None
+        self._latest: Cluster | None = None
         self._news = asyncio.Event()
         self._following = Following(session, OPENSEARCH, session.key(NAME))
 
@@ -78,7 +78,7 @@ class Story:
         """Watch the cluster until cancelled; the other steps wait for what is seen here."""
         await self._following.run(self._show)
 
-    def _show(self, cluster: SearchCluster) -> None:
+    def _show(self, cluster: Cluster) -> None:
         self._latest = cluster
         self._seen(cluster)
         self._news.set()

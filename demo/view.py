@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from demo.ledger import Ledger
-from stateward.api.cluster import MemberStatus, SearchCluster
+from stateward.api.cluster import Cluster, MemberStatus
 from stateward.cli.news import news
 from stateward.cli.picture import HEALTH, columns, state_style, version
 
@@ -24,7 +24,7 @@ def writes(ledger: Ledger, now: float) -> str:
     return f"{ledger.rate(now):.0f} writes/s, {len(ledger.acknowledged)} acknowledged, {ledger.refused} errors, {gap}"
 
 
-def screen(step: str, cluster: SearchCluster | None, ledger: Ledger | None, now: float) -> RenderableType:
+def screen(step: str, cluster: Cluster | None, ledger: Ledger | None, now: float) -> RenderableType:
     """Return the whole view."""
     parts: list[RenderableType] = [Text(step, style="bold")]
     if cluster is not None:
@@ -66,7 +66,7 @@ class View:
         self._begin = begin
         self._monotonic = monotonic
         self._step = ""
-        self._cluster: SearchCluster | None = None
+        self._cluster: Cluster | None = None
         self._ledger: Ledger | None = None
         self._said = 0.0
         self._live = (
@@ -91,7 +91,7 @@ class View:
         """Print a line with the time since the beginning; it stays above a live picture."""
         self._console.print(f"[{clock(self._elapsed())}] {text}", markup=False, highlight=False, soft_wrap=True)
 
-    def seen(self, cluster: SearchCluster) -> None:
+    def seen(self, cluster: Cluster) -> None:
         """Take in a new state of the cluster."""
         before, self._cluster = self._cluster, cluster
         if self._live is None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.kube import resources as kinds
 from stateward.kube.client import ApplyOptions, RawRequest
 from stateward.kube.errors import ApiError
@@ -19,7 +19,7 @@ from stateward.kube.pods import Pod
 from stateward.kube.resource import Selection
 from stateward.operator.kinds import OPENSEARCH, ClusterKind
 
-Condition = Callable[[SearchCluster], bool]
+Condition = Callable[[Cluster], bool]
 SMALL = {"limits": {"memory": "640Mi"}, "requests": {"memory": "512Mi", "cpu": "50m"}}
 """Memory of a member in tests: half of it is the database's heap."""
 
@@ -36,13 +36,13 @@ def pool(name: str, replicas: int, *roles: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def settled(cluster: SearchCluster) -> bool:
+def settled(cluster: Cluster) -> bool:
     """Return whether the operator has seen the newest spec and nothing is left to do."""
     seen = cluster.status.observed_generation == cluster.metadata.generation
     return seen and condition(cluster, "Ready") == "True"
 
 
-def condition(cluster: SearchCluster, kind: str) -> str:
+def condition(cluster: Cluster, kind: str) -> str:
     """Return the status of a condition; empty when there is none."""
     return next((c.status for c in cluster.status.conditions if c.type == kind), "")
 
@@ -98,7 +98,7 @@ class Clusters:
         body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta, "spec": spec}
         await self.api.apply(resource, Key(self.namespace, name), body, ApplyOptions("test", force=True))
 
-    async def get(self, name: str) -> SearchCluster:
+    async def get(self, name: str) -> Cluster:
         return await self.api.get(self.kind.resource, Key(self.namespace, name))
 
     async def pods(self, name: str) -> dict[str, Pod]:
@@ -106,9 +106,9 @@ class Clusters:
         page = await self.api.list(kinds.PODS, Selection(self.namespace, labels=labels))
         return {pod.metadata.labels["stateward.dev/member"]: pod for pod in page.items}
 
-    async def until(self, name: str, holds: Condition, *, seconds: float = 300.0) -> SearchCluster:
+    async def until(self, name: str, holds: Condition, *, seconds: float = 300.0) -> Cluster:
         """Wait until something holds of the cluster; fails with what it was doing last."""
-        last: SearchCluster | None = None
+        last: Cluster | None = None
         try:
             async with asyncio.timeout(seconds):
                 while last is None or not holds(last):
@@ -123,7 +123,7 @@ class Clusters:
             ) from None
         return last
 
-    async def _look(self, name: str, last: SearchCluster | None) -> SearchCluster | None:
+    async def _look(self, name: str, last: Cluster | None) -> Cluster | None:
         try:
             found = await self.get(name)
         except ApiError:

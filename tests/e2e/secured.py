@@ -14,7 +14,7 @@ import pytest
 
 from sandbox import Sandbox
 from stateward.api import names
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.kube import resources as kinds
 from stateward.kube.errors import ApiError
 from stateward.kube.http_client import HttpApi
@@ -59,12 +59,12 @@ async def client(sandbox: Sandbox, clusters: Clusters, name: str, *, known: bool
             )
 
 
-def ready(cluster: SearchCluster) -> bool:
+def ready(cluster: Cluster) -> bool:
     security = cluster.status.security
     return settled(cluster) and security is not None and security.administrator
 
 
-def open_again(cluster: SearchCluster) -> bool:
+def open_again(cluster: Cluster) -> bool:
     security = cluster.status.security
     return settled(cluster) and security is not None and not security.enabled
 

@@ -20,7 +20,7 @@ from stateward.api.rules import RULES, owned_rule
 from stateward.api.settings import OWNED, Shape
 from stateward.api.structure import without_nulls
 from stateward.api.validation import errors, validate
-from tests.unit.api.documents import Document, document, elasticsearch
+from tests.unit.api.documents import Document, document, elasticsearch, foundationdb
 from tests.unit.api.test_schema import documents, nodes
 
 pytestmark = pytest.mark.integration
@@ -113,6 +113,16 @@ def test_a_good_elasticsearch_cluster_is_accepted(api: KubeApi, version: str) ->
     assert api.post(COLLECTIONS["ElasticsearchCluster"] + DRY, of)["spec"] == of["spec"]
 
 
+def test_a_storage_engine_stays_what_it_is(api: KubeApi) -> None:
+    of = foundationdb(name="kept", storageEngine="ssd-2", knobs={"a": "1"}, redundancy="triple")
+    path = f"{COLLECTIONS['FoundationDBCluster']}/kept"
+    assert api.post(COLLECTIONS["FoundationDBCluster"], of)["spec"] == of["spec"]
+    with pytest.raises(ApiError, match=r"storageEngine.*cannot be changed"):
+        api.patch(path, {"spec": {"storageEngine": "memory"}})
+    api.patch(path, {"spec": {"storageEngine": None}})
+    api.delete(path)
+
+
 CASES: dict[str, Document] = {
     "metadata.name": document(name="1logs"),
     "spec.pools: names": document(name="c" * 40, pools=pool(name="hot-data")),
@@ -133,6 +143,9 @@ CASES: dict[str, Document] = {
     "spec.version: 7.16": elasticsearch(version="7.16.3"),
     "spec.version: 9": elasticsearch(version="9.0.0"),
     "spec.image: no tag of Elasticsearch": elasticsearch(image="registry.example:5000/elasticsearch"),
+    "metadata.name: FoundationDB": foundationdb(name="1ledger"),
+    "spec.version: 6.3": foundationdb(version="6.3.25"),
+    "spec.pools: no log": foundationdb(pools=[{"name": "storage", "processClass": "storage"}]),
     "spec.image: other tag of Elasticsearch": elasticsearch(image="registry.example:5000/elasticsearch:8.19.40"),
 }
 MESSAGES = {
@@ -155,6 +168,9 @@ MESSAGES = {
     "spec.version: 7.16": "7.16.3: must be 7.17.0 or later",
     "spec.version: 9": "9.0.0: must be 7.17.0 or later",
     "spec.image: no tag of Elasticsearch": "must name a tag or a digest, for example docker.elastic.co",
+    "metadata.name: FoundationDB": "1ledger: the name must be lower-case letters",
+    "spec.version: 6.3": "6.3.25: must be 7.1.0 or later",
+    "spec.pools: no log": "one pool must have the class storage, and one the class log",
     "spec.image: other tag of Elasticsearch": "the tag must have spec.version in it, for example 8.19.4",
 }
 

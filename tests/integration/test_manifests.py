@@ -25,6 +25,8 @@ ALLOWED = {
     "stateward.dev/opensearchclusters/status": ("get", "patch", "update"),
     "stateward.dev/elasticsearchclusters": (*READ, "patch", "update"),
     "stateward.dev/elasticsearchclusters/status": ("get", "patch", "update"),
+    "stateward.dev/foundationdbclusters": (*READ, "patch", "update"),
+    "stateward.dev/foundationdbclusters/status": ("get", "patch", "update"),
     "stateward.dev/installations": (*READ, "patch", "update"),
     "stateward.dev/installations/status": ("get", "patch", "update"),
     "stateward.dev/packages": READ,
@@ -48,6 +50,7 @@ ALLOWED = {
 REFUSED = {
     "stateward.dev/opensearchclusters": ("create", "delete"),
     "stateward.dev/elasticsearchclusters": ("create", "delete"),
+    "stateward.dev/foundationdbclusters": ("create", "delete"),
     "stateward.dev/installations": ("create", "delete"),
     "stateward.dev/packages": ("create", "patch", "delete"),
     "batch/jobs": ("create", "delete"),

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from stateward.api import names
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.kube import resources as kinds
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Preconditions
 from stateward.kube.config import connect
@@ -73,7 +73,7 @@ class Stage:
     running: asyncio.Task[None]
     generation: int = 0
 
-    async def cluster(self, name: str) -> SearchCluster:
+    async def cluster(self, name: str) -> Cluster:
         return await self.api.get(CLUSTERS, Key(self.namespace, name))
 
     async def apply(self, name: str, **spec: Any) -> None:
@@ -87,7 +87,7 @@ class Stage:
         applied = await self.api.apply(CLUSTERS, Key(self.namespace, name), body, ApplyOptions("test", force=True))
         self.generation = applied.metadata.generation
 
-    async def until(self, name: str, holds: Callable[[SearchCluster], bool]) -> SearchCluster:
+    async def until(self, name: str, holds: Callable[[Cluster], bool]) -> Cluster:
         """Wait for the watch to show a cluster of which something holds."""
         key = Key(self.namespace, name)
         changed = asyncio.Event()
@@ -118,7 +118,7 @@ class Stage:
             pytest.fail("the operator has ended")
 
 
-def settled(cluster: SearchCluster) -> bool:
+def settled(cluster: Cluster) -> bool:
     ready = next((c for c in cluster.status.conditions if c.type == "Ready"), None)
     return (
         ready is not None

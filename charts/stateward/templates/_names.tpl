@@ -13,13 +13,13 @@ app.kubernetes.io/component: operator
 {{- define "stateward.rules" -}}
 # The clusters: people write the spec; the operator writes the status, annotations and finalizers.
 - apiGroups: [stateward.dev]
-  resources: [opensearchclusters, elasticsearchclusters]
+  resources: [opensearchclusters, elasticsearchclusters, foundationdbclusters]
   verbs: [get, list, watch, update, patch]
 - apiGroups: [stateward.dev]
-  resources: [opensearchclusters/status, elasticsearchclusters/status]
+  resources: [opensearchclusters/status, elasticsearchclusters/status, foundationdbclusters/status]
   verbs: [get, update, patch]
 - apiGroups: [stateward.dev]
-  resources: [opensearchclusters/finalizers, elasticsearchclusters/finalizers]
+  resources: [opensearchclusters/finalizers, elasticsearchclusters/finalizers, foundationdbclusters/finalizers]
   verbs: [update]
 # What a cluster is made of.
 - apiGroups: [apps]

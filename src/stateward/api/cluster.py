@@ -1,10 +1,11 @@
-"""The spec and status of a search cluster, as people write and read them.
+"""The spec and status of a cluster, as people write and read them.
 
 Every field carries the description that `kubectl explain` shows. Defaults are those a careful operator of the
 database would choose; whatever is left out stays out of the stored object, so that a new default of a later Stateward
 never looks like a change somebody made.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
 
@@ -76,8 +77,8 @@ class Storage(Record):
     ] = False
 
 
-class Pool(Record):
-    """A set of members with the same roles and the same template."""
+class MemberPool(Record, kw_only=True):
+    """A set of members with the same template, whatever their engine."""
 
     name: Annotated[
         str,
@@ -91,16 +92,6 @@ class Pool(Record):
             },
         ),
     ]
-    replicas: Annotated[int, Meta(description="How many members the pool has.", ge=0, le=500)]
-    roles: Annotated[
-        Annotated[list[Annotated[str, Meta(min_length=1, max_length=40)]], Meta(max_length=16)] | None,
-        Meta(
-            description="Roles of the database nodes: cluster_manager (in Elasticsearch master), data, ingest,"
-            " remote_cluster_client and others that the version knows. An empty list is a coordinating-only node; left"
-            " out means all default roles.",
-            extra={"list_type": "set"},
-        ),
-    ] = None
     storage: Annotated[
         Storage | None,
         Meta(
@@ -114,20 +105,35 @@ class Pool(Record):
             extra={"shape": RESOURCES},
         ),
     ] = None
-    config: Annotated[
-        Json | None,
-        Meta(
-            description="Settings of the configuration file (opensearch.yml, elasticsearch.yml) for this pool; they win"
-            " over the cluster's.",
-            extra={"owned": OWNED},
-        ),
-    ] = None
     pod_template: Annotated[
         Json | None,
         Meta(
             description="Overrides of the pods (metadata and spec), merged over the cluster's and Stateward's own by"
             " the rules of Kubernetes: lists by name.",
             extra={"shape": POD_TEMPLATE},
+        ),
+    ] = None
+
+
+class Pool(MemberPool, kw_only=True):
+    """A set of members with the same roles and the same template."""
+
+    replicas: Annotated[int, Meta(description="How many members the pool has.", ge=0, le=500)]
+    roles: Annotated[
+        Annotated[list[Annotated[str, Meta(min_length=1, max_length=40)]], Meta(max_length=16)] | None,
+        Meta(
+            description="Roles of the database nodes: cluster_manager (in Elasticsearch master), data, ingest,"
+            " remote_cluster_client and others that the version knows. An empty list is a coordinating-only node; left"
+            " out means all default roles.",
+            extra={"list_type": "set"},
+        ),
+    ] = None
+    config: Annotated[
+        Json | None,
+        Meta(
+            description="Settings of the configuration file (opensearch.yml, elasticsearch.yml) for this pool; they win"
+            " over the cluster's.",
+            extra={"owned": OWNED},
         ),
     ] = None
 
@@ -190,27 +196,16 @@ class ServiceTemplate(Record):
 VERSION_PATTERN = r"^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)$"
 
 
-class SearchSpec(Record):
-    """What a search cluster should be, whatever its engine."""
+class ClusterSpec(Record):
+    """What a cluster should be, whatever its engine."""
 
     version: str
-    pools: Annotated[
-        list[Pool],
-        Meta(description="The pools of members.", min_length=1, max_length=50, extra={"map_keys": ["name"]}),
-    ]
+    pools: Sequence[MemberPool]
     image: Annotated[
         Annotated[str, Meta(max_length=512)] | None,
         Meta(
             description="Image to run instead of the official one. Its tag must have the version in it, as 2.19.5-ours"
             " has 2.19.5; with a digest and no tag, the version cannot be changed later.",
-        ),
-    ] = None
-    config: Annotated[
-        Json | None,
-        Meta(
-            description="Settings of the configuration file (opensearch.yml, elasticsearch.yml) for all pools, as"
-            " nested or dotted keys.",
-            extra={"owned": OWNED},
         ),
     ] = None
     pod_template: Annotated[
@@ -228,6 +223,23 @@ class SearchSpec(Record):
         ReplacementPolicy | None, Meta(description="When members that failed are replaced by themselves.")
     ] = None
     members: Annotated[MembersByHand | None, Meta(description="What is wanted of single members, by name.")] = None
+
+
+class SearchSpec(ClusterSpec, kw_only=True):
+    """What a search cluster should be, whatever its engine."""
+
+    pools: Annotated[
+        list[Pool],
+        Meta(description="The pools of members.", min_length=1, max_length=50, extra={"map_keys": ["name"]}),
+    ]
+    config: Annotated[
+        Json | None,
+        Meta(
+            description="Settings of the configuration file (opensearch.yml, elasticsearch.yml) for all pools, as"
+            " nested or dotted keys.",
+            extra={"owned": OWNED},
+        ),
+    ] = None
     service: Annotated[ServiceTemplate | None, Meta(description="Overrides of the Service that clients use.")] = None
     security: Annotated[
         Security | None, Meta(description="Who may talk to the database, and by which certificates.")
@@ -302,6 +314,9 @@ class ClusterStatus(Record):
     cluster_uuid: Annotated[str, Meta(description="The identity that the database gave itself when it was formed.")] = (
         ""
     )
+    connection: Annotated[
+        str, Meta(description="How clients find a database without a Service: the cluster file of FoundationDB.")
+    ] = ""
     doing: Annotated[str, Meta(description="One sentence: what is going on.")] = ""
     members: Annotated[MemberCounts, Meta(description="Ready and desired members of all pools.")] = MemberCounts()
     ready: Annotated[str, Meta(description="Ready and desired members, as shown by kubectl get.")] = ""
@@ -339,14 +354,20 @@ class ClusterStatus(Record):
     ] = ""
 
 
-class SearchCluster(Record):
-    """A cluster of the search family, whatever its engine: what most of Stateward works with."""
+class Cluster(Record):
+    """A cluster, whatever its engine: what most of Stateward works with."""
 
     metadata: Metadata
-    spec: SearchSpec
+    spec: ClusterSpec
     status: Annotated[ClusterStatus, Meta(description="What is, what is going on, and what waits.")] = ClusterStatus()
     api_version: str = API_VERSION
     kind: str = ""
+
+
+class SearchCluster(Cluster):
+    """A cluster of the search family, whatever its engine."""
+
+    spec: SearchSpec
 
 
 class OpenSearchSpec(SearchSpec):

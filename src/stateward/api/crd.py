@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from stateward.api.base import GROUP, VERSION, Json, Record
 from stateward.api.cluster import ElasticsearchCluster, OpenSearchCluster
+from stateward.api.foundationdb import FoundationDBCluster
 from stateward.api.installation import Installation
 from stateward.api.package import ClusterPackage, Package
 from stateward.api.rules import LONGEST_NAMES, RULES
@@ -43,6 +44,19 @@ spec:
     storage: {size: 20Gi}
     resources: {limits: {memory: 2Gi}}
   - {name: cold, replicas: 2, roles: [data_cold], storage: {size: 100Gi}}
+"""
+
+_FOUNDATIONDB = """\
+apiVersion: stateward.dev/v1alpha1
+kind: FoundationDBCluster
+metadata: {name: ledger}
+spec:
+  version: 7.1.67
+  redundancy: double
+  pools:
+  - {name: storage, processClass: storage, replicas: 5, processesPerMember: 2, storage: {size: 100Gi}}
+  - {name: log, processClass: log, storage: {size: 20Gi}}
+  - {name: stateless, processClass: stateless}
 """
 
 
@@ -109,7 +123,10 @@ OPENSEARCH = Kind(OpenSearchCluster, "opensearchclusters", "opensearchcluster", 
 ELASTICSEARCH = Kind(
     ElasticsearchCluster, "elasticsearchclusters", "elasticsearchcluster", ("es",), CLUSTER_COLUMNS, _ELASTICSEARCH
 )
-CLUSTER_KINDS = (OPENSEARCH, ELASTICSEARCH)
+FOUNDATIONDB = Kind(
+    FoundationDBCluster, "foundationdbclusters", "foundationdbcluster", ("fdb",), CLUSTER_COLUMNS, _FOUNDATIONDB
+)
+CLUSTER_KINDS = (OPENSEARCH, ELASTICSEARCH, FOUNDATIONDB)
 """Clusters of databases."""
 
 _PACKAGE_EXAMPLE = """\

@@ -5,12 +5,12 @@ from typing import cast
 import msgspec
 
 from stateward.api.base import API_VERSION, Json
-from stateward.api.cluster import OpenSearchCluster, SearchCluster
+from stateward.api.cluster import Cluster, OpenSearchCluster
 from stateward.api.crd import CLUSTER_KINDS, root_schema
 from stateward.api.problem import Problem
 from stateward.api.structure import check_structure, without_nulls
 
-_RECORDS = {kind.name: cast("type[SearchCluster]", kind.record) for kind in CLUSTER_KINDS}
+_RECORDS = {kind.name: cast("type[Cluster]", kind.record) for kind in CLUSTER_KINDS}
 _SCHEMAS = {kind.record: root_schema(kind) for kind in CLUSTER_KINDS}
 
 
@@ -23,7 +23,7 @@ class InvalidDocumentError(ValueError):
         self.problems = problems
 
 
-def decode_cluster(data: bytes) -> SearchCluster:
+def decode_cluster(data: bytes) -> Cluster:
     """Return the cluster that JSON text describes; raise `InvalidDocumentError` with every problem where it is none."""
     try:
         document = msgspec.json.decode(data)
@@ -32,7 +32,7 @@ def decode_cluster(data: bytes) -> SearchCluster:
     return convert_cluster(document)
 
 
-def convert_cluster(document: object) -> SearchCluster:
+def convert_cluster(document: object) -> Cluster:
     """Return the cluster that a loaded document (JSON or YAML) describes; unknown fields are refused.
 
     Raises `InvalidDocumentError` with every problem where it is none.
@@ -48,7 +48,7 @@ def convert_cluster(document: object) -> SearchCluster:
         raise InvalidDocumentError([_translated(error)]) from error
 
 
-def record_of(document: object) -> type[SearchCluster]:
+def record_of(document: object) -> type[Cluster]:
     """Return the record of a document's kind; one of no known kind is read as what people mean most."""
     kind = cast("Json", document).get("kind") if isinstance(document, dict) else None
     return _RECORDS.get(kind, OpenSearchCluster) if isinstance(kind, str) else OpenSearchCluster

@@ -26,6 +26,11 @@ class Product:
     """The first version that is supported, and the first that is not; None where all are."""
 
     @property
+    def instead(self) -> str:
+        """What to use instead of arguments on the command line."""
+        return f"config, or env {self.java_options}"
+
+    @property
     def kind(self) -> str:
         """The kind of the custom resource."""
         return self.record.__name__

@@ -17,6 +17,7 @@ from stateward.api.cluster import (
     Storage,
     UpdatePolicy,
 )
+from stateward.api.foundationdb import FoundationDBCluster, FoundationDBSpec
 from stateward.api.installation import Installation
 from stateward.api.package import PackageSpec
 from stateward.api.products import ELASTICSEARCH, OPENSEARCH, Product
@@ -117,11 +118,34 @@ def _supported(product: Product) -> tuple[Rule, ...]:
     )
 
 
+FOUNDATIONDB_RULES = (
+    Rule(
+        "self.version.matches('^(7[.][1-9]|[89]|[1-9][0-9])')",
+        "must be 7.1.0 or later: cluster files with names and exclusions by locality are relied on",
+        field=".version",
+        shown="self.version",
+    ),
+    Rule(
+        "(has(self.storageEngine) ? self.storageEngine : 'ssd-2')"
+        " == (has(oldSelf.storageEngine) ? oldSelf.storageEngine : 'ssd-2')",
+        "cannot be changed: all data would be written anew, which Stateward does not do",
+        field=".storageEngine",
+        forbidden=True,
+    ),
+    Rule(
+        "self.pools.exists(p, p.processClass == 'storage') && self.pools.exists(p, p.processClass == 'log')",
+        "one pool must have the class storage, and one the class log",
+        field=".pools",
+    ),
+)
+
 RULES: Mapping[type[Record], tuple[Rule, ...]] = {
     OpenSearchCluster: NAMES,
     OpenSearchSpec: spec_rules(OPENSEARCH),
     ElasticsearchCluster: NAMES,
     ElasticsearchSpec: spec_rules(ELASTICSEARCH),
+    FoundationDBCluster: NAMES,
+    FoundationDBSpec: FOUNDATIONDB_RULES,
     Storage: (
         Rule(
             "!(has(self.ephemeral) && self.ephemeral && has(self.storageClass))",

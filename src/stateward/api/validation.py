@@ -4,8 +4,9 @@ The API server's schema and rules refuse most of it already; this says the rest,
 that never saw an API server. Pure. What a *change* may not do (a smaller volume, a lower version) is for planning.
 """
 
-from stateward.api.checks import config, image, memory, naming, roles, security, storage, template, update
-from stateward.api.cluster import SearchCluster
+from stateward.api.checks import config, foundationdb, image, memory, naming, roles, security, storage, template, update
+from stateward.api.cluster import Cluster, SearchCluster
+from stateward.api.foundationdb import FoundationDBCluster
 from stateward.api.problem import Problem, Severity, errors
 
 __all__ = ["Problem", "Severity", "errors", "validate"]
@@ -23,7 +24,12 @@ _CHECKS = (
 )
 
 
-def validate(cluster: SearchCluster) -> list[Problem]:
+def validate(cluster: Cluster) -> list[Problem]:
     """Return everything that is wrong, each once, in the order of the checks; without errors the cluster may run."""
-    problems = [problem for check in _CHECKS for problem in check(cluster)]
+    if isinstance(cluster, FoundationDBCluster):
+        problems = list(foundationdb.check(cluster))
+    elif isinstance(cluster, SearchCluster):
+        problems = [problem for check in _CHECKS for problem in check(cluster)]
+    else:
+        raise TypeError(f"{type(cluster).__name__} is no kind of cluster")
     return list({(problem.path, problem.message): problem for problem in problems}.values())

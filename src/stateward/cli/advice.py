@@ -40,6 +40,10 @@ ADVICE = {
         "the database answers the operator again; until then nothing is known, so nothing is taken down",
         "look at the managers' pods, and whether network policies let the operator reach port 9200",
     ),
+    "DatabaseGone": Advice(
+        "the coordinators have the volumes again with which the database was made",
+        "give the old volumes back; nothing is made anew by itself",
+    ),
     "DrainBlocked": Advice(
         "the shard that is named may move to another member",
         "make room or relax what forbids it (allocation filters, disk watermarks), or set the old size again:"
@@ -111,6 +115,7 @@ ADVICE = {
     "StorageClassUnknown": Advice(
         "the storage class of the volume can be read", "look whether the class exists, and whether it may be read"
     ),
+    "Tending": Advice("the database has been told; a member that comes back meanwhile may make it needless"),
     "TemplateNotSeen": Advice("the StatefulSet controller has seen the new template"),
     "UpgradeRefused": Advice(
         "spec.version is a version that this cluster can become", "set the deployed version again"

@@ -5,7 +5,7 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.cli import screen
 from stateward.cli.ages import age
 from stateward.cli.find import all_clusters
@@ -21,7 +21,7 @@ from stateward.operator.kinds import kind_of
 def clusters(*, all_namespaces: bool, output: str, **target: str) -> None:
     """List the clusters, one line each."""
 
-    async def work(session: Session) -> tuple[str, list[SearchCluster]]:
+    async def work(session: Session) -> tuple[str, list[Cluster]]:
         namespace = "" if all_namespaces else session.namespace
         found = await all_clusters(session, namespace)
         if output != "table":
@@ -36,7 +36,7 @@ def clusters(*, all_namespaces: bool, output: str, **target: str) -> None:
         click.echo(f"there is no cluster in {where}", err=True)
 
 
-def table(found: list[SearchCluster], now: float) -> Table:
+def table(found: list[Cluster], now: float) -> Table:
     """Return the clusters as a table."""
     shown = columns("NAMESPACE", "NAME", "ENGINE", "VERSION", "HEALTH", "READY", "AGE", "DOING")
     for cluster in found:

@@ -8,6 +8,7 @@ from stateward.cli.session import Session, run, target_options
 from stateward.engines.http import HttpTransport
 from stateward.operator.detection.look import Findings, look
 from stateward.operator.engine import family_of
+from stateward.operator.foundationdb_shell import ExecShell
 from stateward.operator.kinds import kind_of
 
 
@@ -28,7 +29,12 @@ async def detected(session: Session, name: str) -> Findings:
     """Return what a look at the cluster found; raises Failure when there is none."""
     kind = kind_of(await read_cluster(session, name))
     async with aiohttp.ClientSession() as http:
-        return await look(session.api, family_of(kind, HttpTransport(http)), session.key(name), session.now())
+        return await look(
+            session.api,
+            family_of(kind, HttpTransport(http), ExecShell(session.execute)),
+            session.key(name),
+            session.now(),
+        )
 
 
 def told(name: str, findings: Findings) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import yaml
 
 from stateward.api.base import GROUP, Record
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.api.crd import CLUSTER_KINDS
 from stateward.api.installation import Installation
 from stateward.api.package import Package
@@ -32,7 +32,7 @@ class Document:
 
     place: str
     name: str
-    cluster: SearchCluster | None
+    cluster: Cluster | None
     problems: tuple[Problem, ...]
 
 

@@ -2,7 +2,7 @@
 
 import click
 
-from stateward.api.cluster import MemberStatus, SearchCluster
+from stateward.api.cluster import Cluster, MemberStatus
 from stateward.cli.completion import cluster_names
 from stateward.cli.explanation import explain_cluster, explain_member
 from stateward.cli.failures import Failure
@@ -34,7 +34,7 @@ def explain(name: str, member: str | None, **target: str) -> None:
         click.echo(line)
 
 
-async def about_member(session: Session, cluster: SearchCluster, name: str) -> list[str]:
+async def about_member(session: Session, cluster: Cluster, name: str) -> list[str]:
     """Return the lines about one member, with what its pod lacks where that can be read."""
     found = find_member(cluster, name)
     try:
@@ -49,7 +49,7 @@ async def about_member(session: Session, cluster: SearchCluster, name: str) -> l
     return list(explain_member(cluster, found, session.now(), inputs=inputs, trouble=trouble))
 
 
-def find_member(cluster: SearchCluster, name: str) -> MemberStatus:
+def find_member(cluster: Cluster, name: str) -> MemberStatus:
     """Return a member by its name, or by what comes after the cluster's name; raises Failure when there is none."""
     states = {state.name: state for state in cluster.status.member_states}
     found = states.get(name) or states.get(f"{cluster.metadata.name}-{name}") or states.get(name.removesuffix("-0"))

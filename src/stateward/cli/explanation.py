@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from stateward.api.cluster import MemberStatus, SearchCluster, WaitStatus
+from stateward.api.cluster import Cluster, MemberStatus, WaitStatus
 from stateward.cli.advice import ADVICE, MEANING, UNKNOWN
 from stateward.cli.ages import age
 from stateward.planning.intent import State
 
 
-def explain_cluster(cluster: SearchCluster, now: float) -> Iterator[str]:
+def explain_cluster(cluster: Cluster, now: float) -> Iterator[str]:
     """Yield what is going on, what waits, and what would end each wait, line by line."""
     status, name = cluster.status, cluster.metadata.name
     if not status.conditions:
@@ -28,7 +28,7 @@ def explain_cluster(cluster: SearchCluster, now: float) -> Iterator[str]:
         yield "Nothing waits."
 
 
-def standing(cluster: SearchCluster) -> str:
+def standing(cluster: Cluster) -> str:
     """Return version, members and health as a clause."""
     status, wanted = cluster.status, cluster.spec.version
     if not status.version:
@@ -42,7 +42,7 @@ def standing(cluster: SearchCluster) -> str:
     return f"{version}; {members}; {'its health is not known' if status.health in ('', 'unknown') else health}."
 
 
-def progress(cluster: SearchCluster, now: float) -> str:
+def progress(cluster: Cluster, now: float) -> str:
     """Return when something last moved, while something goes on."""
     reconciling = any(c.type == "Reconciling" and c.status == "True" for c in cluster.status.conditions)
     since = age(cluster.status.last_progress, now)
@@ -71,7 +71,7 @@ def advice(reason: str) -> Iterator[str]:
 
 
 def explain_member(
-    cluster: SearchCluster, member: MemberStatus, now: float, *, inputs: str = "", trouble: str = ""
+    cluster: Cluster, member: MemberStatus, now: float, *, inputs: str = "", trouble: str = ""
 ) -> Iterator[str]:
     """Yield where a member stands; `inputs` names what differs, `trouble` what keeps its pod from running."""
     since = age(member.since, now)

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.cli.failures import Failure
 from stateward.cli.session import Session
 from stateward.kube.errors import NotFound, UnknownResource
@@ -11,10 +11,10 @@ from stateward.kube.resource import Selection
 from stateward.operator.kinds import ClusterKind
 
 
-async def read_cluster(session: Session, name: str) -> SearchCluster:
+async def read_cluster(session: Session, name: str) -> Cluster:
     """Return a cluster; raises Failure where there is none of this name, or one of each of several kinds."""
 
-    async def read(kind: ClusterKind) -> list[SearchCluster]:
+    async def read(kind: ClusterKind) -> list[Cluster]:
         try:
             return [await session.api.get(kind.resource, session.key(name))]
         except NotFound:
@@ -29,10 +29,10 @@ async def read_cluster(session: Session, name: str) -> SearchCluster:
     return found[0]
 
 
-async def all_clusters(session: Session, namespace: str) -> list[SearchCluster]:
+async def all_clusters(session: Session, namespace: str) -> list[Cluster]:
     """Return the clusters of a namespace, or of all where it is empty; raises Failure where one cannot be read."""
 
-    async def read(kind: ClusterKind) -> list[SearchCluster]:
+    async def read(kind: ClusterKind) -> list[Cluster]:
         state = await list_all(session.api, kind.resource, Selection(namespace))
         if state.troubles:
             trouble = state.troubles[0]
@@ -45,11 +45,9 @@ async def all_clusters(session: Session, namespace: str) -> list[SearchCluster]:
     return sorted(found, key=lambda cluster: (cluster.metadata.namespace, cluster.metadata.name, cluster.kind))
 
 
-async def of_each(
-    session: Session, read: Callable[[ClusterKind], Awaitable[list[SearchCluster]]]
-) -> list[SearchCluster]:
+async def of_each(session: Session, read: Callable[[ClusterKind], Awaitable[list[Cluster]]]) -> list[Cluster]:
     """Return what is read of each kind; of one that is not installed there is nothing. Raises where none is."""
-    found: list[SearchCluster] = []
+    found: list[Cluster] = []
     missing: list[UnknownResource] = []
     for kind in session.kinds:
         try:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import NoReturn
 
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.cli.session import Session
 from stateward.kube.metadata import Key
 from stateward.kube.reflector import Reflector, ReflectorOptions
@@ -12,7 +12,7 @@ from stateward.kube.resource import Selection
 from stateward.kube.store import Store
 from stateward.operator.kinds import ClusterKind
 
-Show = Callable[[SearchCluster], None]
+Show = Callable[[Cluster], None]
 
 
 class Following:
@@ -20,7 +20,7 @@ class Following:
 
     def __init__(self, session: Session, kind: ClusterKind, key: Key) -> None:
         self._key = key
-        self._store: Store[SearchCluster] = Store(kind.resource.plural, namespaces=(key.namespace,))
+        self._store: Store[Cluster] = Store(kind.resource.plural, namespaces=(key.namespace,))
         selection = Selection(key.namespace, fields=f"metadata.name={key.name}")
         options = ReflectorOptions(clock=session.clock)
         self._reflector = Reflector(session.api, kind.resource, selection, self._store, options)

@@ -14,19 +14,22 @@ import msgspec
 from msgspec.structs import replace
 
 from stateward.api.base import Json
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
+from stateward.api.foundationdb import FoundationDBCluster
 from stateward.api.problem import Problem, errors
 from stateward.api.validation import validate
 from stateward.cli.pacing import Pacing, asked, pacing
 from stateward.cli.session import Session
 from stateward.engines.access import Access
 from stateward.engines.base import Answer, RefusedError, Target, UnreachableError
+from stateward.engines.foundationdb.target import FoundationTarget
 from stateward.engines.search.flavor import HTTP_PORT
 from stateward.engines.search.recovery import Speed
 from stateward.kube.client import Api, RawRequest
 from stateward.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
 from stateward.kube.resources import PODS
 from stateward.operator.engine import Family, family_of
+from stateward.operator.foundationdb_shell import ExecShell
 from stateward.operator.holdings import Holdings
 from stateward.operator.kinds import ClusterKind
 from stateward.operator.live import read_live
@@ -43,7 +46,7 @@ QUESTIONS = frozenset({"/_cluster/allocation/explain"})
 class Look:
     """What was found: the observation, the problems of the spec, and what could not be seen from here."""
 
-    cluster: SearchCluster
+    cluster: Cluster
     observed: Observation
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
@@ -51,7 +54,7 @@ class Look:
     pacing: Pacing = field(default_factory=Pacing)
 
 
-async def look(session: Session, kind: ClusterKind, name: str, changed: SearchCluster | None = None) -> Look:
+async def look(session: Session, kind: ClusterKind, name: str, changed: Cluster | None = None) -> Look:
     """Return what a plan for the cluster is made from, with the spec of `changed` in place of its own if given.
 
     Raises NotFound when there is no such cluster and nothing that would make one.
@@ -64,7 +67,7 @@ async def look(session: Session, kind: ClusterKind, name: str, changed: SearchCl
         holdings, exists = nothing_yet(changed, session.namespace), False
     cluster = holdings.cluster if changed is None else replace(holdings.cluster, spec=changed.spec)
     holdings = with_cluster(holdings, cluster)
-    family = family_of(kind, Carried(session.api))
+    family = family_of(kind, Carried(session.api), ExecShell(session.execute, asks=True))
     database, notes = await ask(family, holdings, exists=exists)
     problems = tuple(validate(cluster))
     desired = wanted(family, cluster, problems)
@@ -72,22 +75,23 @@ async def look(session: Session, kind: ClusterKind, name: str, changed: SearchCl
     if isinstance(database, Unknown) and exists:
         observed, more = stand_in(observed, cluster)
         notes += more
-    known = Speed() if isinstance(database, Unknown) else await asked(Carried(session.api), target_of(family, holdings))
+    silent = isinstance(database, Unknown) or isinstance(cluster, FoundationDBCluster)
+    known = Speed() if silent else await asked(Carried(session.api), target_of(family, holdings))
     return Look(cluster, observed, problems, notes, exists, pacing(holdings, known))
 
 
-def nothing_yet(changed: SearchCluster, namespace: str) -> Holdings:
+def nothing_yet(changed: Cluster, namespace: str) -> Holdings:
     """Return the holdings of a cluster that is not there yet."""
     cluster = replace(changed, metadata=replace(changed.metadata, namespace=namespace, uid="new"))
     return Holdings(cluster, (), (), (), (), {}, {}, live=True)
 
 
-def with_cluster(holdings: Holdings, cluster: SearchCluster) -> Holdings:
+def with_cluster(holdings: Holdings, cluster: Cluster) -> Holdings:
     """Return the holdings with another spec."""
     return dataclasses.replace(holdings, cluster=cluster)
 
 
-def wanted(family: Family, cluster: SearchCluster, problems: tuple[Problem, ...]) -> Desired:
+def wanted(family: Family, cluster: Cluster, problems: tuple[Problem, ...]) -> Desired:
     """Return what should be, or, for a spec that makes no sense, nothing but its refusals: as the operator does."""
     wrong = errors(list(problems))
     if wrong:
@@ -110,7 +114,8 @@ async def ask(family: Family, holdings: Holdings, *, exists: bool) -> tuple[Data
 
 def target_of(family: Family, holdings: Holdings) -> Target:
     """Return the cluster as it is reached from here."""
-    return replace(family.target(holdings), endpoints=endpoints(holdings))
+    target = family.target(holdings)
+    return target if isinstance(target, FoundationTarget) else replace(target, endpoints=endpoints(holdings))
 
 
 def endpoints(holdings: Holdings) -> tuple[str, ...]:
@@ -158,7 +163,7 @@ class Carried:
             return Answer(error.status, msgspec.json.encode({"error": error.message}))
 
 
-def stand_in(observed: Observation, cluster: SearchCluster) -> tuple[Observation, tuple[str, ...]]:
+def stand_in(observed: Observation, cluster: Cluster) -> tuple[Observation, tuple[str, ...]]:
     """Return the observation with what the status says of the database, if the operator could see it."""
     status = cluster.status
     if status.health not in {health.value for health in Health}:

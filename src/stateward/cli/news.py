@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 
-from stateward.api.cluster import ClusterStatus, MemberStatus, SearchCluster
+from stateward.api.cluster import Cluster, ClusterStatus, MemberStatus
 from stateward.cli.picture import version
 
 
-def news(before: SearchCluster | None, after: SearchCluster) -> list[str]:
+def news(before: Cluster | None, after: Cluster) -> list[str]:
     """Return one line per change that a person cares about; the whole state in short when nothing came before."""
     old = before.status if before else ClusterStatus()
     return [*headlines(before, after), *member_news(old, after.status), *wait_news(old, after.status)]
 
 
-def headlines(before: SearchCluster | None, after: SearchCluster) -> Iterator[str]:
+def headlines(before: Cluster | None, after: Cluster) -> Iterator[str]:
     """Yield what changed about the cluster as a whole."""
     status, old = after.status, before.status if before else ClusterStatus()
     if before is None or version(before) != version(after):

@@ -2,7 +2,7 @@
 
 import click
 
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.cli.completion import cluster_names
 from stateward.cli.find import no_such_cluster, read_cluster
 from stateward.cli.session import Session, run, target_options
@@ -35,7 +35,7 @@ def resume(name: str, **target: str) -> None:
     click.echo(f"{name} goes on")
 
 
-async def set_paused(session: Session, name: str, *, paused: bool) -> SearchCluster:
+async def set_paused(session: Session, name: str, *, paused: bool) -> Cluster:
     """Set `spec.update.paused`, and nothing else."""
     patch = {"spec": {"update": {"paused": paused}}}
     resource = kind_of(await read_cluster(session, name)).resource

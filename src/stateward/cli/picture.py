@@ -4,7 +4,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from stateward.api.cluster import ClusterStatus, MemberStatus, SearchCluster
+from stateward.api.cluster import Cluster, ClusterStatus, MemberStatus
 from stateward.cli.ages import age
 from stateward.planning.intent import State
 
@@ -13,7 +13,7 @@ STATES = {State.READY: "green", State.WAITING: "yellow", State.DOWN: "bold red"}
 BUSY = "cyan"
 
 
-def picture(cluster: SearchCluster, now: float, *, trouble: str = "") -> RenderableType:
+def picture(cluster: Cluster, now: float, *, trouble: str = "") -> RenderableType:
     """Return the whole picture at time `now`; `trouble` is what keeps the news from coming, if anything does."""
     status = cluster.status
     parts: list[RenderableType] = [headline(cluster), summary(cluster, now)]
@@ -32,13 +32,13 @@ def picture(cluster: SearchCluster, now: float, *, trouble: str = "") -> Rendera
     return Group(*parts)
 
 
-def headline(cluster: SearchCluster) -> Text:
+def headline(cluster: Cluster) -> Text:
     """Return the cluster's name and kind."""
     meta = cluster.metadata
     return Text.assemble((meta.name, "bold"), f"  {cluster.kind} in namespace {meta.namespace}")
 
 
-def summary(cluster: SearchCluster, now: float) -> Table:
+def summary(cluster: Cluster, now: float) -> Table:
     """Return version, health, members and what is going on."""
     status = cluster.status
     table = grid()
@@ -53,7 +53,7 @@ def summary(cluster: SearchCluster, now: float) -> Table:
     return table
 
 
-def version(cluster: SearchCluster) -> str:
+def version(cluster: Cluster) -> str:
     """Return the deployed version, and the wanted one where it is another."""
     deployed, wanted = cluster.status.version, cluster.spec.version
     if deployed == wanted:

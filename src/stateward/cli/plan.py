@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.api.installation import Installation
 from stateward.cli import screen
 from stateward.cli.completion import cluster_names
@@ -84,7 +84,7 @@ def plan_installation(found: list[Installation], offered: Offered, output: str, 
 
 def changed_cluster(
     path: str | None, name: str | None, given: Iterable[tuple[str, Any]] | None = None
-) -> SearchCluster | None:
+) -> Cluster | None:
     """Return the cluster in the file, or in what was `given` of it; None without one.
 
     Raises Failure or UsageError where that makes no sense.

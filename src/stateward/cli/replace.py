@@ -5,7 +5,7 @@ from typing import Any
 import click
 import msgspec
 
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.api.replacement import MembersByHand
 from stateward.cli.failures import Failure
 from stateward.cli.find import all_clusters
@@ -58,7 +58,7 @@ async def name_member(session: Session, member: str, lists: tuple[str, ...]) -> 
     return cluster.metadata.name
 
 
-async def cluster_of(session: Session, member: str) -> SearchCluster:
+async def cluster_of(session: Session, member: str) -> Cluster:
     """Return the cluster that a member belongs to; raises Failure when there is none."""
     clusters = await all_clusters(session, session.namespace)
     found = [cluster for cluster in clusters if member in members_of(cluster)]
@@ -71,13 +71,13 @@ async def cluster_of(session: Session, member: str) -> SearchCluster:
     return found[0]
 
 
-def members_of(cluster: SearchCluster) -> set[str]:
+def members_of(cluster: Cluster) -> set[str]:
     """Return the members that the cluster has, and those that are on its way out."""
     status = cluster.status
     return {m.name for m in status.member_states} | {r.name for r in status.pending_removals}
 
 
-def members_patch(cluster: SearchCluster, member: str, lists: tuple[str, ...]) -> list[dict[str, Any]]:
+def members_patch(cluster: Cluster, member: str, lists: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the JSON patch that names the member in these lists only, in the cluster as it was read."""
     before: dict[str, list[str]] = msgspec.to_builtins(cluster.spec.members or MembersByHand())
     after: dict[str, list[str]] = {}

@@ -7,7 +7,7 @@ import msgspec
 
 from stateward.api import names
 from stateward.api.base import GROUP
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.cli.completion import cluster_names
 from stateward.cli.failures import Failure
 from stateward.cli.find import read_cluster
@@ -88,14 +88,14 @@ async def schedule_member(session: Session, name: str, member: str, *, coordinat
     await session.api.patch(PODS, key, patch, kind=PatchKind.MERGE)
 
 
-def check_pool(cluster: SearchCluster, pool: str) -> None:
+def check_pool(cluster: Cluster, pool: str) -> None:
     """Raise Failure when there is no such pool."""
     pools = [found.name for found in cluster.spec.pools]
     if pool and pool not in pools:
         raise Failure(f"{cluster.metadata.name} has no pool {pool!r}; it has {', '.join(pools)}")
 
 
-def restart_patch(cluster: SearchCluster, pool: str, when: str) -> list[dict[str, Any]]:
+def restart_patch(cluster: Cluster, pool: str, when: str) -> list[dict[str, Any]]:
     """Return the JSON patch that asks for new pods; it applies only to the cluster as it was read.
 
     Raises Failure when there is no such pool.

@@ -14,6 +14,8 @@ from stateward.kube.config import connect
 from stateward.kube.http_client import HttpApi
 from stateward.kube.metadata import Key
 from stateward.operator import logs
+from stateward.operator.foundationdb_shell import Execute
+from stateward.operator.installations.tasks import no_exec
 from stateward.operator.kinds import CLUSTER_KINDS, ClusterKind
 
 Result = TypeVar("Result")
@@ -38,6 +40,8 @@ class Session:
     api: Api
     namespace: str
     clock: Clock = field(default_factory=SystemClock)
+    execute: Execute = no_exec
+    """Runs a command in a container."""
     kinds: tuple[ClusterKind, ...] = CLUSTER_KINDS
     """The kinds of clusters that are meant."""
 
@@ -59,7 +63,7 @@ async def open_session(target: Target) -> AsyncGenerator[Session]:
     """Connect as kubectl would; raises ConfigError."""
     connection = connect(kubeconfig=target.kubeconfig, context=target.context)
     async with HttpApi(connection) as api:
-        yield Session(api, target.namespace or connection.namespace)
+        yield Session(api, target.namespace or connection.namespace, execute=api.execute)
 
 
 def target_options(command: Command) -> Command:

@@ -8,7 +8,7 @@ import click
 import msgspec
 from rich.live import Live
 
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.cli import screen
 from stateward.cli.completion import cluster_names
 from stateward.cli.find import read_cluster
@@ -47,7 +47,7 @@ def status(name: str, *, watch: bool, output: str, **target: str) -> None:
     run(work, **target)
 
 
-def document(cluster: SearchCluster) -> dict[str, Any]:
+def document(cluster: Cluster) -> dict[str, Any]:
     """Return what a program wants to know: the status as the API has it, and what was asked for."""
     return {
         "name": cluster.metadata.name,
@@ -58,7 +58,7 @@ def document(cluster: SearchCluster) -> dict[str, Any]:
     }
 
 
-async def follow(session: Session, found: SearchCluster, output: str) -> None:
+async def follow(session: Session, found: Cluster, output: str) -> None:
     """Show the cluster whenever it changes, in the way that suits where the output goes."""
     name = found.metadata.name
     following = Following(session, kind_of(found), session.key(name))
@@ -71,7 +71,7 @@ async def follow(session: Session, found: SearchCluster, output: str) -> None:
     click.echo(f"{name} is deleted", err=True)
 
 
-def append_document(cluster: SearchCluster, form: str) -> None:
+def append_document(cluster: Cluster, form: str) -> None:
     """Print one state: a line of JSON, or a document of YAML."""
     if form == "json":
         click.echo(json.dumps(document(cluster)))
@@ -82,7 +82,7 @@ def append_document(cluster: SearchCluster, form: str) -> None:
 
 async def redraw(session: Session, following: Following) -> None:
     """Keep one picture on the terminal."""
-    seen: list[SearchCluster] = []
+    seen: list[Cluster] = []
 
     def current() -> Any:
         return picture(seen[-1], session.now(), trouble=following.trouble) if seen else ""
@@ -94,7 +94,7 @@ async def redraw(session: Session, following: Following) -> None:
         vertical_overflow="crop",
     ) as live:
 
-        def show(cluster: SearchCluster) -> None:
+        def show(cluster: Cluster) -> None:
             seen[:] = [cluster]
             live.refresh()
 
@@ -106,9 +106,9 @@ class Lines:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._before: SearchCluster | None = None
+        self._before: Cluster | None = None
 
-    def show(self, cluster: SearchCluster) -> None:
+    def show(self, cluster: Cluster) -> None:
         """Print what changed since the last time."""
         clock = datetime.fromtimestamp(self._session.now(), UTC).strftime("%H:%M:%SZ")
         for line in news(self._before, cluster):

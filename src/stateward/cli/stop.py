@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from stateward.api import names
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.cli.failures import Failure
 from stateward.cli.find import read_cluster
 from stateward.cli.session import Session, run, target_options
@@ -55,7 +55,7 @@ async def keep(session: Session, member: str, *, stopped: bool) -> None:
     await session.api.patch(kind_of(cluster).resource, session.key(cluster.metadata.name), patch, kind=PatchKind.MERGE)
 
 
-def stopped_patch(cluster: SearchCluster, member: str, *, stopped: bool) -> dict[str, Any]:
+def stopped_patch(cluster: Cluster, member: str, *, stopped: bool) -> dict[str, Any]:
     """Return the patch of the list; it applies only to the cluster as it was read."""
     text = cluster.metadata.annotations.get(names.ANNOTATION_STOPPED, "")
     listed = {name.strip() for name in text.split(",") if name.strip()}

@@ -5,7 +5,7 @@ back. Every call first makes sure that it talks to the right cluster: addresses 
 """
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -125,4 +125,17 @@ class Engine(Protocol):
 
     async def move_copies(self, target: Target, moves: tuple[Move, ...]) -> None:
         """Move single copies; raise `RefusedError` with the database's reasons when one cannot move."""
+        ...
+
+
+@runtime_checkable
+class Told(Protocol):
+    """The driver of a database that has to be told to make itself, and who its coordinators are."""
+
+    async def form(self, target: Target) -> None:
+        """Make the database, empty; raise `RefusedError` where there is one."""
+        ...
+
+    async def tend(self, target: Target) -> None:
+        """Tell it what it should be told for its own sake: what `Database.untended` speaks of."""
         ...

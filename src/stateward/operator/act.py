@@ -12,7 +12,7 @@ import structlog
 
 from stateward.api import names
 from stateward.api.quantity import format_quantity
-from stateward.engines.base import Engine, Target
+from stateward.engines.base import Engine, RefusedError, Target, Told
 from stateward.engines.search.member import MemberObjects
 from stateward.kube import resources as kinds
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
@@ -196,6 +196,8 @@ class Actor:
 
 def in_database(action: a.Action, engine: Engine, target: Target) -> Awaitable[None] | None:
     """Return the call to the database that an action is; None for actions on Kubernetes objects."""
+    if isinstance(action, a.Form | a.Tend):
+        return told(action, engine, target)
     calls: dict[type[a.Action], Callable[[Any], Awaitable[None]]] = {
         a.LimitAllocation: lambda step: engine.limit_allocation(target, step.allocation, step.members),
         a.RestoreAllocation: lambda _: engine.restore_allocation(target),
@@ -206,3 +208,10 @@ def in_database(action: a.Action, engine: Engine, target: Target) -> Awaitable[N
     }
     call = calls.get(type(action))
     return call(action) if call else None
+
+
+async def told(action: a.Form | a.Tend, engine: Engine, target: Target) -> None:
+    """Tell a database what only one that is told such things can be told; raises EngineError."""
+    if not isinstance(engine, Told):
+        raise RefusedError("this database makes and keeps itself")
+    await (engine.form(target) if isinstance(action, a.Form) else engine.tend(target))

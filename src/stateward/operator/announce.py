@@ -1,6 +1,6 @@
 """Tells people, as Kubernetes events on the cluster resource, what was done and what has begun to wait for a person."""
 
-from stateward.api.cluster import ClusterStatus, SearchCluster
+from stateward.api.cluster import Cluster, ClusterStatus
 from stateward.kube.event_record import Occurrence, Severity, about
 from stateward.kube.events import EventRecorder
 from stateward.operator.kinds import kind_of
@@ -16,12 +16,12 @@ class Announcer:
     def __init__(self, recorder: EventRecorder) -> None:
         self._recorder = recorder
 
-    def carried_out(self, cluster: SearchCluster, action: a.Action) -> None:
+    def carried_out(self, cluster: Cluster, action: a.Action) -> None:
         """Announce a step that was taken."""
         if not isinstance(action, ROUTINE):
             self._tell(cluster, Severity.NORMAL, type(action).__name__, sentence(action))
 
-    def changed(self, cluster: SearchCluster, before: ClusterStatus, after: ClusterStatus) -> None:
+    def changed(self, cluster: Cluster, before: ClusterStatus, after: ClusterStatus) -> None:
         """Announce what the new status says for the first time: a version that is deployed, a wait for a person."""
         old, new = before.security, after.security
         if old is not None and new is not None and old.mark and new.mark and old.mark != new.mark:
@@ -39,7 +39,7 @@ class Announcer:
             if new and "Refused" in wait.reason and (stalled is None or wait.message != stalled.message):
                 self._tell(cluster, Severity.WARNING, wait.reason, wait.message)
 
-    def _tell(self, cluster: SearchCluster, severity: Severity, reason: str, note: str) -> None:
+    def _tell(self, cluster: Cluster, severity: Severity, reason: str, note: str) -> None:
         self._recorder.record(
             Occurrence(about(kind_of(cluster).resource, cluster), severity, reason, "Reconcile", note)
         )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from stateward.api import names
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.kube import resources as kinds
 from stateward.kube.client import Api
 from stateward.kube.deltas import Delta, by_label
@@ -75,7 +75,7 @@ class Caches:
     def __init__(self, kind: ClusterKind = OPENSEARCH, objects: Objects | None = None) -> None:
         self.kind = kind
         self._objects = objects or Objects()
-        self.clusters: Store[SearchCluster] = Store(kind.resource.plural, namespaces=self._objects.namespaces)
+        self.clusters: Store[Cluster] = Store(kind.resource.plural, namespaces=self._objects.namespaces)
         self._expectations: dict[Key, Expectations] = {}
 
     @property
@@ -83,7 +83,7 @@ class Caches:
         """The stores of what clusters of all kinds consist of, by plural."""
         return self._objects.owned
 
-    def reflectors(self, api: Api, options: ReflectorOptions) -> Iterator[Reflector[SearchCluster]]:
+    def reflectors(self, api: Api, options: ReflectorOptions) -> Iterator[Reflector[Cluster]]:
         """Return what keeps the store of the clusters equal to the server, one per namespace."""
         for namespace in self._objects.namespaces:
             yield Reflector(api, self.kind.resource, Selection(namespace), self.clusters, options)

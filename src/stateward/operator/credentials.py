@@ -15,7 +15,7 @@ from msgspec import Struct
 from stateward import pki
 from stateward.api import names
 from stateward.api.base import GROUP
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.engines.search.identity import owner
 from stateward.kube import resources as kinds
 from stateward.kube.client import Api, ApplyOptions
@@ -58,7 +58,7 @@ class Credentials:
         self._clock = clock
         self._known: dict[str, tuple[str, Keys]] = {}
 
-    async def access(self, cluster: SearchCluster) -> Access:
+    async def access(self, cluster: Cluster) -> Access:
         """Return how the agents of a cluster are talked to; raises ApiError, NotOurs."""
         return (await self._keys(cluster)).access
 
@@ -70,11 +70,11 @@ class Credentials:
             if keys is not None:
                 await self._ensure(holdings.cluster, workload.metadata.name, keys)
 
-    async def ensure(self, cluster: SearchCluster, member: str) -> None:
+    async def ensure(self, cluster: Cluster, member: str) -> None:
         """Make or renew a member's Secret where it is missing or due; raises ApiError, NotOurs."""
         await self._ensure(cluster, member, await self._keys(cluster))
 
-    async def _ensure(self, cluster: SearchCluster, member: str, keys: Keys) -> None:
+    async def _ensure(self, cluster: Cluster, member: str, keys: Keys) -> None:
         key = Key(cluster.metadata.namespace, names.agent(member))
         cached = self._caches.of(kinds.SECRETS).get(key)
         if cached is not None and self._good(cached.metadata, keys, cluster):
@@ -86,7 +86,7 @@ class Credentials:
         data = {"tls.crt": pair.certificate, "tls.key": pair.key, "token": keys.token}
         await self._apply(secret(cluster, key.name, data, annotations, member))
 
-    def _good(self, meta: ObjectMeta, keys: Keys, cluster: SearchCluster) -> bool:
+    def _good(self, meta: ObjectMeta, keys: Keys, cluster: Cluster) -> bool:
         labelled = meta.labels.get(names.LABEL_ENGINE) == kind_of(cluster).engine
         ours = meta.controller_uid == cluster.metadata.uid and labelled and not meta.terminating
         signed = meta.annotations.get(ANNOTATION_ISSUER) == mark(keys.authority.signs)
@@ -99,7 +99,7 @@ class Credentials:
             left > 0 and int(end) >= int(pki.ends(keys.authority.signs.certificate))
         )
 
-    async def _keys(self, cluster: SearchCluster) -> Keys:
+    async def _keys(self, cluster: Cluster) -> Keys:
         """Return the cluster's secrets as they should be now; read again only when their Secret has changed."""
         key = Key(cluster.metadata.namespace, f"{cluster.metadata.name}-agents")
         cached = self._caches.of(kinds.SECRETS).get(key)
@@ -117,7 +117,7 @@ class Credentials:
         self._known[cluster.metadata.uid] = (written.metadata.resource_version, keys)
         return keys
 
-    async def _read(self, cluster: SearchCluster, key: Key) -> Keys | None:
+    async def _read(self, cluster: Cluster, key: Key) -> Keys | None:
         """Return what the Secret holds; None when it is not there, or holds what makes no sense."""
         if not await exists(self._api, kinds.SECRETS, key, cluster):
             return None
@@ -151,7 +151,7 @@ def mark(pair: pki.Pair) -> str:
 
 
 def secret(
-    cluster: SearchCluster, name: str, data: dict[str, str], annotations: dict[str, str], member: str = ""
+    cluster: Cluster, name: str, data: dict[str, str], annotations: dict[str, str], member: str = ""
 ) -> dict[str, Any]:
     """Return a Secret of the cluster."""
     engine = kind_of(cluster).engine

@@ -9,9 +9,10 @@ import aiohttp
 
 from stateward.api import names
 from stateward.api.base import Json
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster, SearchCluster
 from stateward.engines import elasticsearch, opensearch
 from stateward.engines.base import Engine, Target, Transport
+from stateward.engines.foundationdb.target import Shell
 from stateward.engines.http import HttpTransport
 from stateward.engines.search import desired, member, shared
 from stateward.engines.search.flavor import HTTP_PORT, Flavor
@@ -20,8 +21,10 @@ from stateward.engines.search.member import MemberObjects
 from stateward.engines.search.security import TOGETHER, secured
 from stateward.kube.pods import Pod
 from stateward.operator.agents import Agents, open_agents
+from stateward.operator.foundationdb import FoundationDBFamily
+from stateward.operator.foundationdb_shell import ExecShell, Execute
 from stateward.operator.holdings import Holdings
-from stateward.operator.kinds import CLUSTER_KINDS, ELASTICSEARCH, OPENSEARCH, ClusterKind
+from stateward.operator.kinds import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB, OPENSEARCH, ClusterKind
 from stateward.operator.translate import inputs
 from stateward.planning.budget import Budget
 from stateward.planning.observation import Desired
@@ -37,11 +40,11 @@ class Family(Protocol):
     agents: Agents | None
     """The agents in the pods; None where nobody talks to them."""
 
-    def desired(self, cluster: SearchCluster) -> Desired:
+    def desired(self, cluster: Cluster) -> Desired:
         """Return what should be, with every default filled in."""
         ...
 
-    def member_objects(self, cluster: SearchCluster, pool: str, ordinal: int, version: str) -> MemberObjects:
+    def member_objects(self, cluster: Cluster, pool: str, ordinal: int, version: str) -> MemberObjects:
         """Return the objects of one member; raises KeyError when the spec has no such pool."""
         ...
 
@@ -66,18 +69,18 @@ class SearchFamily:
         self.agents = agents
         self._flavor = replace(flavor, agent_image=agent_image)
 
-    def desired(self, cluster: SearchCluster) -> Desired:
+    def desired(self, cluster: Cluster) -> Desired:
         """Return what should be, with every default filled in."""
-        return desired.desired(self._flavor, cluster)
+        return desired.desired(self._flavor, searched(cluster))
 
-    def member_objects(self, cluster: SearchCluster, pool: str, ordinal: int, version: str) -> MemberObjects:
+    def member_objects(self, cluster: Cluster, pool: str, ordinal: int, version: str) -> MemberObjects:
         """Return the objects of one member; raises KeyError when the spec has no such pool."""
-        return member.member_objects(self._flavor, cluster, pool, ordinal, version)
+        return member.member_objects(self._flavor, searched(cluster), pool, ordinal, version)
 
     def cluster_objects(self, holdings: Holdings, budgets: tuple[Budget, ...]) -> list[Json]:
         """Return the objects that all members share; seeds are the addresses of the pods that vote."""
         voters = sorted(pod.status.pod_ip for pod in holdings.pods if votes(pod) and pod.status.pod_ip)
-        return shared.cluster_objects(self._flavor, holdings.cluster, voters, budgets)
+        return shared.cluster_objects(self._flavor, searched(holdings.cluster), voters, budgets)
 
     def target(self, holdings: Holdings) -> Target:
         """Return the addresses of the cluster's pods, those that serve first."""
@@ -85,7 +88,7 @@ class SearchFamily:
         pods.sort(key=lambda pod: (not pod.ready, pod.metadata.name))
         return Target(
             endpoints=tuple(url for pod in pods for url in endpoints(holdings, pod)),
-            name=cluster_name(holdings.cluster),
+            name=cluster_name(searched(holdings.cluster)),
             identity=holdings.cluster.status.cluster_uuid,
             access=holdings.access,
         )
@@ -107,7 +110,7 @@ class ElasticsearchFamily(SearchFamily):
 
 def endpoints(holdings: Holdings, pod: Pod) -> tuple[str, ...]:
     """Return the base URLs of the database in a pod: two of them while it may be on its way from one to the other."""
-    asked = secured(holdings.cluster)
+    asked = secured(searched(holdings.cluster))
     if holdings.access is None:
         return (endpoint(pod.status.pod_ip),)
     runs = TOGETHER in inputs(pod.metadata.annotations)
@@ -126,25 +129,34 @@ def votes(pod: Pod) -> bool:
     return "voting" in pod.metadata.labels.get(names.LABEL_ROLES, "")
 
 
+def searched(cluster: Cluster) -> SearchCluster:
+    """Return a cluster of the search family as what it is."""
+    if not isinstance(cluster, SearchCluster):
+        raise TypeError(f"{cluster.kind} is no cluster of a search engine")
+    return cluster
+
+
 def family_of(
-    kind: ClusterKind, transport: Transport, agent_image: str = "", agents: Agents | None = None
-) -> SearchFamily:
-    """Return the family of a kind of cluster, whose databases are reached so."""
+    kind: ClusterKind, transport: Transport, shell: Shell, agent_image: str = "", agents: Agents | None = None
+) -> Family:
+    """Return the family of a kind of cluster, whose databases are reached by HTTP or by a command in their pods."""
+    if kind is FOUNDATIONDB:
+        return FoundationDBFamily(shell, agent_image, agents)
     if kind is ELASTICSEARCH:
         return ElasticsearchFamily(elasticsearch.driver(transport), agent_image, agents)
     return OpenSearchFamily(opensearch.driver(transport), agent_image, agents)
 
 
 @asynccontextmanager
-async def open_families(agent_image: str = "") -> AsyncGenerator[tuple[Family, ...]]:
+async def open_families(execute: Execute, agent_image: str = "") -> AsyncGenerator[tuple[Family, ...]]:
     """Open the connections to databases while the block runs; each kind has its own, so that none waits for others.
 
-    Pods are made with an agent from `agent_image`, Stateward's own, if there is one.
+    `execute` runs commands in pods. Pods are made with an agent from `agent_image`, Stateward's own, if there is one.
     """
     async with AsyncExitStack() as stack:
         families: list[Family] = []
         for kind in CLUSTER_KINDS:
             session = await stack.enter_async_context(aiohttp.ClientSession())
             agents = await stack.enter_async_context(open_agents())
-            families.append(family_of(kind, HttpTransport(session), agent_image, agents))
+            families.append(family_of(kind, HttpTransport(session), ExecShell(execute), agent_image, agents))
         yield tuple(families)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.engines.access import Access
 from stateward.kube.metadata import PartialObject
 from stateward.kube.nodes import Node
@@ -22,7 +22,7 @@ class Holdings:
     to no one and pods to their StatefulSets.
     """
 
-    cluster: SearchCluster
+    cluster: Cluster
     sets: tuple[StatefulSet, ...]
     pods: tuple[Pod, ...]
     claims: tuple[PersistentVolumeClaim, ...]

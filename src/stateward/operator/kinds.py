@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from stateward.api import crd, products
 from stateward.api.base import GROUP, VERSION
-from stateward.api.cluster import OpenSearchCluster, SearchCluster
+from stateward.api.cluster import Cluster, OpenSearchCluster
+from stateward.api.foundationdb import FoundationDBCluster
 from stateward.kube.resource import Resource
 
 PLURALS = {kind.record: kind.plural for kind in crd.CLUSTER_KINDS}
@@ -17,7 +18,7 @@ CLUSTERS = Resource(GROUP, VERSION, PLURALS[OpenSearchCluster], OpenSearchCluste
 class ClusterKind:
     """One kind of cluster."""
 
-    resource: Resource[SearchCluster]
+    resource: Resource[Cluster]
     engine: str
     """Value of the engine label on everything that belongs to a cluster of this kind."""
 
@@ -29,10 +30,16 @@ def _kind(product: products.Product) -> ClusterKind:
 
 OPENSEARCH = _kind(products.OPENSEARCH)
 ELASTICSEARCH = _kind(products.ELASTICSEARCH)
-CLUSTER_KINDS = (OPENSEARCH, ELASTICSEARCH)
+FOUNDATIONDB = ClusterKind(
+    Resource(GROUP, VERSION, PLURALS[FoundationDBCluster], FoundationDBCluster.__name__, FoundationDBCluster),
+    "foundationdb",
+)
+CLUSTER_KINDS = (OPENSEARCH, ELASTICSEARCH, FOUNDATIONDB)
 
 
-def kind_of(cluster: SearchCluster) -> ClusterKind:
+def kind_of(cluster: Cluster) -> ClusterKind:
     """Return the kind of a cluster; raise KeyError where it is of none."""
-    engine = products.product_of(cluster).engine
-    return next(kind for kind in CLUSTER_KINDS if kind.engine == engine)
+    for kind in CLUSTER_KINDS:
+        if isinstance(cluster, kind.resource.view):
+            return kind
+    raise KeyError(f"{cluster.kind} is no kind of cluster")

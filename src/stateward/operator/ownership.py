@@ -8,7 +8,7 @@ what is. So whoever applies without seeing the object as ours in the cache asks 
 from typing import Any
 
 from stateward.api import names
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.kube.client import Api
 from stateward.kube.errors import NotFound
 from stateward.kube.metadata import Key, ObjectMeta
@@ -20,7 +20,7 @@ class NotOurs(Exception):  # noqa: N818 - a state of the world, named as such
     """An object of the name that a cluster needs belongs to someone else; nothing is done to it."""
 
 
-async def exists(api: Api, kind: Resource[Any], key: Key, cluster: SearchCluster) -> bool:
+async def exists(api: Api, kind: Resource[Any], key: Key, cluster: Cluster) -> bool:
     """Return whether the object is there, read live; raises NotOurs when it is not this cluster's, ApiError."""
     try:
         existing = await api.get(kind, key)

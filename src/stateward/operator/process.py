@@ -154,7 +154,7 @@ async def run_operator(options: OperatorOptions) -> None:
     )
     async with AsyncExitStack() as stack:
         api = await stack.enter_async_context(HttpApi(connection))
-        families = await stack.enter_async_context(open_families(options.agent_image))
+        families = await stack.enter_async_context(open_families(api.execute, options.agent_image))
         operator = Operator(api, families, options)
         operator.companions += [restart_control(api, operator), installation_control(api, operator, api.execute)]
         if options.agent_image:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import msgspec
 import structlog
 
-from stateward.api.cluster import ClusterStatus, SearchCluster
+from stateward.api.cluster import Cluster, ClusterStatus, SearchCluster
 from stateward.engines.base import EngineError
 from stateward.kube.client import Api, PatchKind
 from stateward.kube.clock import Clock
@@ -34,7 +34,7 @@ from stateward.operator.security import Keeper
 from stateward.operator.translate import observation, with_answers
 from stateward.operator.wanted import Wanted
 from stateward.planning.intent import Wait
-from stateward.planning.observation import Database, Observation
+from stateward.planning.observation import Database, Observation, Refusal
 from stateward.planning.plan import Plan, plan
 from stateward.planning.questions import questions
 from stateward.planning.status import status
@@ -135,12 +135,9 @@ class Reconciler:
 
     async def _decide(self, holdings: Holdings) -> Round:
         before = holdings.cluster.status
-        kept = await self._keeper.keep(holdings.cluster, alone=not holdings.sets and not holdings.pods)
-        asked = kept.asked or holdings.cluster
-        holdings = replace(holdings, cluster=kept.cluster, access=kept.access, protection=kept.protection)
-        uid, desired = asked.metadata.uid, self._wanted.desired(holdings.cluster)
-        if kept.protection is not None:
-            refused = refusals(asked, kept.protection)
+        holdings, refused = await self._secured(holdings)
+        uid, desired = holdings.cluster.metadata.uid, self._wanted.desired(holdings.cluster)
+        if refused:
             desired = msgspec.structs.replace(desired, refusals=(*desired.refusals, *refused))
         database = await self._family.engine.observe(self._family.target(holdings))
         observed = observation(holdings, desired, database, self._family.container)
@@ -150,6 +147,16 @@ class Reconciler:
         made = plan(observed, self._now())
         self._limit.claim(uid, newly(observed.removals, made.removals))
         return Round(holdings, observed, made, before)
+
+    async def _secured(self, holdings: Holdings) -> tuple[Holdings, tuple[Refusal, ...]]:
+        """Return the cluster as it is secured, and what of that is refused; only search engines know of security."""
+        cluster = holdings.cluster
+        if not isinstance(cluster, SearchCluster):
+            return holdings, ()
+        kept = await self._keeper.keep(cluster, alone=not holdings.sets and not holdings.pods)
+        refused = refusals(kept.asked or cluster, kept.protection) if kept.protection is not None else ()
+        secured = replace(holdings, cluster=kept.cluster, access=kept.access, protection=kept.protection)
+        return secured, refused
 
     async def _act(self, turn: Round) -> Exception | None:
         """Carry out the plan; returns what went wrong, after which the rest of the round is left for the next one."""
@@ -201,7 +208,7 @@ class Reconciler:
             await self._patch_status(key, turn.holdings.cluster, after)
         return shown.settled
 
-    async def _patch_status(self, key: Key, cluster: SearchCluster, after: ClusterStatus) -> None:
+    async def _patch_status(self, key: Key, cluster: Cluster, after: ClusterStatus) -> None:
         """Replace the status, if the cluster is still the one that was read: two leaders must not overwrite another."""
         patch = [
             {"op": "test", "path": "/metadata/uid", "value": cluster.metadata.uid},

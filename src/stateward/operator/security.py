@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from stateward.api import names
+from stateward.api.cluster import Cluster
 from stateward.api.products import ELASTICSEARCH, product_of
 from stateward.api.security import Security
 from stateward.engines.access import Access
@@ -97,8 +98,10 @@ class Keeper:
             await self._write(cluster, stored, found.material)
         return resolved(cluster, found, await self._administrator_fault(cluster))
 
-    async def administrator(self, cluster: SearchCluster) -> tuple[str, str]:
+    async def administrator(self, cluster: Cluster) -> tuple[str, str]:
         """Return name and password of the first administrator; raises ApiError, KeyError."""
+        if not isinstance(cluster, SearchCluster):
+            raise KeyError(f"{cluster.kind} has no administrator")
         files = await self._live(Key(cluster.metadata.namespace, administrator_secret(cluster)))
         if files is None:
             raise KeyError(administrator_secret(cluster))

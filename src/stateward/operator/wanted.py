@@ -7,14 +7,14 @@ versions of the object: so it cannot be out of date, whoever forgets to think of
 
 import msgspec
 
-from stateward.api.cluster import ClusterStatus, SearchCluster
+from stateward.api.cluster import Cluster, ClusterStatus
 from stateward.api.validation import Severity, validate
 from stateward.kube.metadata import Key
 from stateward.operator.engine import Family
 from stateward.planning.observation import Desired, Refusal
 
 
-def wanted(family: Family, cluster: SearchCluster) -> Desired:
+def wanted(family: Family, cluster: Cluster) -> Desired:
     """Return what should be, or, for a spec that makes no sense, nothing but its refusals."""
     errors = [p for p in validate(cluster) if p.severity is Severity.ERROR]
     if errors:
@@ -30,7 +30,7 @@ class Wanted:
         self._family = family
         self._known: dict[Key, tuple[bytes, Desired]] = {}
 
-    def desired(self, cluster: SearchCluster) -> Desired:
+    def desired(self, cluster: Cluster) -> Desired:
         """Return what should be, or, for a spec that makes no sense, nothing but its refusals."""
         key = Key(cluster.metadata.namespace, cluster.metadata.name)
         asked = essence(cluster)
@@ -46,7 +46,7 @@ class Wanted:
         self._known.pop(key, None)
 
 
-def essence(cluster: SearchCluster) -> SearchCluster:
+def essence(cluster: Cluster) -> Cluster:
     """Return what of a cluster says what should be: its spec, who it is, and who its database has turned out to be."""
     status = ClusterStatus(
         version=cluster.status.version,

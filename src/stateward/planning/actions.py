@@ -162,6 +162,17 @@ class GrantBootstrap(Action, frozen=True):
     pod: Ref
 
 
+class Form(Action, frozen=True):
+    """Tell a database that says of itself that nothing was ever made in it to make itself, empty."""
+
+    # It would destroy what is there, if anything were.
+    destructive: ClassVar[bool] = True
+
+
+class Tend(Action, frozen=True):
+    """Tell the database what it should be told for its own sake: how much it keeps, and who its coordinators are."""
+
+
 class LimitAllocation(Action, frozen=True):
     """Keep the database from rebuilding elsewhere the copies of members that will be back at once."""
 

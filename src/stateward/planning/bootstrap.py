@@ -10,6 +10,7 @@ then a person decides.
 """
 
 from stateward.planning.actions import Action, DeletePod, GrantBootstrap, RecordBootstrap
+from stateward.planning.byword import by_word
 from stateward.planning.facts import Facts
 from stateward.planning.intent import Part, State, Wait, told
 from stateward.planning.observation import Effect, Member, Pod
@@ -18,8 +19,8 @@ from stateward.planning.prepare import stage
 
 def bootstrap(facts: Facts) -> Part:
     """Return what the forming of the cluster needs now; nothing once the database answers."""
-    if facts.database is not None:
-        return Part()
+    if facts.obs.desired.formed_by_word or facts.database is not None:
+        return by_word(facts)
     grant, again = facts.obs.bootstrap, facts.obs.bootstrap_again
     if grant is not None and grant.formed and not (everything_lost(facts) and again):
         return Part(waits=lost_wait(facts))

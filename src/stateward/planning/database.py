@@ -17,6 +17,10 @@ class Unknown(Struct, frozen=True):
     why: str
 
 
+class Unformed(Unknown, frozen=True):
+    """The database itself says that nothing was ever made in it: the only word on which one may be made."""
+
+
 class CopyState(StrEnum):
     """Where one copy of a unit stands."""
 
@@ -110,5 +114,9 @@ class Database(Struct, frozen=True):
     """The zone that is in maintenance: its members are away on purpose."""
     tolerance: int | None = None
     """How many more failures cost no data and no availability; None where the database does not say."""
+    connection: str = ""
+    """How clients find it, where that is not a Service; empty where it is, or the database does not say."""
+    untended: str = ""
+    """What the database should be told for its own sake and nobody's move, as a clause; empty when there is nothing."""
     limited: bool = False
     """Whether it was Stateward that limited the allocation (and so must lift it)."""

@@ -89,6 +89,8 @@ class Desired(Struct, frozen=True):
     min_live_copies: int = 1
     sole_copy: SoleCopy = SoleCopy.MOVE
     paused: bool = False
+    formed_by_word: bool = False
+    """Whether the database makes itself when it is told to, and not when a member of it starts with leave to."""
     order: tuple[str, ...] = ()
     replace_on_shrink: bool = True
     """Whether a smaller volume or another class is done member by member, or refused."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from stateward.planning.database import Allocation, Copy, CopyState, Database, Health, Node, Unit, Unknown
+from stateward.planning.database import Allocation, Copy, CopyState, Database, Health, Node, Unformed, Unit, Unknown
 from stateward.planning.desired import Desired, Effect, Pool, Refusal, Replacement, SoleCopy
 from stateward.planning.member import Claim, Inputs, Member, Orphan, Pod, Record, Ref, Removal, Workload
 from stateward.planning.phase import Phase
@@ -41,6 +41,7 @@ __all__ = [
     "Replacement",
     "Schedule",
     "SoleCopy",
+    "Unformed",
     "Unit",
     "Unknown",
     "Workload",

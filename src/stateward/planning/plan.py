@@ -31,6 +31,7 @@ from stateward.planning.roll import Elsewhere, roll
 from stateward.planning.scale import Scale, arrival, scale
 from stateward.planning.schedule import schedule
 from stateward.planning.templates import templates
+from stateward.planning.tend import tend
 from stateward.planning.together import together
 from stateward.planning.undo import undo
 from stateward.planning.upgrade import ahead, parse, reached
@@ -172,7 +173,7 @@ def work(facts: Facts, scaling: Scale) -> Part:
     part = merge(part, repair(facts, frozenset(part.intents), part.drain))
     part = merge(part, together(facts, frozenset(part.intents)))
     part = merge(part, roll(facts, frozenset(part.intents), elsewhere))
-    part = merge(part, volumes(facts))
+    part = merge(part, volumes(facts), tend(facts))
     part = merge(part, templates(facts, part.intents))
     return merge(part, schedule(facts, part.actions), collect(facts))
 

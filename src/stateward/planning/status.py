@@ -44,6 +44,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         version=version,
         health=database.health.value if database else "unknown",
         cluster_uuid=database.identity if database else before.cluster_uuid,
+        connection=(database.connection if database else "") or before.connection,
         doing=plan.doing,
         members=MemberCounts(ready=ready, desired=desired),
         ready=f"{ready}/{desired}",

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from sandbox import Sandbox
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from tests.e2e.clusters import Clusters, pool, settled
 from tests.e2e.operators import OperatorPods
 from tests.e2e.witness import Writer
@@ -20,11 +20,11 @@ def nodes(replicas: int = 3) -> list[dict[str, object]]:
     return [pool("nodes", replicas, "cluster_manager", "data", "ingest")]
 
 
-def phase(cluster: SearchCluster, member: str) -> str:
+def phase(cluster: Cluster, member: str) -> str:
     return next((entry.phase for entry in cluster.status.pending_removals if entry.name == member), "")
 
 
-def ready(cluster: SearchCluster) -> set[str]:
+def ready(cluster: Cluster) -> set[str]:
     return {m.name for m in cluster.status.member_states if m.state == "Ready"}
 
 

@@ -6,7 +6,7 @@ import ssl
 import pytest
 
 from sandbox import Sandbox
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.planning.times import parse_time
 from tests.e2e.clusters import Clusters, condition, pool, settled
 from tests.e2e.operators import OperatorPods
@@ -40,7 +40,7 @@ async def test_a_secured_cluster_lives_and_its_certificates_are_renewed_without_
     assert before is not None
     await operator.kill()
 
-    def renewed(cluster: SearchCluster) -> bool:
+    def renewed(cluster: Cluster) -> bool:
         now = cluster.status.security
         return now is not None and now.mark != before.mark and settled(cluster)
 

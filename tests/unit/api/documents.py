@@ -39,6 +39,17 @@ def elasticsearch(*, name: str = "logs", **spec: Any) -> Document:
     }
 
 
+def foundationdb(*, name: str = "ledger", **spec: Any) -> Document:
+    """Return a FoundationDB cluster document that is right, with parts of its spec replaced."""
+    pools = [{"name": kind, "processClass": kind} for kind in ("storage", "log", "stateless")]
+    return {
+        "apiVersion": "stateward.dev/v1alpha1",
+        "kind": "FoundationDBCluster",
+        "metadata": {"name": name},
+        "spec": {"version": "7.1.67", "pools": pools, **spec},
+    }
+
+
 def elasticsearch_cluster(*, name: str = "logs", **spec: Any) -> ElasticsearchCluster:
     """Return the cluster of `elasticsearch`, decoded."""
     return msgspec.convert(elasticsearch(name=name, **spec), ElasticsearchCluster)

@@ -58,6 +58,7 @@ def lines(text: str) -> list[str]:
         "manifests/leases-role",
         "manifests/operator-role",
         "manifests/packages-role",
+        "manifests/foundationdb-role",
         "manifests/service",
         "manifests/service-account",
         "manifests/user-roles",

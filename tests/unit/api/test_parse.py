@@ -52,19 +52,22 @@ def test_a_null_is_a_field_left_out_as_on_the_api_server() -> None:
 
 def test_a_null_in_a_map_is_an_entry_left_out() -> None:
     of = convert_cluster(document(service={"labels": {"a": None, "b": "c"}}))
+    assert isinstance(of, OpenSearchCluster)
     assert of.spec.service is not None
     assert of.spec.service.labels == {"b": "c"}
 
 
 def test_a_null_in_settings_stays() -> None:
-    assert convert_cluster(document(config={"a": None})).spec.config == {"a": None}
+    of = convert_cluster(document(config={"a": None}))
+    assert isinstance(of, OpenSearchCluster)
+    assert of.spec.config == {"a": None}
 
 
 @pytest.mark.parametrize(
     ("of", "path", "words"),
     [
         (pools(replica=1), "spec.pools[0].replica", "did you mean replicas?"),
-        (pools(zzz=1), "spec.pools[0].zzz", "known are name, replicas"),
+        (pools(zzz=1), "spec.pools[0].zzz", "known are name, storage"),
         (document(poolz=[]), "spec.poolz", "did you mean pools?"),
         (pools(replicas="3"), "spec.pools[0].replicas", "must be a whole number"),
         (pools(replicas=True), "spec.pools[0].replicas", "must be a whole number"),

@@ -8,7 +8,7 @@ from bench import fleet, samples
 from bench.__main__ import MEASUREMENTS, parser, sizes
 from bench.operated import Tally, is_settled
 from bench.scale import difference, percentile
-from stateward.api.cluster import OpenSearchCluster, SearchCluster
+from stateward.api.cluster import Cluster, OpenSearchCluster
 from stateward.api.validation import validate
 from stateward.kube.deltas import Change, Delta
 from stateward.kube.metadata import Key
@@ -17,12 +17,12 @@ from stateward.kube.resources import SERVICES
 from stateward.planning.plan import plan
 
 
-def cluster(index: int = 1, *, edit: str = "", **metadata: Any) -> SearchCluster:
+def cluster(index: int = 1, *, edit: str = "", **metadata: Any) -> Cluster:
     body = fleet.body(index, edit)
     return msgspec.convert({**body, "metadata": body["metadata"] | metadata}, OpenSearchCluster)
 
 
-def changed(old: SearchCluster, new: SearchCluster) -> Delta[SearchCluster]:
+def changed(old: Cluster, new: Cluster) -> Delta[Cluster]:
     return Delta(Change.CHANGED, fleet.key(1), old, new)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import OpenSearchCluster
 from stateward.api.parse import convert_cluster
 from stateward.engines import opensearch
 from stateward.planning.observation import Copy, CopyState, Database, Observation, Unit, Unknown
@@ -24,12 +24,14 @@ SPEC: dict[str, Any] = {
 }
 
 
-def typed(spec: dict[str, Any], version: str = "") -> SearchCluster:
+def typed(spec: dict[str, Any], version: str = "") -> OpenSearchCluster:
     """Return a cluster with this spec, in which `version` is deployed."""
     meta = {"name": "logs", "namespace": "default", "uid": "u"}
     status = {"version": version} if version else {}
     head = {"apiVersion": "stateward.dev/v1alpha1", "kind": "OpenSearchCluster"}
-    return convert_cluster({**head, "metadata": meta, "spec": spec, "status": status})
+    found = convert_cluster({**head, "metadata": meta, "spec": spec, "status": status})
+    assert isinstance(found, OpenSearchCluster)
+    return found
 
 
 def new() -> Observation:

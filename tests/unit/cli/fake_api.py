@@ -45,7 +45,7 @@ class FakeApi:
 
     def __init__(self) -> None:
         self.objects: dict[tuple[str, Key], dict[str, Any]] = {}
-        self.served = {"opensearchclusters", "elasticsearchclusters"}
+        self.served = {"opensearchclusters", "elasticsearchclusters", "foundationdbclusters"}
         self.refusal: ApiError | None = None
         self.watched: list[dict[str, Any]] = []
         self.patches: list[tuple[Key, Any]] = []

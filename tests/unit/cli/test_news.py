@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.api.parse import convert_cluster
 from stateward.cli.news import news
 from tests.unit.cli.samples import cluster
 
 
-def typed(**status: Any) -> SearchCluster:
+def typed(**status: Any) -> Cluster:
     return convert_cluster(cluster(**status))
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from stateward.api import names
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.cli.ages import about
 from stateward.cli.pacing import pacing
 from stateward.engines.search.recovery import Speed
@@ -26,7 +26,7 @@ def pod(seconds: float, pool: str = "hot", restarts: int = 0) -> Pod:
     return Pod(metadata=meta, status=PodStatus(phase="Running", conditions=(ready,), container_statuses=containers))
 
 
-def holdings(*pods: Pod, cluster: SearchCluster | None = None) -> Holdings:
+def holdings(*pods: Pod, cluster: Cluster | None = None) -> Holdings:
     return Holdings(cluster or typed(SPEC), (), pods, (), (), {}, {})
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.cli.forecast import forecast
 from stateward.cli.look import Look
 from stateward.cli.preview import Kind, Preview, preview
@@ -64,7 +64,7 @@ def test_an_upgrade_rolls_data_first_and_the_elected_manager_last(capsys: pytest
     assert shown.goes_through
 
 
-def look_at(observed: Observation, cluster: SearchCluster | None = None) -> Look:
+def look_at(observed: Observation, cluster: Cluster | None = None) -> Look:
     return Look(cluster or typed(SPEC, "2.17.1"), observed, (), (), exists=True)
 
 

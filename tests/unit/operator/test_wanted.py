@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.api.cluster import BootstrapStatus, ClusterStatus, OpenSearchCluster, SearchCluster
+from stateward.api.cluster import BootstrapStatus, Cluster, ClusterStatus, OpenSearchCluster
 from stateward.engines import opensearch
 from stateward.kube.metadata import Key
 from stateward.operator.engine import OpenSearchFamily
@@ -24,7 +24,7 @@ class Family(OpenSearchFamily):
         super().__init__(opensearch.driver(None))  # pyright: ignore[reportArgumentType] - nobody is asked here
         self.asked = 0
 
-    def desired(self, cluster: SearchCluster) -> Desired:
+    def desired(self, cluster: Cluster) -> Desired:
         self.asked += 1
         return super().desired(cluster)
 

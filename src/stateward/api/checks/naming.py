@@ -4,14 +4,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.api.problem import Problem
 from stateward.api.rules import LONGEST_NAMES
 
 _LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
 
-def check(cluster: SearchCluster) -> Iterator[Problem]:
+def check(cluster: Cluster) -> Iterator[Problem]:
     """Yield what is wrong with names."""
     name = cluster.metadata.name
     if name and not _LABEL.fullmatch(name):

@@ -16,7 +16,7 @@ def check(cluster: SearchCluster) -> Iterator[Problem]:
 
 
 def _storage(path: str, pool: Pool, storage: Storage) -> Iterator[Problem]:
-    yield from _size(f"{path}.size", storage.size)
+    yield from check_size(f"{path}.size", storage.size)
     if storage.ephemeral and storage.storage_class is not None:
         text = "ephemeral storage has no storage class: leave storageClass out, or ephemeral"
         yield Problem(f"{path}.storageClass", storage.storage_class, text)
@@ -25,7 +25,8 @@ def _storage(path: str, pool: Pool, storage: Storage) -> Iterator[Problem]:
         yield Problem(f"{path}.ephemeral", storage.ephemeral, text, Severity.WARNING)
 
 
-def _size(path: str, size: str) -> Iterator[Problem]:
+def check_size(path: str, size: str) -> Iterator[Problem]:
+    """Yield what is wrong with the size of a volume."""
     try:
         wanted = parse_bytes(size)
     except QuantityError as error:

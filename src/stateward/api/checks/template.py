@@ -6,10 +6,10 @@ otherwise be found out only there, or never: lists that are merged by name need 
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from stateward.api.base import GROUP, Json
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster, SearchCluster
 from stateward.api.problem import Problem
 from stateward.api.products import Product, product_of
 from stateward.api.settings import reason_owned
@@ -23,16 +23,35 @@ _OWNED_BY_SET: Mapping[str, str] = {
 _OWNED_BY_ENGINE: Mapping[str, str] = {
     "image": "use spec.image, so that it goes with spec.version",
     "command": "Stateward starts the database",
-    "args": "Stateward starts the database; use config, or env {java_options}",
+    "args": "Stateward starts the database; use {instead}",
 }
+
+
+class Database(Protocol):
+    """What runs in the pods, as far as their templates speak of it."""
+
+    @property
+    def engine(self) -> str:
+        """Name of the database's container."""
+        ...
+
+    @property
+    def instead(self) -> str:
+        """What to use instead of arguments."""
+        ...
 
 
 def check(cluster: SearchCluster) -> Iterator[Problem]:
     """Yield what is wrong with `podTemplate`, of the cluster and of each pool."""
     product = product_of(cluster)
-    yield from _template("spec.podTemplate", cluster.spec.pod_template, product)
+    yield from check_all(cluster, product)
+
+
+def check_all(cluster: Cluster, database: Database) -> Iterator[Problem]:
+    """Yield what is wrong with the overrides of a cluster of any engine."""
+    yield from _template("spec.podTemplate", cluster.spec.pod_template, database)
     for i, pool in enumerate(cluster.spec.pools):
-        yield from _template(f"spec.pools[{i}].podTemplate", pool.pod_template, product)
+        yield from _template(f"spec.pools[{i}].podTemplate", pool.pod_template, database)
 
 
 def environment(template: Json | None, product: Product) -> dict[str, str]:
@@ -42,7 +61,7 @@ def environment(template: Json | None, product: Product) -> dict[str, str]:
     return {str(e["name"]): e["value"] for e in variables if "name" in e and isinstance(e.get("value"), str)}
 
 
-def _template(path: str, template: Json | None, product: Product) -> Iterator[Problem]:
+def _template(path: str, template: Json | None, product: Database) -> Iterator[Problem]:
     for key, value in (template or {}).items():
         if key not in {"metadata", "spec"}:
             yield Problem(f"{path}.{key}", value, "a pod template has metadata and spec only")
@@ -70,7 +89,7 @@ def _texts(path: str, values: Mapping[str, Any]) -> Iterator[Problem]:
             yield Problem(f"{path}[{name}]", value, f"cannot be set: {GROUP}/ is how Stateward finds its objects")
 
 
-def _spec(path: str, spec: Json, product: Product) -> Iterator[Problem]:
+def _spec(path: str, spec: Json, product: Database) -> Iterator[Problem]:
     for key, reason in _OWNED_BY_SET.items():
         if key in spec:
             yield Problem(f"{path}.{key}", spec[key], f"cannot be set: {reason}")
@@ -82,14 +101,14 @@ def _spec(path: str, spec: Json, product: Product) -> Iterator[Problem]:
             yield from _container(f"{path}.{kind}[{container.get('name')}]", container, product if ours else None)
 
 
-def _container(path: str, container: Json, product: Product | None) -> Iterator[Problem]:
+def _container(path: str, container: Json, product: Database | None) -> Iterator[Problem]:
     """Check a container; one that runs the database is given with its product."""
     yield from _names(f"{path}.env", container.get("env"))
     if product is None:
         return
     for key, reason in _OWNED_BY_ENGINE.items():
         if key in container:
-            text = reason.format(java_options=product.java_options)
+            text = reason.format(instead=product.instead)
             yield Problem(f"{path}.{key}", container[key], f"cannot be set: {text}")
     for variable in _listed(container, "env"):
         yield from _setting(f"{path}.env", variable)

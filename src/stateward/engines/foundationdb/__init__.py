@@ -1,4 +1,4 @@
-"""FoundationDB, as far as it is pure: what its status says, what is safe, and what its command line is told.
+"""FoundationDB: what its status says, what is safe, what its command line is told, and the objects of its clusters.
 
-No kind of cluster uses it yet.
+All of it is pure but `driver`, which talks to a database through a `shell`.
 """

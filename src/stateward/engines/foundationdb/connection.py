@@ -1,10 +1,11 @@
-"""Cluster files: `description:id@address,address,…`, and addresses with or without TLS, of IPv4 and IPv6."""
+"""Cluster files: `description:id@address,address,…`, and addresses with or without TLS: names, IPv4 and IPv6."""
 
 import re
 from dataclasses import dataclass
 
 _FORM = re.compile(r"([A-Za-z0-9_]+):([A-Za-z0-9]+)@([^\s@]+)", re.ASCII)
 _V4 = re.compile(r"([0-9.]+):([0-9]{1,5})((?::tls)?)", re.ASCII)
+_NAME = re.compile(r"((?=[^:]*[A-Za-z])[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*):([0-9]{1,5})((?::tls)?)", re.ASCII)
 _V6 = re.compile(r"\[([0-9A-Fa-f:.]+)\]:([0-9]{1,5})((?::tls)?)", re.ASCII)
 
 
@@ -48,12 +49,12 @@ class ConnectionString:
 
 
 def parse_address(text: str) -> Address:
-    """Return an address such as `10.1.2.3:4500:tls`; raises ConnectionStringError.
+    """Return an address such as `10.1.2.3:4500:tls` or `db-0.db.default.svc:4500`; raises ConnectionStringError.
 
     The database writes `(fromHostname)` behind addresses that it has found by a name.
     """
     bare = text.strip().removesuffix("(fromHostname)")
-    match = _V4.fullmatch(bare) or _V6.fullmatch(bare)
+    match = _V4.fullmatch(bare) or _V6.fullmatch(bare) or _NAME.fullmatch(bare)
     if match is None or int(match[2]) > 65535:
         raise ConnectionStringError(f"{text[:60]!r} is no address of a process")
     return Address(match[1], int(match[2]), bool(match[3]))

@@ -49,8 +49,11 @@ def init_container(image: str) -> Json:
     }
 
 
-def start(script: list[str], grace: int) -> Json:
-    """Return command and arguments of the database's container; the pod is given `grace` seconds to end."""
+def start(script: list[str], grace: int, *, asks: bool = True) -> Json:
+    """Return command and arguments of the database's container; the pod is given `grace` seconds to end.
+
+    A database that answers over HTTP is asked by the agent whether it serves; of any other it only knows that it runs.
+    """
     options = {
         "config": "/stateward/config",
         "keep": "/stateward/run/config",
@@ -61,14 +64,19 @@ def start(script: list[str], grace: int) -> Json:
         "certificate": f"{SECRETS}/tls.crt",
         "key": f"{SECRETS}/tls.key",
         "token": f"{SECRETS}/token",
-        "started-url": "@stateward-started-url",
-        "ready-url": "@stateward-ready-url",
-        "credentials": f"/stateward/run/config/current/{CREDENTIALS}",
+        **(_QUESTIONS if asks else {}),
         "grace": str(max(1, grace - MARGIN)),
         "releases": HOME,
     }
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
     return {"command": handover.command(PurePosixPath(HOME) / "current"), "args": ["run", *words, "--", *script]}
+
+
+_QUESTIONS = {
+    "started-url": f"@{STARTED}",
+    "ready-url": f"@{READY}",
+    "credentials": f"/stateward/run/config/current/{CREDENTIALS}",
+}
 
 
 def volumes(member: str) -> list[Json]:

@@ -1,6 +1,7 @@
 """Who a cluster is: the name its nodes carry, whether it was formed, who owns its objects."""
 
 from stateward.api.base import Json
+from stateward.api.cluster import Cluster
 from stateward.engines.search.flavor import Flavor, SearchCluster
 from stateward.engines.search.pools import bootstrap_member
 
@@ -28,7 +29,7 @@ def candidate(flavor: Flavor, cluster: SearchCluster, member: str) -> bool:
     return member == (recorded.member if recorded is not None else bootstrap_member(flavor, cluster))
 
 
-def owner(cluster: SearchCluster) -> Json:
+def owner(cluster: Cluster) -> Json:
     """Return the reference by which an object goes when the cluster goes."""
     return {
         "apiVersion": cluster.api_version,

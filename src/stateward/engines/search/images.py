@@ -21,15 +21,19 @@ def image_pattern(flavor: Flavor, cluster: SearchCluster) -> str:
 
     A digest beside a tag belongs to one version only, so it counts for spec.version alone.
     """
-    chosen = cluster.spec.image
+    return pattern(flavor.image, cluster.spec.image, cluster.spec.version)
+
+
+def pattern(official: str, chosen: str | None, version: str) -> str:
+    """Return the image to use (that which was chosen, or the official one) with `{version}` in the version's place."""
     if chosen is None:
-        return f"{flavor.image}:{PLACE}"
+        return f"{official}:{PLACE}"
     named, _, digest = chosen.partition("@")
     repository, separator, tag = named.rpartition(":")
     if not separator or "/" in tag:
         return chosen
-    pattern, found = re.subn(rf"(?<![0-9.]){re.escape(cluster.spec.version)}(?![0-9])", PLACE, tag, count=1)
-    return f"{repository}:{pattern}" if found else f"{named}@{digest}" if digest else named
+    named_tag, found = re.subn(rf"(?<![0-9.]){re.escape(version)}(?![0-9])", PLACE, tag, count=1)
+    return f"{repository}:{named_tag}" if found else f"{named}@{digest}" if digest else named
 
 
 def knows_versions(flavor: Flavor, cluster: SearchCluster) -> bool:

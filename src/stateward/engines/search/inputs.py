@@ -68,10 +68,10 @@ def _asked(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
         yield "storage/holds", pool.role_label
     yield from security.inputs(pool, version)
     if spec.resources:
-        yield "resources", _quantities(spec.resources)
+        yield "resources", quantities(spec.resources)
     if spec.storage is not None and spec.storage.ephemeral:
         yield "storage/ephemeral", True
-    yield from _template(pool.template)
+    yield from template_parts(pool.template)
 
 
 def plain(value: Any) -> Any:
@@ -85,7 +85,8 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def _quantities(resources: Json) -> Json:
+def quantities(resources: Json) -> Json:
+    """Return resources with one way of writing each amount."""
     return {
         kind: {name: _quantity(amount) for name, amount in cast("Json", amounts).items()}
         if isinstance(amounts, dict)
@@ -102,7 +103,8 @@ def _quantity(amount: Any) -> str:
         return str(amount)
 
 
-def _template(template: Json) -> Iterator[tuple[str, Any]]:
+def template_parts(template: Json) -> Iterator[tuple[str, Any]]:
+    """Yield the overrides of a pod, each as an input of its own."""
     for section, content in template.items():
         if section in ("metadata", "spec") and isinstance(content, dict):
             for field, value in cast("Json", content).items():

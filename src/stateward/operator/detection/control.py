@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import structlog
 
 from stateward.api.base import Json
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.api.duration import DurationError
 from stateward.api.names import FIELD_MANAGER
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Preconditions
@@ -55,7 +55,7 @@ class Wanted:
     """A CronJob that should be there, and whose it is."""
 
     kind: ClusterKind
-    cluster: SearchCluster
+    cluster: Cluster
     body: Json
 
 

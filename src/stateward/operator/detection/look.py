@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from stateward.api import names
-from stateward.api.cluster import SearchCluster
+from stateward.api.cluster import Cluster, SearchCluster
 from stateward.api.duration import parse_duration
 from stateward.engines.access import Access
 from stateward.engines.search.security import operator_secret, secured, service_name
@@ -59,8 +59,10 @@ async def look(api: Api, family: Family, key: Key, now: float) -> Findings:
     return findings
 
 
-async def access(api: Api, cluster: SearchCluster) -> Access | None:
+async def access(api: Api, cluster: Cluster) -> Access | None:
     """Return how the operator gets into a secured database; None where it is not secured, or not yet."""
+    if not isinstance(cluster, SearchCluster):
+        return None
     was = cluster.status.security is not None and cluster.status.security.enabled
     if not secured(cluster) and not was:
         return None
@@ -72,7 +74,7 @@ async def access(api: Api, cluster: SearchCluster) -> Access | None:
     return Access(service_name(cluster), files.get(TRUSTED, ""), files.get(CERTIFICATE, ""), files.get(KEY, ""))
 
 
-async def annotate(api: Api, family: Family, cluster: SearchCluster, findings: Findings, now: float) -> None:
+async def annotate(api: Api, family: Family, cluster: Cluster, findings: Findings, now: float) -> None:
     """Write the time of a finding onto the cluster; take it away only when the database says that all are there."""
     meta = cluster.metadata
     if not findings.missing and (findings.unanswered or names.ANNOTATION_MISSING not in meta.annotations):
@@ -82,7 +84,7 @@ async def annotate(api: Api, family: Family, cluster: SearchCluster, findings: F
     await api.patch(family.kind.resource, Key(meta.namespace, meta.name), patch, kind=PatchKind.MERGE)
 
 
-def suspected(cluster: SearchCluster, now: float) -> bool:
+def suspected(cluster: Cluster, now: float) -> bool:
     """Return whether somebody outside of the operator has found a member missing, not longer ago than two looks."""
     policy = cluster.spec.replacement
     found = parse_time(cluster.metadata.annotations.get(names.ANNOTATION_MISSING, ""))

@@ -1,0 +1,68 @@
+"""A cluster's spec as planning understands it: every default filled in, every pool with its inputs."""
+
+from stateward.api.cluster import InPlace, Retention, UpdatePolicy, VolumePolicy, VolumeShrink
+from stateward.api.foundationdb import FoundationDBCluster
+from stateward.api.quantity import parse_bytes
+from stateward.api.version import parse_version
+from stateward.engines.foundationdb.inputs import COORDINATED, EFFECTS, inputs
+from stateward.engines.foundationdb.pools import TIERS, ResolvedPool, resolve
+from stateward.engines.replacement import replacement
+from stateward.planning.observation import Desired, Pool, Refusal, SoleCopy
+
+
+def desired(cluster: FoundationDBCluster) -> Desired:
+    """Return what should be. A refused version is left out: the cluster goes on running what it ran."""
+    reason = refuse_upgrade(cluster.status.version, cluster.spec.version)
+    refusals = () if reason is None else (Refusal("spec.version", "UpgradeRefused", reason, everything=False),)
+    version = cluster.spec.version if reason is None else cluster.status.version
+    update, volumes = cluster.spec.update or UpdatePolicy(), cluster.spec.volumes or VolumePolicy()
+    return Desired(
+        version=version,
+        pools=tuple(_pool(pool, version) for pool in resolve(cluster)),
+        # Which members may go together, only the database knows: they change one at a time.
+        max_unavailable=1,
+        sole_copy=SoleCopy.WAIT,
+        formed_by_word=True,
+        paused=update.paused,
+        order=tuple(update.order or ()),
+        replace_on_shrink=volumes.on_shrink is VolumeShrink.REPLACE,
+        in_place=update.in_place is InPlace.PREFERRED,
+        delete_volumes=volumes.on_scale_down is Retention.DELETE,
+        replacement=replacement(cluster.spec.replacement, cluster.spec.members),
+        refusals=refusals,
+    )
+
+
+def refuse_upgrade(deployed: str, asked: str) -> str | None:
+    """Return why a deployed version cannot become another one; None where it can.
+
+    Processes of one major and minor version talk to each other, and to no others: with members of both, the database
+    would be down from the first pod to the last.
+    """
+    before, after = parse_version(deployed), parse_version(asked)
+    if before is None or after is None or before == after:
+        return None
+    if (before.major, before.minor) != (after.major, after.minor):
+        return (
+            f"processes of {deployed} and of {asked} cannot talk to each other, and Stateward does not upgrade across"
+            f" that yet: choose a version {before.major}.{before.minor}.x"
+        )
+    return None
+
+
+def _pool(pool: ResolvedPool, version: str) -> Pool:
+    storage = pool.storage
+    return Pool(
+        name=pool.name,
+        replicas=pool.replicas,
+        voting=False,
+        data=True,
+        ephemeral=storage.ephemeral,
+        inputs=inputs(pool, version),
+        held_inputs=inputs(pool, pool.cluster.status.version or version),
+        effects=EFFECTS,
+        coordinated=COORDINATED,
+        volume_size=0 if storage.ephemeral else parse_bytes(storage.size),
+        storage_class=None if storage.ephemeral else storage.storage_class,
+        tier=TIERS[pool.spec.process_class],
+    )

@@ -1,0 +1,193 @@
+"""The driver of FoundationDB: every question is one `status json`, and what is told is judged by what was printed.
+
+Exclusions by locality are Stateward's: what is excluded so and is not to leave is included again. Nothing else is: an
+exclusion by address that a person has made stays.
+"""
+
+from stateward.engines.base import EngineError, RefusedError, Target, UnreachableError
+from stateward.engines.foundationdb import commands
+from stateward.engines.foundationdb.commands import STATUS, Outcome, Printed, judge
+from stateward.engines.foundationdb.connection import Address, ConnectionStringError, parse_address
+from stateward.engines.foundationdb.identity import coordinator
+from stateward.engines.foundationdb.leaving import Exclusions, exclusions, known_addresses
+from stateward.engines.foundationdb.members import view
+from stateward.engines.foundationdb.picture import NEVER, absent, coordinating, draining, picture, provable
+from stateward.engines.foundationdb.status import Status, parse_status
+from stateward.engines.foundationdb.target import FoundationTarget, Shell, meant
+from stateward.engines.foundationdb.upkeep import candidates, chosen, coordination, redundancy
+from stateward.planning.actions import Move
+from stateward.planning.observation import Allocation, Database, Unknown
+
+ASKED = 3
+"""Pods that are asked, one after the other, until one answers."""
+QUESTION, PROOF, CHANGE = 10, 10, 30
+"""Seconds for a status, for the proof that a member is empty, and for anything that is told."""
+
+
+class FoundationEngine:
+    """The driver; `shell` runs the database's command line."""
+
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+
+    async def observe(self, target: Target) -> Database | Unknown:
+        """Return one consistent picture of the database, or why there is none; never a part of one."""
+        try:
+            mine = meant(target)
+            pod, status = await self._status(mine)
+            proved = await self._proved(mine, pod, status)
+        except EngineError as error:
+            return Unknown(str(error))
+        return picture(mine, status, proved)
+
+    async def form(self, target: Target) -> None:
+        """Make the database, empty; raise `RefusedError` where there is one, or that is not certain."""
+        mine = meant(target)
+        pod, status = await self._status(mine)
+        recovery = status.cluster.recovery_state
+        if recovery is None or recovery.name != NEVER:
+            raise RefusedError("the database does not say that nothing was ever made in it")
+        spec = mine.cluster.spec
+        command = commands.configure(spec.redundancy.value, spec.storage_engine.value, new=True)
+        await self._told(pod, command)
+
+    async def tend(self, target: Target) -> None:
+        """Tell it how many copies it keeps, and who its coordinators are, where that is not what it should be."""
+        mine = meant(target)
+        pod, status = await self._certain(mine)
+        if redundancy(mine, status):
+            await self._told(pod, f"configure {mine.cluster.spec.redundancy.value}")
+            return
+        seen, now = view(status, mine.known), coordinating(mine, status)
+        if seen is not None and now is not None and coordination(mine, seen, now):
+            await self._coordinators(mine, pod, chosen(mine, candidates(mine, seen, frozenset()), now).members)
+
+    async def drain(self, target: Target, members: frozenset[str]) -> None:
+        """Exclude these members, and include all others that were excluded as members.
+
+        Coordinators change first, away from those that leave.
+        """
+        mine = meant(target)
+        pod, status = await self._certain(mine)
+        back = draining(status) - members
+        if back:
+            await self._told(pod, commands.include(back, known_addresses(mine, status, back)))
+        wanted = exclusions(mine, status, members)
+        if wanted.members:
+            await self._away(mine, pod, status, members)
+            await self._exclude(pod, wanted)
+        elif wanted.why:
+            raise RefusedError(wanted.why)
+
+    async def limit_allocation(
+        self, target: Target, allocation: Allocation, members: frozenset[str] = frozenset()
+    ) -> None:
+        """Do nothing: the database itself waits before it makes copies of what a process kept that went away."""
+
+    async def restore_allocation(self, target: Target) -> None:
+        """Do nothing: nothing was limited."""
+
+    async def flush(self, target: Target) -> None:
+        """Do nothing: what is acknowledged is on the disks of the logs."""
+
+    async def exclude_voters(self, target: Target, members: frozenset[str]) -> None:  # noqa: ARG002
+        """Refuse: coordinators are moved when members are drained, and never by themselves."""
+        if members:
+            raise RefusedError("coordinators change when their members are drained")
+
+    async def add_user(self, target: Target, name: str, password: str) -> None:  # noqa: ARG002
+        """Refuse: the database has no users."""
+        raise RefusedError("FoundationDB has no users")
+
+    async def move_copies(self, target: Target, moves: tuple[Move, ...]) -> None:  # noqa: ARG002
+        """Refuse: the database places copies by itself."""
+        raise RefusedError("FoundationDB places copies by itself")
+
+    async def _status(self, target: FoundationTarget) -> tuple[str, Status]:
+        """Return a status, and the pod in which it was asked for; raises UnreachableError, GarbledError."""
+        failure: EngineError = UnreachableError("no pod of it runs")
+        for pod in target.endpoints[:ASKED]:
+            try:
+                return pod, parse_status((await self._shell.run(pod, STATUS, QUESTION)).output)
+            except EngineError as error:
+                failure = error
+        raise failure
+
+    async def _certain(self, target: FoundationTarget) -> tuple[str, Status]:
+        """Return a status of this very database while it is available; raises RefusedError for any other."""
+        pod, status = await self._status(target)
+        why = absent(target, status)
+        if why is not None:
+            raise RefusedError(why.why)
+        return pod, status
+
+    async def _proved(self, target: FoundationTarget, pod: str, status: Status) -> frozenset[str]:
+        """Return the members that leave and of which nothing is left, by the word of a blocking `exclude`."""
+        if absent(target, status) is not None:
+            return frozenset()
+        found = set[str]()
+        for name, there in provable(target, status).items():
+            if await (self._empty(pod, [name], ()) if there else self._empty_addresses(target, pod, name, status)):
+                found.add(name)
+        return frozenset(found)
+
+    async def _empty(self, pod: str, members: list[str], addresses: tuple[Address, ...]) -> bool:
+        """Return whether a blocking `exclude` proves that nothing is left."""
+        command = commands.exclude(members, addresses, wait=True)
+        return commands.emptied(await self._shell.run(pod, command, PROOF)) is None
+
+    async def _empty_addresses(self, target: FoundationTarget, pod: str, name: str, status: Status) -> bool:
+        """Return whether nothing is left at the last known addresses of a member without a process.
+
+        Of its locality, which is no process's, nothing can be proved, nor of an address that another member has now.
+        The addresses are included again at once: they may be another pod's next, and its locality keeps the member
+        itself excluded.
+        """
+        taken = {(process.address or "").removesuffix(":tls") for process in (status.cluster.processes or {}).values()}
+        addresses = tuple(a for a in addresses_of(target, name) if a.endpoint not in taken)
+        if not addresses:
+            return False
+        empty = await self._empty(pod, [], addresses)
+        await self._told(pod, commands.include([], addresses))
+        return empty
+
+    async def _away(self, target: FoundationTarget, pod: str, status: Status, members: frozenset[str]) -> None:
+        """Change the coordinators where one of them leaves."""
+        seen, now = view(status, target.known), coordinating(target, status)
+        if seen is None or now is None:
+            raise RefusedError("the database lists no processes, or no coordinators")
+        if not now & members:
+            return
+        choice = chosen(target, candidates(target, seen, members), now)
+        if len(choice.members) < len(now):
+            raise RefusedError(
+                f"coordinators cannot move away from {', '.join(sorted(now & members))}: {choice.problem}"
+            )
+        await self._coordinators(target, pod, choice.members)
+
+    async def _coordinators(self, target: FoundationTarget, pod: str, members: frozenset[str]) -> None:
+        await self._told(pod, commands.coordinators(coordinator(target.cluster, name) for name in members))
+
+    async def _exclude(self, pod: str, wanted: Exclusions) -> None:
+        outcome, words = judge(await self._shell.run(pod, commands.exclude(wanted.members, wait=False), CHANGE))
+        if outcome in (Outcome.REFUSED, Outcome.COORDINATES):
+            raise RefusedError(words)
+
+    async def _told(self, pod: str, command: str) -> Printed:
+        """Tell the database something that is done at once; raises RefusedError with its words where it is not."""
+        printed = await self._shell.run(pod, command, CHANGE)
+        outcome, words = judge(printed)
+        if outcome is not Outcome.DONE:
+            raise RefusedError(f"{command.split(' ', 1)[0]}: {words}")
+        return printed
+
+
+def addresses_of(target: FoundationTarget, name: str) -> tuple[Address, ...]:
+    """Return the last known addresses of a member's processes."""
+    found = list[Address]()
+    for text in sorted(target.known.get(name, ())):
+        try:
+            found.append(parse_address(text))
+        except ConnectionStringError:
+            continue
+    return tuple(found)

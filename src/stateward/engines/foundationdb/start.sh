@@ -1,0 +1,52 @@
+#!/bin/bash
+# Starts the processes of a member, and any of them again that ends: `kill` of the database's command line ends them, and
+# counts on that. Told to end, it ends all of them and waits.
+set -u
+
+config=${STATEWARD_CONFIG:-/stateward/config}
+data=/var/fdb/data
+file=$data/fdb.cluster
+host=$POD_IP
+[[ $host != *:* ]] || host="[$host]"
+
+# A pod without an agent may see its configuration as it was before the last change.
+if [[ -n ${STATEWARD_CONFIG_SHA256:-} ]]; then
+  until [[ $(cat "$config"/* | sha256sum) == "$STATEWARD_CONFIG_SHA256 "* ]]; do sleep 1; done
+fi
+
+# The database writes the file whenever coordinators change, so it gets a copy; what the operator knows is never older
+# than what a process knew when it went down.
+until [[ -s /stateward/cluster/fdb.cluster ]]; do sleep 1; done
+cp /stateward/cluster/fdb.cluster "$file.new" && mv "$file.new" "$file"
+
+mapfile -t arguments <"$config/arguments"
+processes=$(<"$config/processes")
+declare -a running
+
+start() {
+  mkdir -p "$data/$1"
+  local address=$host:$((4499 + $1))
+  fdbserver --cluster_file "$file" --datadir "$data/$1" --logdir /var/fdb/logs \
+    --public_address "$address" --listen_address "$address" \
+    --locality_instance_id "$STATEWARD_MEMBER" --locality_process_id "$STATEWARD_MEMBER-$1" \
+    --locality_zoneid "$STATEWARD_DOMAIN" --locality_machineid "$STATEWARD_DOMAIN" \
+    "${arguments[@]}" &
+  running[$1]=$!
+}
+
+end() {
+  trap '' TERM INT
+  kill -TERM "${running[@]}" 2>/dev/null
+  wait
+  exit 0
+}
+trap end TERM INT
+
+for ((i = 1; i <= processes; i++)); do start "$i"; done
+while :; do
+  wait -n
+  sleep 1
+  for ((i = 1; i <= processes; i++)); do
+    jobs -rp | grep -qx "${running[$i]}" || start "$i"
+  done
+done

@@ -1,0 +1,97 @@
+"""FoundationDB clusters as the operator handles them."""
+
+from stateward.api import names
+from stateward.api.base import Json
+from stateward.api.cluster import Cluster
+from stateward.api.foundationdb import FoundationDBCluster
+from stateward.engines.base import Engine, Target
+from stateward.engines.foundationdb.connection import Address
+from stateward.engines.foundationdb.desired import desired
+from stateward.engines.foundationdb.driver import FoundationEngine
+from stateward.engines.foundationdb.identity import PORT, description
+from stateward.engines.foundationdb.labels import ENGINE
+from stateward.engines.foundationdb.member import member_objects
+from stateward.engines.foundationdb.pools import resolve
+from stateward.engines.foundationdb.shared import cluster_objects
+from stateward.engines.foundationdb.target import FoundationTarget, Shell
+from stateward.engines.search.member import MemberObjects
+from stateward.kube.pods import Pod
+from stateward.operator.agents import Agents
+from stateward.operator.holdings import Holdings
+from stateward.operator.kinds import FOUNDATIONDB
+from stateward.planning.budget import Budget
+from stateward.planning.observation import Desired
+from stateward.planning.times import parse_time
+
+
+class FoundationDBFamily:
+    """FoundationDB clusters; pods are made with an agent from `agent_image`, Stateward's own, if there is one."""
+
+    def __init__(self, shell: Shell, agent_image: str = "", agents: Agents | None = None) -> None:
+        self.kind = FOUNDATIONDB
+        self.container = ENGINE
+        self.engine: Engine = FoundationEngine(shell)
+        self.agents = agents
+        self._agent_image = agent_image
+
+    def desired(self, cluster: Cluster) -> Desired:
+        """Return what should be, with every default filled in."""
+        return desired(mine(cluster))
+
+    def member_objects(self, cluster: Cluster, pool: str, ordinal: int, version: str) -> MemberObjects:
+        """Return the objects of one member; raises KeyError when the spec has no such pool."""
+        return member_objects(mine(cluster), pool, ordinal, version, agent_image=self._agent_image)
+
+    def cluster_objects(self, holdings: Holdings, budgets: tuple[Budget, ...]) -> list[Json]:
+        """Return the objects that all members share."""
+        return cluster_objects(mine(holdings.cluster), budgets)
+
+    def target(self, holdings: Holdings) -> Target:
+        """Return the pods in which the database's command line may run, those that serve first, and its members."""
+        cluster = mine(holdings.cluster)
+        pods = [pod for pod in holdings.pods if pod.status.pod_ip and not pod.metadata.terminating]
+        pods.sort(key=lambda pod: (not pod.ready, pod.metadata.name))
+        counts = {pool.name: pool.spec.processes_per_member for pool in resolve(cluster)}
+        states = cluster.status.member_states
+        away = {m.name: since for m in states if (since := parse_time(m.missing_since)) is not None}
+        return FoundationTarget(
+            endpoints=tuple(f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in pods),
+            name=cluster.metadata.name,
+            identity=description(cluster),
+            cluster=cluster,
+            known=addresses(cluster, holdings.pods, counts),
+            processes={
+                s.metadata.name: counts.get(s.metadata.labels.get(names.LABEL_POOL, ""), 1)
+                for s in holdings.sets
+                if s.spec.replicas > 0
+            },
+            lasting=frozenset(
+                member_of(pod) for pod in holdings.pods if names.claim(member_of(pod)) in pod.claim_names
+            ),
+            missing=away,
+        )
+
+
+def mine(cluster: Cluster) -> FoundationDBCluster:
+    """Return a cluster of this family as what it is."""
+    if not isinstance(cluster, FoundationDBCluster):
+        raise TypeError(f"{cluster.kind} is no FoundationDB cluster")
+    return cluster
+
+
+def member_of(pod: Pod) -> str:
+    """Return the member that a pod belongs to."""
+    return pod.metadata.labels.get(names.LABEL_MEMBER, "")
+
+
+def addresses(cluster: FoundationDBCluster, pods: tuple[Pod, ...], counts: dict[str, int]) -> dict[str, frozenset[str]]:
+    """Return the last known addresses of each member: those of its pod, or what its removal remembers of one."""
+    hosts = {r.name: (r.address, max(counts.values(), default=1)) for r in cluster.status.pending_removals if r.address}
+    hosts |= {
+        member_of(pod): (pod.status.pod_ip, counts.get(pod.metadata.labels.get(names.LABEL_POOL, ""), 1))
+        for pod in pods
+        if pod.status.pod_ip
+    }
+    return {
+        name: frozenset(Address(host, PORT + i).endpoint for i in range(count)) for name, (host, count) in hosts.items()
+    }

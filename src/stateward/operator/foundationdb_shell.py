@@ -1,0 +1,49 @@
+"""Runs `fdbcli` in a pod by the API server's `exec`, where the binary and the newest cluster file are."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from stateward.engines.base import GarbledError, UnreachableError
+from stateward.engines.foundationdb.commands import STATUS, Printed
+from stateward.engines.foundationdb.labels import ENGINE
+from stateward.kube.errors import ApiError
+from stateward.kube.exec import ExecError
+from stateward.kube.metadata import Key
+
+Execute = Callable[[Key, str, Sequence[str], int], Awaitable[bytes]]
+"""Runs a command in a container of a pod, and returns at most so many bytes of what it writes."""
+
+LIMIT = 16 * 1024 * 1024
+"""Bytes of an answer: a status has about 10 KB for each process."""
+MARK = "stateward-exit "
+SCRIPT = (
+    f'fdbcli -C /var/fdb/data/fdb.cluster --timeout "$1" --exec "$2" 2>&1; code=$?; printf "\\n{MARK}%s\\n" "$code"'
+)
+"""The exit code is written behind the output: of a command that fails, `exec` would keep only the failure."""
+
+
+class ExecShell:
+    """Runs commands in pods; one that only asks runs nothing but the question for the status."""
+
+    def __init__(self, execute: Execute, *, asks: bool = False) -> None:
+        self._execute = execute
+        self._asks = asks
+
+    async def run(self, pod: str, command: str, seconds: int) -> Printed:
+        """Return what `fdbcli --exec COMMAND` left behind within a time; raises UnreachableError, GarbledError."""
+        if self._asks and command != STATUS:
+            raise UnreachableError(f"{command.split(maxsplit=1)[0]} is no question")
+        namespace, _, name = pod.partition("/")
+        words = ["/bin/sh", "-c", SCRIPT, "fdbcli", str(seconds), command]
+        try:
+            written = await self._execute(Key(namespace, name), ENGINE, words, LIMIT)
+        except (ApiError, ExecError) as error:
+            raise UnreachableError(f"{name}: {error}") from error
+        return printed(written.decode(errors="replace"))
+
+
+def printed(text: str) -> Printed:
+    """Return output and exit code; raises GarbledError where the end is missing."""
+    output, mark, code = text.rpartition(f"\n{MARK}")
+    if not mark or not code.strip().isdigit():
+        raise GarbledError("fdbcli was cut off")
+    return Printed(int(code), output)

@@ -1,0 +1,45 @@
+"""Making a database that makes itself when it is told to: once, and only on its own word that it is not there.
+
+    nothing was ever made, says the database ──recorded in the status──▶ recorded ──told, once all members run──▶ formed
+
+That it does not answer, or answers only in part, is no such word. Nor is its word enough once it was formed: then its
+coordinators have lost what they knew, and a new, empty database in its place would be the end of the old one.
+"""
+
+from stateward.planning.actions import Form, RecordBootstrap
+from stateward.planning.facts import Facts
+from stateward.planning.intent import Part, Wait
+from stateward.planning.observation import Member, Unformed
+
+
+def by_word(facts: Facts) -> Part:
+    """Return what the making of the database needs now; only for a database that is not there."""
+    grant = facts.obs.bootstrap
+    if not isinstance(facts.obs.database, Unformed):
+        return Part()
+    if grant is not None and grant.formed:
+        return Part(waits=(lost(facts),))
+    members = [m for m in facts.obs.members if m.workload is not None and m.pool in facts.pools]
+    wanted = sum(pool.replicas for pool in facts.obs.desired.pools)
+    away = next((m for m in members if m.pod is None or m.pod.terminating or not m.pod.ready), None)
+    if len(members) < wanted or away is not None:
+        return Part()
+    if grant is None:
+        first = min(members, key=lambda m: m.name)
+        why = "the database was never made, and all its members run"
+        return Part(actions=(RecordBootstrap(why=why, member=first.name, volume=volume(first)),))
+    return Part(actions=(Form(why="it was recorded that it is made, and it was never made"),))
+
+
+def volume(member: Member) -> str:
+    """Return what the record is tied to."""
+    return member.claim.ref.uid if member.claim is not None else ""
+
+
+def lost(facts: Facts) -> Wait:
+    """Return the call for a person when a database that was there says that it never was."""
+    text = (
+        "the database says that nothing was ever made in it, though it was: the volumes of its coordinators are gone,"
+        " or were exchanged; it is never made anew by itself, since that would be the end of what is on other volumes"
+    )
+    return Wait(facts.obs.name, "DatabaseGone", text, stalled=True)

@@ -1,0 +1,169 @@
+"""The Kubernetes objects of a FoundationDB cluster, and what each change of the spec does to its members."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from stateward.engines.foundationdb.connection import parse_connection_string
+from stateward.engines.foundationdb.desired import desired
+from stateward.engines.foundationdb.identity import connection, coordinator, member_of
+from stateward.engines.foundationdb.member import member_objects
+from stateward.engines.foundationdb.shared import cluster_objects, start_script
+from stateward.planning.observation import Effect
+from tests.unit.engines.foundationdb_town import POOLS, cluster
+
+
+def pod(pool: str = "storage", **spec: Any) -> dict[str, Any]:
+    return member_objects(cluster(**spec), pool, 0, "7.1.67", agent_image="stateward:1").workload["spec"]["template"]
+
+
+def container(pool: str = "storage", **spec: Any) -> dict[str, Any]:
+    return pod(pool, **spec)["spec"]["containers"][0]
+
+
+def changed(**spec: Any) -> dict[str, Effect]:
+    """Return the inputs of the storage pool that a change of the spec touches, with what each needs."""
+    before, after = desired(cluster()).pools[0], desired(cluster(**spec)).pools[0]
+    names = {n for n in {*before.inputs, *after.inputs} if before.inputs.get(n) != after.inputs.get(n)}
+    return {name: after.effects[name.split("/")[0]] for name in names}
+
+
+def test_the_first_cluster_file_is_the_same_each_time_and_names_members_on_volumes() -> None:
+    first = parse_connection_string(connection(cluster()))
+    assert str(first) == connection(cluster())
+    assert [member_of(cluster(), a) for a in first.coordinators] == [f"ledger-storage-{i}" for i in range(3)]
+    assert str(first.coordinators[0]) == "ledger-storage-0-0.ledger-members.bank.svc:4500"
+    one = cluster(redundancy="single")
+    assert len(parse_connection_string(connection(one)).coordinators) == 1
+
+
+def test_a_coordinator_that_is_no_member_stays_what_it_is() -> None:
+    assert member_of(cluster(), coordinator(cluster(), "ledger-log-1")) == "ledger-log-1"
+    foreign = parse_connection_string("a:b@db-0.other.bank.svc:4500").coordinators[0]
+    assert member_of(cluster(), foreign) == "db-0.other.bank.svc:4500"
+
+
+def test_the_cluster_file_follows_what_the_database_said_last() -> None:
+    of = cluster()
+    told = msgspec.structs.replace(of, status=msgspec.structs.replace(of.status, connection="x:y@z.a:4500"))
+    files = [o["data"]["fdb.cluster"] for o in cluster_objects(told) if o["metadata"]["name"] == "ledger-cluster-file"]
+    assert files == ["x:y@z.a:4500\n"]
+
+
+def test_members_with_data_have_volumes_and_others_have_none() -> None:
+    assert member_objects(cluster(), "log", 0, "7.1.67").claim is not None
+    assert member_objects(cluster(), "stateless", 0, "7.1.67").claim is None
+
+
+def test_the_container_runs_under_the_agent_that_asks_nobody_by_http() -> None:
+    words = container()["args"]
+    assert words[-2:] == ["/bin/bash", "/stateward/scripts/start.sh"]
+    assert not [word for word in words if word.endswith("-url")]
+    plain = member_objects(cluster(), "storage", 0, "7.1.67").workload["spec"]["template"]["spec"]["containers"][0]
+    assert plain["command"] == ["/bin/bash", "/stateward/scripts/start.sh"]
+    assert "tcpSocket" in plain["readinessProbe"]
+
+
+def test_what_fails_together_is_a_node_or_the_member() -> None:
+    def domain(**spec: Any) -> dict[str, Any]:
+        return next(v for v in container(**spec)["env"] if v["name"] == "STATEWARD_DOMAIN")
+
+    assert domain()["valueFrom"]["fieldRef"]["fieldPath"] == "spec.nodeName"
+    assert domain(faultDomain="Member")["value"] == "ledger-storage-0"
+
+
+def test_several_processes_have_a_port_each() -> None:
+    pools = [{**POOLS[0], "processesPerMember": 3}, *POOLS[1:]]
+    ports = [p["containerPort"] for p in container(pools=pools)["ports"] if p["name"].startswith("fdb")]
+    assert ports == [4500, 4501, 4502]
+
+
+def test_the_image_is_that_of_the_version() -> None:
+    assert container()["image"] == "docker.io/foundationdb/foundationdb:7.1.67"
+    assert container(image="mine/fdb:7.1.67-ours")["image"] == "mine/fdb:7.1.67-ours"
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "effect"),
+    [
+        ({"knobs": {"x": "1"}}, "knobs/x", Effect.RESTART),
+        ({"version": "7.1.68"}, "version", Effect.RECREATE),
+        ({"faultDomain": "Member"}, "domain", Effect.RECREATE),
+        ({"pools": [{**POOLS[0], "processesPerMember": 2}]}, "storage/processes", Effect.REPLACE),
+        ({"pools": [{**POOLS[0], "processClass": "log"}]}, "storage/class", Effect.REPLACE),
+    ],
+)
+def test_each_change_has_its_effect(spec: dict[str, Any], name: str, effect: Effect) -> None:
+    assert changed(**spec) == {name: effect}
+
+
+def test_knobs_change_everywhere_at_once_and_counts_touch_nobody() -> None:
+    assert "knobs" in desired(cluster()).pools[0].coordinated
+    assert changed(pools=[{**POOLS[0], "replicas": 9}, *POOLS[1:]]) == {}
+    assert changed(redundancy="single") == {}
+
+
+def test_a_version_that_cannot_talk_to_the_one_before_is_refused() -> None:
+    of = cluster(version="7.3.63")
+    running = msgspec.structs.replace(of, status=msgspec.structs.replace(of.status, version="7.1.67"))
+    (refusal,) = desired(running).refusals
+    assert "cannot talk to each other" in refusal.message
+    assert desired(running).version == "7.1.67"
+    assert not desired(of).refusals
+
+
+FDBSERVER = """#!/bin/bash
+echo "$$ $@" >>"$ROOT/started"
+trap 'exit 0' TERM
+while :; do sleep 0.05; done
+"""
+
+
+def test_the_start_script_starts_each_process_and_any_that_ends_again(tmp_path: Path) -> None:
+    data, logs = tmp_path / "data", tmp_path / "logs"
+    for folder in (data, logs, tmp_path / "config", tmp_path / "cluster", tmp_path / "bin"):
+        folder.mkdir()
+    (tmp_path / "config/arguments").write_text("--class\nstorage\n--knob_x=1\n")
+    (tmp_path / "config/processes").write_text("2\n")
+    (tmp_path / "cluster/fdb.cluster").write_text("a:b@c.d:4500\n")
+    server = tmp_path / "bin/fdbserver"
+    server.write_text(FDBSERVER)
+    server.chmod(0o755)
+    script = start_script().replace("/var/fdb", str(tmp_path)).replace("/stateward/", f"{tmp_path}/")
+    environment = {
+        "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
+        "ROOT": str(tmp_path),
+        "STATEWARD_CONFIG": str(tmp_path / "config"),
+        "STATEWARD_MEMBER": "ledger-storage-0",
+        "STATEWARD_DOMAIN": "n1",
+        "POD_IP": "10.0.0.1",
+    }
+    running = subprocess.Popen(["/bin/bash", "-c", script], env=environment)
+    try:
+        first = begun(tmp_path, 2)
+        assert "--public_address 10.0.0.1:4501" in "".join(first)
+        assert all("--class storage --knob_x=1" in line for line in first)
+        assert (data / "fdb.cluster").read_text() == "a:b@c.d:4500\n"
+        os.kill(int(next(line for line in first if "4501" in line).split()[0]), signal.SIGTERM)
+        again = begun(tmp_path, 3)[2]
+        assert "4501" in again
+    finally:
+        running.terminate()
+        assert running.wait(20) == 0
+
+
+def begun(root: Path, count: int) -> list[str]:
+    """Return the command lines once there are so many."""
+    deadline = time.monotonic() + 60
+    while True:
+        lines = (root / "started").read_text().splitlines() if (root / "started").exists() else []
+        if len(lines) >= count:
+            return lines
+        assert time.monotonic() < deadline, lines
+        time.sleep(0.05)
