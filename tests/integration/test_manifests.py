@@ -107,6 +107,12 @@ def test_leases_are_for_its_own_namespace(api: KubeApi) -> None:
         assert allowed(api, verb, "coordination.k8s.io/leases", namespace="stateward-system")
 
 
+def test_cron_jobs_are_for_its_own_namespace(api: KubeApi) -> None:
+    for verb in ("list", *WRITE):
+        assert allowed(api, verb, "batch/cronjobs", namespace="stateward-system")
+    assert [verb for verb in WRITE if allowed(api, verb, "batch/cronjobs")] == []
+
+
 def test_the_operator_runs_under_the_restricted_standard(api: KubeApi) -> None:
     namespace = api.get("/api/v1/namespaces/stateward-system")
     assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"

@@ -1,0 +1,144 @@
+"""The CronJobs that look for missing members, on a real API server and with the operator's real rights."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import msgspec
+import pytest
+import yaml
+
+from sandbox.kubeapi import KubeApi
+from stateward.api.base import Json
+from stateward.api.cluster import OpenSearchCluster
+from stateward.api.names import ANNOTATION_MISSING
+from stateward.engines.base import Target
+from stateward.kube.clock import SystemClock
+from stateward.kube.config import connect
+from stateward.kube.credentials import Credential, StaticCredentials
+from stateward.kube.errors import Forbidden
+from stateward.kube.event_record import Occurrence
+from stateward.kube.http_client import HttpApi
+from stateward.kube.metadata import Key
+from stateward.kube.resources import CRON_JOBS
+from stateward.operator.detection.control import DetectionControl, Setting
+from stateward.operator.detection.cronjob import Place
+from stateward.operator.detection.cronjob import name as job_name
+from stateward.operator.detection.look import look
+from stateward.operator.engine import OpenSearchFamily
+from stateward.operator.kinds import OPENSEARCH
+from stateward.planning.observation import Database, Health, Node
+from tests.support.puppet import PuppetDatabase
+
+pytestmark = pytest.mark.integration
+
+CHART = Path(__file__).parents[2] / "charts/stateward"
+SYSTEM = "stateward-system"
+PATHS = {
+    "CustomResourceDefinition": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+    "Namespace": "/api/v1/namespaces",
+    "ServiceAccount": f"/api/v1/namespaces/{SYSTEM}/serviceaccounts",
+    "Role": f"/apis/rbac.authorization.k8s.io/v1/namespaces/{SYSTEM}/roles",
+    "RoleBinding": f"/apis/rbac.authorization.k8s.io/v1/namespaces/{SYSTEM}/rolebindings",
+    "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+    "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+}
+FILES = ("namespace", "service-account", "operator-role", "leases-role")
+CLUSTERS = "/apis/stateward.dev/v1alpha1/namespaces/default/opensearchclusters"
+
+
+@pytest.fixture
+def server(control_plane: Path) -> KubeApi:
+    """Return the administrator's way in, with the operator's account and rights in place."""
+    api = KubeApi(control_plane)
+    files = [CHART / "crds/stateward.dev_opensearchclusters.yaml", *(CHART / f"manifests/{f}.yaml" for f in FILES)]
+    for file in files:
+        for body in yaml.safe_load_all(file.read_text()):
+            if body["kind"] in PATHS:
+                api.apply(f"{PATHS[body['kind']]}/{body['metadata']['name']}", body)
+    return api
+
+
+@asynccontextmanager
+async def as_operator(control_plane: Path, server: KubeApi) -> AsyncGenerator[HttpApi]:
+    """Open a connection that may do what the operator may, and no more."""
+    path = f"/api/v1/namespaces/{SYSTEM}/serviceaccounts/stateward/token"
+    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
+    token = server.post(path, request)["status"]["token"]
+    connection = replace(connect(kubeconfig=str(control_plane)), credentials=StaticCredentials(Credential(token=token)))
+    async with HttpApi(connection) as api:
+        yield api
+
+
+def cluster(server: KubeApi, name: str, **replacement: Any) -> OpenSearchCluster:
+    spec = {"version": "2.19.5", "pools": [{"name": "all", "replicas": 1}], "replacement": replacement}
+    body = {"apiVersion": "stateward.dev/v1alpha1", "kind": "OpenSearchCluster", "metadata": {"name": name}}
+    made = server.apply(f"{CLUSTERS}/{name}", {**body, "spec": spec})
+    return msgspec.convert(made, OpenSearchCluster, strict=False)
+
+
+def control(api: HttpApi, *clusters: OpenSearchCluster) -> DetectionControl:
+    """Return a control whose cache holds exactly these."""
+    stores = SimpleNamespace(all=lambda: clusters, has_synced=True)
+
+    def record(happened: Occurrence) -> None:
+        pytest.fail(happened.note)
+
+    recorder = SimpleNamespace(record=record)
+    return DetectionControl(
+        Setting(
+            api=api,
+            recorder=cast("Any", recorder),
+            clock=SystemClock(),
+            fence=lambda: None,
+            place=Place(SYSTEM, "stateward:1", "stateward"),
+            kinds=[cast("Any", SimpleNamespace(clusters=stores, kind=OPENSEARCH))],
+        )
+    )
+
+
+async def test_there_is_one_while_replacement_is_enabled_with_all_overrides_and_none_when_not(
+    control_plane: Path, server: KubeApi
+) -> None:
+    pod: Json = {"serviceAccountName": "own", "containers": [{"name": "detect", "image": "mine:2"}]}
+    jobs: Json = {"schedule": "@daily", "suspend": True, "jobTemplate": {"spec": {"template": {"spec": pod}}}}
+    first = cluster(server, "watched", enabled=True, after="30m")
+    path = f"/apis/batch/v1/namespaces/{SYSTEM}/cronjobs/{job_name('opensearch', Key('default', 'watched'))}"
+    async with as_operator(control_plane, server) as api:
+        with pytest.raises(Forbidden):
+            await api.create(CRON_JOBS, {"metadata": {"name": "elsewhere"}}, namespace="default")
+        await control(api, first).sweep()
+        made = server.get(path)["spec"]
+        assert made["schedule"].endswith("/30 * * * *")
+        assert made["jobTemplate"]["spec"]["template"]["spec"]["serviceAccountName"] == "stateward"
+        await control(api, cluster(server, "watched", enabled=True, detection={"spec": jobs})).sweep()
+        made = server.get(path)["spec"]
+        container = made["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]
+        assert (made["schedule"], made["suspend"]) == ("@daily", True)
+        assert (container["image"], container["args"][0]) == ("mine:2", "detect")
+        await control(api, cluster(server, "watched", enabled=False)).sweep()
+        assert server.find(path) is None
+    server.delete(f"{CLUSTERS}/watched")
+
+
+class Empty(PuppetDatabase):
+    """A database that answers, and has no members."""
+
+    async def observe(self, target: Target) -> Database:
+        return Database("u", Health.GREEN, dict[str, Node]())
+
+
+async def test_a_look_has_the_rights_to_read_everything_and_to_tell_what_it_found(
+    control_plane: Path, server: KubeApi
+) -> None:
+    cluster(server, "looked", enabled=True, after="30m")
+    path = f"{CLUSTERS}/looked"
+    server.patch(path, {"metadata": {"annotations": {ANNOTATION_MISSING: "2026-11-21T12:00:00Z"}}})
+    async with as_operator(control_plane, server) as api:
+        findings = await look(api, OpenSearchFamily(Empty()), Key("default", "looked"), 0.0)
+    assert (dict(findings.missing), findings.unanswered) == ({}, "")
+    assert ANNOTATION_MISSING not in server.get(path)["metadata"].get("annotations", {})
+    server.delete(path)
