@@ -1,10 +1,13 @@
 """Databases that make and keep themselves when they are told to: told once, late, and on their own word only."""
 
 import msgspec
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from stateward.planning import actions as a
 from stateward.planning import observation as o
 from stateward.planning.plan import Plan, plan
+from tests.unit.planning.chaos import observations
 
 NOW = 10_000.0
 POOL = o.Pool("s", 1, voting=False, data=True, ephemeral=False, inputs={}, held_inputs={}, effects={})
@@ -61,3 +64,28 @@ def test_what_it_should_be_told_waits_for_members_that_come_back() -> None:
     assert a.Tend not in kinds(seen(database))
     assert a.Tend in kinds(seen(database, waits={"c Tending": NOW - 61.0}))
     assert seen(msgspec.structs.replace(database, untended="")).waits == ()
+
+
+asked = observations.map(
+    lambda obs: msgspec.structs.replace(obs, desired=msgspec.structs.replace(obs.desired, formed_by_word=True))
+)
+answers = st.sampled_from([NOT_THERE, o.Unknown("no answer"), None])
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(asked, answers)
+def test_whatever_is_seen_a_database_is_made_on_its_own_word_only_and_never_twice(
+    obs: o.Observation, answer: o.Unknown | None
+) -> None:
+    if answer is not None:
+        obs = msgspec.structs.replace(obs, database=answer)
+    made = plan(obs, NOW)
+    if a.Form in kinds(made):
+        assert isinstance(obs.database, o.Unformed)
+        assert obs.bootstrap is not None
+        assert not obs.bootstrap.formed
+        assert made.needs_live
+    if a.GrantBootstrap in kinds(made):
+        raise AssertionError("a database that is told needs no grant")
+    if isinstance(obs.database, o.Unknown):
+        assert a.Tend not in kinds(made)
