@@ -35,10 +35,17 @@ class Story:
     """One world, its operator and its user; `check` at the end."""
 
     def __init__(
-        self, *pools: Json, layout: Layout | None = None, seed: int = 1, processes: int = 1, **spec: Any
+        self,
+        *pools: Json,
+        layout: Layout | None = None,
+        seed: int = 1,
+        processes: int = 1,
+        agents: bool = False,
+        **spec: Any,
     ) -> None:
         whole: Json = {"version": "2.17.1", "pools": list(pools) or [managers(), hot()], **spec}
-        plan = Plan(only=CALM, layout=layout or Layout(), spec=whole, processes=processes, calm_start=True)
+        where = layout or Layout()
+        plan = Plan(only=CALM, layout=where, spec=whole, processes=processes, calm_start=True, agents=agents)
         self.run = Run(seed, plan, asyncio.get_running_loop())
         self.world = self.run.world
         self.user = self.run.user

@@ -45,9 +45,9 @@ class Steps:
             self._story.process.kill()
 
 
-async def live(change: dict[str, Any], fatal: int = 0, stale: int = 0) -> int:
+async def live(change: dict[str, Any], fatal: int = 0, stale: int = 0, *, agents: bool = False) -> int:
     """Make a change, with a crash after one step; return how many steps were taken."""
-    with Story(ALL, layout=SMALL).told() as story:
+    with Story(ALL, layout=SMALL, agents=agents).told() as story:
         await story.begin(2)
         steps = Steps(story, fatal)
         story.process.api_rates.stale = stale
@@ -65,6 +65,15 @@ def test_a_crash_at_any_step_changes_nothing_in_the_end(change: dict[str, Any], 
     assert steps > 5
     for fatal in range(1, steps + 1, stride):
         attempt(lambda fatal=fatal: run_virtual(live(change, fatal, stale)), fatal)
+
+
+@pytest.mark.parametrize(("stale", "stride"), [(0, 1), (300, 4)], ids=["seeing", "stale"])
+def test_a_crash_in_any_phase_of_a_restart_in_kept_pods_changes_nothing_in_the_end(stale: int, stride: int) -> None:
+    change = CHANGES["setting"]
+    steps = run_virtual(live(change, agents=True))
+    assert steps > 15
+    for fatal in range(1, steps + 1, stride):
+        attempt(lambda fatal=fatal: run_virtual(live(change, fatal, stale, agents=True)), fatal)
 
 
 def attempt(run: Callable[[], object], fatal: int) -> None:

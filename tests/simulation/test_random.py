@@ -19,7 +19,7 @@ FIRST = 1000
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    return simulate_many("opensearch", range(FIRST, FIRST + SEEDS), plan=Plan(chaos=2400.0))
+    return simulate_many("opensearch", range(FIRST, FIRST + SEEDS), plan=Plan(chaos=2400.0, agents=False))
 
 
 def test_nothing_that_must_hold_was_violated(report: Report) -> None:

@@ -63,8 +63,12 @@ class Credentials:
         return (await self._keys(cluster)).access
 
     async def keep(self, holdings: Holdings) -> None:
-        """Renew what is due, of the members whose pods have agents; raises ApiError, NotOurs."""
-        managed = [s for s in holdings.sets if names.ANNOTATION_AGENT in s.spec.template.metadata.annotations]
+        """Renew what is due, of the members whose pods have agents; raises ApiError, NotOurs.
+
+        Nothing is made for a member that was let go: its Secret would be left behind when its objects are removed.
+        """
+        running = (s for s in holdings.sets if s.spec.replicas and not s.metadata.terminating)
+        managed = [s for s in running if names.ANNOTATION_AGENT in s.spec.template.metadata.annotations]
         keys = await self._keys(holdings.cluster) if managed else None
         for workload in managed:
             if keys is not None:

@@ -13,7 +13,6 @@ from stateward.simulation.faults import FAULTS, WEATHER
 from stateward.simulation.user import EDITS
 
 OUT_OF_REACH: Mapping[str, str] = {
-    "effect: restart": "without an agent in the pod, a process is restarted by making its pod anew",
     "effect: reload": "nothing that the model knows is set at run time yet",
 }
 """Branches that these worlds cannot take, and why; one that is met nevertheless is to be taken off."""

@@ -146,6 +146,16 @@ class FoundationPod:
         """Whether a command can run in it."""
         return self.alive and bool(self.file)
 
+    @property
+    def answers(self) -> bool:
+        """Whether its processes run."""
+        return self.alive and bool(self.running)
+
+    @property
+    def serves(self) -> bool:
+        """Whether it is Ready: it has no other probe than that its processes run."""
+        return self.answers
+
     def client(self) -> Client:
         """Return the command line in this pod, with its cluster file."""
         return Client(self.container.version, self.file)

@@ -39,7 +39,15 @@ def unmet(world: World, name: str = NAME) -> list[str]:
             found.append(f"{member.key.name} belongs to no pool")
         else:
             found += _member(world, member, pool, cluster.spec.version)
-    return found
+    return [*found, *_left_behind(world, name, {member.key.name for member in members})]
+
+
+def _left_behind(world: World, name: str, members: set[str]) -> Iterator[str]:
+    """Yield the Secrets of members that are gone: they are collected some time later."""
+    for secret in world.store.all("/secrets"):
+        member = secret.labels.get(names.LABEL_MEMBER, "")
+        if secret.labels.get(names.LABEL_CLUSTER) == name and member and member not in members:
+            yield f"Secret {secret.key.name} is left behind"
 
 
 def _status(resource: Stored) -> Iterator[str]:
@@ -59,6 +67,8 @@ def _member(world: World, member: Stored, pool: Pool, version: str) -> Iterator[
     if pod is None or not mine or not ready(pod) or pod.terminating:
         yield f"{name} has no pod that is ready"
         return
+    if part(pod.doc, "metadata", "annotations").get(names.ANNOTATION_PHASE):
+        yield f"the restart of {name} has not ended"
     made_from = json.loads(part(pod.doc, "metadata", "annotations").get(names.ANNOTATION_INPUTS, "{}"))
     if made_from != dict(pool.inputs):
         differing = sorted(k for k in {*made_from, *pool.inputs} if made_from.get(k) != pool.inputs.get(k))

@@ -18,11 +18,13 @@ from stateward.simulation.apiserver.admission import CLUSTERS
 from stateward.simulation.apiserver.audit import Write
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Event, Stored
+from stateward.simulation.cluster.agents import Agent
 from stateward.simulation.cluster.budgets import ready
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.world import World
 
 PODS, SETS, CLAIMS = "/pods", "apps/statefulsets", "/persistentvolumeclaims"
+PHASE = names.ANNOTATION_PHASE
 OWN_RECORDS = frozenset({"events.k8s.io/events", "coordination.k8s.io/leases"})
 
 
@@ -182,13 +184,19 @@ class Watchdog:
         before = self._store.past(PODS, pod.key, turn.read_at)
         unseen = look.at < turn.read_at or member not in look.nodes
         if member in down or (unseen and (before is None or not ready(before))):
-            self._tell(pod, "which is deleted, was broken already")
+            self._tell(pod, "which is taken down, was broken already")
             return
         if look.at < turn.read_at:
             self._violated("c", f"{member} is taken down by a look at the database from before the live read")
         self._tell(pod, "")
         self._judge(member, down | frozenset(turn.taken), look, spec)
         turn.taken.add(member)
+
+    def stopping(self, agent: Agent) -> None:
+        """Judge the stop of a process in its pod; all stop at once only where that was asked for."""
+        pod = self._store.get(PODS, agent.container.pod)
+        if pod is not None and "coordinated" not in part(pod.doc, "metadata", "annotations").get(PHASE, ""):
+            self._check_disruption(pod)
 
     def _tell(self, pod: Stored, suffix: str) -> None:
         self.disruptions.append((self._world.now, pod.labels.get(names.LABEL_MEMBER, "")))

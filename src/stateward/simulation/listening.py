@@ -10,6 +10,7 @@ import structlog
 from stateward.engines.base import EngineError
 from stateward.kube.errors import ApiError
 from stateward.operator.act import NotOurs
+from stateward.operator.agents import AgentError
 from stateward.operator.process import LostLease
 
 Listener = Callable[[str, Mapping[str, object]], None]
@@ -35,4 +36,4 @@ def to(listener: Listener) -> Generator[None]:
 
 def expected(error: BaseException) -> bool:
     """Return whether an error is one of those that the operator is made for: not a mistake in it."""
-    return isinstance(error, ApiError | EngineError | NotOurs | LostLease | TimeoutError)
+    return isinstance(error, ApiError | EngineError | AgentError | NotOurs | LostLease | TimeoutError)

@@ -14,6 +14,7 @@ from stateward.simulation.apiserver.audit import Audit, Unaudited
 from stateward.simulation.apiserver.client import WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.network import Rates as ApiRates
+from stateward.simulation.cluster.calls import Stopping, WorldAgents
 from stateward.simulation.decisions import Decisions
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.http import Rates as EngineRates
@@ -37,6 +38,9 @@ class Process:
         self.told: Callable[[str], None] = lambda _: None
         self.failed: Callable[[BaseException], None] = lambda _: None
         self.audit: Audit = Unaudited()
+        self.agent_image = ""
+        """The image from which agents come into new pods; they are made without one where it is empty."""
+        self.stopping: Stopping = lambda _: None
         self.looked: Callable[[Cluster], None] = lambda _: None
         self.max_replacements = OperatorOptions().max_replacements
         self.api: WorldApi | None = None
@@ -65,7 +69,9 @@ class Process:
         self.api = WorldApi(self._world.server, self._world.bell, network, "stateward", self.audit)
         databases = self._world.databases
         flavor = replace(OPENSEARCH, announces=databases.announced)
-        family = OpenSearchFamily(SearchEngine(flavor, WorldTransport(databases, self._wire, self.looked)))
+        engine = SearchEngine(flavor, WorldTransport(databases, self._wire, self.looked))
+        agents = WorldAgents(self._world.agents, self._wire, self._hears, self.stopping)
+        family = OpenSearchFamily(engine, self.agent_image, agents)
         options = OperatorOptions(
             leader_elect=self._leader_elect,
             lease_namespace=SYSTEM,
@@ -92,6 +98,10 @@ class Process:
         """Keep everything from arriving on the process's watches for a while."""
         if self.api is not None:
             self.api.network.frozen_until = self._world.now + seconds
+
+    def _hears(self, node: str) -> bool:
+        world = self._world
+        return node not in world.databases.isolated and node not in world.kubelets.powerless
 
     def _wrote(self, verb: str, kind: str) -> None:
         self.wrote(verb, kind)

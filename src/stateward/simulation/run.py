@@ -24,6 +24,8 @@ PATIENCE = 3 * 3600.0
 QUIET = 1200.0
 """Seconds of virtual time for which nothing may be written then."""
 
+AGENT_IMAGE = "stateward:simulated"
+
 
 class Plan(Struct, frozen=True):
     """What a run is made of, apart from its seed. `chaos` is in seconds of virtual time."""
@@ -35,6 +37,8 @@ class Plan(Struct, frozen=True):
     spec: Json | None = None
     processes: int | None = None
     calm_start: bool | None = None
+    agents: bool | None = None
+    """Whether pods have agents; None lets the seed choose."""
     trace: bool = False
 
 
@@ -81,6 +85,7 @@ class Run:
         self.watchdog = Watchdog(self.world, self.violations)
         if plan.trace:
             self.world.ground.story = []
+        self.agents = random.Random(f"{seed}/agents").random() < 0.6 if plan.agents is None else plan.agents  # noqa: S311
         count = plan.processes or chance.choice((1, 1, 1, 2))
         self._several = count > 1
         self.processes = [self._process(n) for n in range(count)]
@@ -159,6 +164,8 @@ class Run:
         process = Process(self.world, f"op{number}", leader_elect=number > 0 or self._several)
         process.audit = self.watchdog
         process.looked = self.watchdog.looked
+        process.stopping = self.watchdog.stopping
+        process.agent_image = AGENT_IMAGE if self.agents else ""
         process.failed = lambda error: self._violated("crash", f"{type(error).__name__}: {error}")
         return process
 

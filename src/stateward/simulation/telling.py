@@ -21,6 +21,12 @@ DOES = {
     "Drain": "sets whom data moves away from",
     "ExcludeVoters": "sets who has no vote",
     "MoveCopies": "moves single copies",
+    "SetPhase": "writes the next phase of the restart of {}",
+    "StopProcess": "stops the process of {} in its pod",
+    "StartProcess": "starts the process of {} in its pod",
+    "FinishRestart": "ends the restart of {}",
+    "ClearSchedule": "takes the wish for a restart off the cluster",
+    "CollectConfiguration": "collects a Secret of nobody",
 }
 """What the operator does, in words; an action that is not here is told by its name."""
 

@@ -234,6 +234,14 @@ class User:
         """Change parts of the spec."""
         self._apply(what, {**deepcopy(self.spec), **changes})
 
+    def annotate(self, annotations: Json) -> None:
+        """Set annotations of the cluster resource."""
+        resource = self._world.resource(self._name)
+        if resource is not None:
+            self._world.ground.tell(f"the user annotates the cluster: {annotations}")
+            meta = {**resource.meta, "annotations": {**resource.meta.get("annotations", {}), **annotations}}
+            self._world.server.update(CLUSTERS, resource.key, {**resource.doc, "metadata": meta}, manager="kubectl")
+
     def delete(self) -> None:
         """Delete the cluster resource."""
         resource = self._world.resource(self._name)

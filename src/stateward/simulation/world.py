@@ -11,6 +11,7 @@ from stateward.simulation.apiserver.admission import CLUSTERS
 from stateward.simulation.apiserver.client import Bell
 from stateward.simulation.apiserver.deletion import GarbageCollector
 from stateward.simulation.apiserver.store import Stored
+from stateward.simulation.cluster.agents import Agents
 from stateward.simulation.cluster.budgets import guard
 from stateward.simulation.cluster.ground import Ground
 from stateward.simulation.cluster.kubelet import Kubelets
@@ -55,7 +56,8 @@ class World:
         self.foundations = FoundationPods(self.ground, self.databases.damage)
         self.launchers = Launchers(self.databases, {CONTAINER: self.foundations})
         self.volumes.lost = self.launchers.discard
-        self.kubelets = Kubelets(self.ground, self.launchers)
+        self.agents = Agents(self.ground, self.launchers)
+        self.kubelets = Kubelets(self.ground, self.agents)
         self.nodes = Nodes(self.ground, self.kubelets)
         self._furnish()
 

@@ -5,6 +5,7 @@ A node that is *cut off* reports nothing and hears nothing while its processes r
 
 from dataclasses import dataclass, field
 
+from stateward.api import names
 from stateward.kube.client import DeleteOptions, Preconditions
 from stateward.kube.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
@@ -31,6 +32,8 @@ class Run:
     stopping: bool = False
     gone: bool = False
     ended: Doc = field(default_factory=dict[str, object])
+    mounted_at: float | None = None
+    """The time of which the configuration is that its volume shows."""
 
 
 @dataclass(slots=True)
@@ -178,7 +181,9 @@ class Kubelets:
             zone=node.labels.get(ZONE, "") if node else "",
             address=run.address,
             version=image_version(pod),
-            config=lambda: self._config(run, pod),
+            config=lambda: self._config(run, pod, self._ground.now - self.habits.config),
+            shown=lambda: self._mounted(run, pod),
+            managed=names.ANNOTATION_AGENT in part(pod.doc, "metadata", "annotations"),
             environment={e["name"]: e.get("value", "") for e in items(container, "env")},
             seeds=lambda: self._files(run, "seeds"),
             mounted=lambda volume: self._files(run, volume),
@@ -188,10 +193,17 @@ class Kubelets:
             ready=lambda yes: self._ground.soon(*self.habits.probe, self._probed, run, yes) and None,
         )
 
-    def _config(self, run: Run, pod: Stored) -> dict[str, str]:
+    def _mounted(self, run: Run, pod: Stored) -> dict[str, str]:
+        """Return the configuration as the pod's volume shows it; what was shown once is never older later."""
+        if run.mounted_at is None:
+            run.mounted_at = self._ground.now - self.habits.config
+        elif self._up(run):
+            run.mounted_at = max(run.mounted_at, self._late() - self.habits.config)
+        return self._config(run, pod, run.mounted_at)
+
+    def _config(self, run: Run, pod: Stored, late: float) -> dict[str, str]:
         name = next((part(v, "secret")["secretName"] for v in items(pod.doc, "spec", "volumes") if v.get("secret")), "")
         key = Key(run.pod.namespace, name)
-        late = self._ground.now - self.habits.config
         secret = self._store.past("/secrets", key, late) or self._store.get("/secrets", key)
         return {} if secret is None else dict(part(secret.doc, "data"))
 
@@ -211,6 +223,8 @@ class Kubelets:
         return part(pod.doc, "metadata", "annotations").get(what, "") if pod and pod.uid == run.uid else ""
 
     def _probed(self, run: Run, yes: bool) -> None:
+        # By the time of the probe the process may have been told to stop.
+        yes = yes and run.process is not None and run.process.serves
         if run.process is not None and run.ready != yes and not run.stopping:
             run.ready = yes
             self._report(run)

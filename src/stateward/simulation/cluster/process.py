@@ -20,7 +20,11 @@ class Container:
     version: str
     """The version of the image."""
     config: Callable[[], dict[str, str]]
-    """The files of the configuration, in base64, as the Secret's volume shows them now."""
+    """The files of the configuration, in base64, as a pod that starts now is given them."""
+    shown: Callable[[], dict[str, str]]
+    """The same, as the volume of the running pod shows them: late, and never going back."""
+    managed: bool
+    """Whether an agent is process 1."""
     environment: dict[str, str]
     seeds: Callable[[], dict[str, str]]
     """The files of the seeds volume as they are now."""
@@ -38,6 +42,16 @@ class Container:
 
 class Process(Protocol):
     """One run of a container."""
+
+    @property
+    def answers(self) -> bool:
+        """Whether the database answers requests."""
+        ...
+
+    @property
+    def serves(self) -> bool:
+        """Whether the database is in its cluster."""
+        ...
 
     def stop(self) -> None:
         """Ask to end, as SIGTERM does; `exited` is called when it has."""

@@ -76,10 +76,19 @@ class Node:
         return self.stage is not Stage.ENDED
 
     @property
+    def answers(self) -> bool:
+        """Whether it runs far enough to talk."""
+        return self.stage in (Stage.SEEKING, Stage.JOINED)
+
+    @property
+    def serves(self) -> bool:
+        """Whether its cluster has taken it in."""
+        return self.stage is Stage.JOINED
+
+    @property
     def reachable(self) -> bool:
         """Whether it runs far enough to talk, and the network lets it."""
-        talks = self.stage in (Stage.SEEKING, Stage.JOINED)
-        return talks and self.container.node not in self._databases.isolated
+        return self.answers and self.container.node not in self._databases.isolated
 
     def stop(self) -> None:
         """End in good order: leave the cluster at once, then close the shards."""

@@ -1,0 +1,182 @@
+"""The agents in the pods, as a model: process 1 of a managed container, with the database as its child.
+
+What it keeps for the process outlives a crash of the container, and goes with the pod. What is mounted follows the
+Secret late, and never goes back.
+"""
+
+import base64
+from dataclasses import replace
+
+from stateward.agent.configuration import checksum
+from stateward.agent.phase import Phase
+from stateward.api import names
+from stateward.planning.process import Process as Said
+from stateward.planning.process import ProcessState
+from stateward.simulation.cluster.ground import Ground
+from stateward.simulation.cluster.process import Container, Launcher, Process
+
+PATIENCE = 300.0
+"""Seconds in which the configuration of a new pod arrives, or its container ends."""
+UP = (ProcessState.STARTING, ProcessState.RUNNING)
+
+Files = dict[str, str]
+
+
+class Refused(Exception):  # noqa: N818 - it is an answer, and no error of the agent
+    """What an agent does not do, in its words."""
+
+
+class Agent:
+    """One run of an agent over one database process at a time."""
+
+    def __init__(self, launcher: "Agents", container: Container) -> None:
+        self.container = container
+        self.child: Process | None = None
+        self.ended = False
+        self._state = ProcessState.STOPPED
+        self._running = ""
+        self._leaving = False
+        self._launcher = launcher
+        self._ground = launcher.ground
+        self._since = self._ground.now
+        phase = self.phase()
+        if not phase.stays_stopped:
+            self._boot(phase)
+
+    @property
+    def serves(self) -> bool:
+        """Whether its database serves, and was not told to stop."""
+        return self.state in UP and self.child is not None and self.child.serves
+
+    @property
+    def answers(self) -> bool:
+        """Whether its database answers."""
+        return self.child is not None and self.child.answers
+
+    @property
+    def state(self) -> ProcessState:
+        """What the database process is doing."""
+        if self._state is ProcessState.STARTING and self.answers:
+            self._state = ProcessState.RUNNING
+        return self._state
+
+    def phase(self) -> Phase:
+        """Return the restart phase of the pod, as far as its node has heard of it."""
+        try:
+            return Phase(self.container.annotation(names.ANNOTATION_PHASE))
+        except ValueError:
+            return Phase.NONE
+
+    def said(self) -> Said:
+        """Return what it answers when it is asked."""
+        up = self.state is not ProcessState.STOPPED
+        return Said(self.state, digest(self.container.shown()), self._running if up else "")
+
+    # What it is told by the operator.
+
+    def stop_process(self) -> None:
+        """Stop the database; asking again changes nothing."""
+        if self.state in UP and self.child is not None:
+            self._ground.count("process stopped in its pod")
+            self._state = ProcessState.STOPPING
+            self.container.ready(False)
+            self.child.stop()
+
+    def start_process(self, expected: str) -> None:
+        """Start the database with what is mounted, if that is what is expected; raises Refused."""
+        if self.state in UP:
+            if expected not in ("", self._running):
+                raise Refused("the process runs with another configuration; stop it first")
+            return
+        if self.state is not ProcessState.STOPPED or self._leaving:
+            raise Refused(f"the process is {self.state.value}; ask again")
+        files = self.container.shown()
+        if expected not in ("", digest(files)):
+            raise Refused("another configuration is mounted")
+        self._ground.count("process started in its pod")
+        self._start(files)
+
+    # What it is told by its node.
+
+    def stop(self) -> None:
+        """End in good order: the database first."""
+        self._leaving = True
+        if self.child is None:
+            self._end(0, "stopped")
+        elif self._state in UP:
+            self._state = ProcessState.STOPPING
+            self.child.stop()
+
+    def kill(self) -> None:
+        """End at once, and the database with it."""
+        self.ended = True
+        if self.child is not None:
+            self.child.kill()
+
+    def _boot(self, phase: Phase) -> None:
+        """Start the database of a container that has started: with what was kept, or else what the pod was made for."""
+        if self.ended or self._leaving or self.child is not None:
+            return
+        kept, files = self._launcher.kept.get(self.container.uid), self.container.shown()
+        if phase.takes_new_configuration or kept is not None:
+            self._start(files if phase.takes_new_configuration or kept is None else kept)
+            return
+        wanted = self.container.annotation(names.ANNOTATION_CHECKSUM)
+        if not wanted or digest(files) == wanted:
+            self._start(files)
+        elif self._ground.now - self._since >= PATIENCE:
+            self._end(1, "the configuration is not the one that this pod was made for")
+        else:
+            self._ground.later(4.0, self._boot, phase)
+
+    def _start(self, files: Files) -> None:
+        self._launcher.kept[self.container.uid] = files
+        self._running, self._state = digest(files), ProcessState.STARTING
+        self.child = self._launcher.inner.start(replace(self.container, config=lambda: files, exited=self._exited))
+
+    def _exited(self, code: int, why: str) -> None:
+        """Note that the database has ended; by itself, Kubernetes must see it."""
+        if self.ended:
+            return
+        self.child = None
+        asked = self._state is ProcessState.STOPPING
+        self._state = ProcessState.STOPPED
+        if self._leaving or not asked:
+            self._end(code, why)
+
+    def _end(self, code: int, why: str) -> None:
+        self.ended = True
+        self.container.exited(code, why)
+
+
+class Agents:
+    """Starts what runs in containers: an agent where the pod has one, or else the database itself."""
+
+    def __init__(self, ground: Ground, inner: Launcher) -> None:
+        self.ground = ground
+        self.inner = inner
+        self.kept: dict[str, Files] = {}
+        """By pod: the configuration that its process was started with last."""
+        self._agents: dict[str, Agent] = {}
+
+    def start(self, container: Container) -> Process:
+        """Start the process of a container."""
+        if not container.managed:
+            return self.inner.start(container)
+        agent = self._agents[container.uid] = Agent(self, container)
+        return agent
+
+    def discard(self, disk: str) -> None:
+        """Forget what was kept in a pod that is gone, and its data where it kept that, too."""
+        self.kept.pop(disk, None)
+        self._agents.pop(disk, None)
+        self.inner.discard(disk)
+
+    def at(self, address: str) -> Agent | None:
+        """Return the agent that answers at an address."""
+        return next((a for a in self._agents.values() if not a.ended and a.container.address == address), None)
+
+
+def digest(files: Files) -> str:
+    """Return the checksum of files in base64, as the operator writes it down; empty where there are none."""
+    return checksum({name: base64.b64decode(content) for name, content in files.items()}) if files else ""

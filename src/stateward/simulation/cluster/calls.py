@@ -1,0 +1,67 @@
+"""The operator's calls to the agents of a world, with a network in between that may fail."""
+
+from collections.abc import Callable
+
+from stateward.engines.base import UnreachableError
+from stateward.operator.agents import PATIENCE, Access, AgentError, Peer
+from stateward.operator.credentials import agent_name
+from stateward.planning.process import Process
+from stateward.simulation.cluster.agents import UP, Agent, Agents, Refused
+from stateward.simulation.opensearch.http import Wire
+
+Stopping = Callable[[Agent], None]
+
+
+class WorldAgents:
+    """`Agents` of the operator, onto the model; `stopping` hears of each process right before it is told to stop."""
+
+    def __init__(self, agents: Agents, wire: Wire, hears: Callable[[str], bool], stopping: Stopping) -> None:
+        self._agents = agents
+        self._wire = wire
+        self._hears = hears
+        self._stopping = stopping
+
+    async def ask(self, access: Access, peer: Peer) -> Process:  # noqa: ARG002 - the model trusts everybody
+        """Return what the agent says about its process."""
+        said = (await self._reach(peer)).said()
+        await self._back()
+        return said
+
+    async def stop(self, access: Access, peer: Peer) -> None:  # noqa: ARG002
+        """Have the process stopped; it may not have ended yet."""
+        agent = await self._reach(peer)
+        if agent.state in UP:
+            self._stopping(agent)
+        agent.stop_process()
+        self._wire.told("stop process")
+        await self._back()
+
+    async def start(self, access: Access, peer: Peer, checksum: str) -> None:  # noqa: ARG002
+        """Have the process started with exactly this configuration, or (empty) with what is mounted."""
+        agent = await self._reach(peer)
+        try:
+            agent.start_process(checksum)
+        except Refused as error:
+            raise AgentError(f"its agent at {peer.address} refuses: 409, {error}") from error
+        self._wire.told("start process")
+        await self._back()
+
+    async def _reach(self, peer: Peer) -> Agent:
+        self._wire.alive()
+        try:
+            await self._wire.reach(PATIENCE)
+        except UnreachableError as error:
+            raise AgentError(f"its agent at {peer.address} cannot be asked: {error}") from error
+        agent = self._agents.at(peer.address)
+        if agent is None or not self._hears(agent.container.node):
+            raise AgentError(f"its agent at {peer.address} cannot be asked: connection refused")
+        pod = agent.container.pod
+        if agent_name(pod.namespace, pod.name.removesuffix("-0")) != peer.name:
+            raise AgentError(f"its agent at {peer.address} cannot be asked: it proves another name")
+        return agent
+
+    async def _back(self) -> None:
+        try:
+            await self._wire.back()
+        except UnreachableError as error:
+            raise AgentError(f"the agent's answer is lost: {error}") from error

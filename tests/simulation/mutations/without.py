@@ -1,0 +1,217 @@
+# pyright: reportUnknownLambdaType=false
+"""How each guard is removed: one function of the product is replaced by one that does not guard."""
+
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from stateward.engines.search import driver, inputs, pod
+from stateward.kube.client import DeleteOptions, Preconditions
+from stateward.kube.metadata import Key
+from stateward.operator import act, furnish, reconcile, wanted
+from stateward.planning import choice, facts, gate, plan, prepare, repair, replacement, restart, roll, scale
+from stateward.planning.intent import Part
+from stateward.planning.observation import Database, Health, Unknown
+from tests.simulation import test_scenarios_crashes as crashes
+
+
+def unpinned(patch: pytest.MonkeyPatch) -> None:
+    def options(pinned: Preconditions) -> DeleteOptions:
+        return DeleteOptions(Preconditions(pinned.uid))
+
+    patch.setattr(act, "DeleteOptions", options)
+
+
+def cached(patch: pytest.MonkeyPatch) -> None:
+    for kind in (*plan.Action.__subclasses__(),):
+        patch.setattr(kind, "destructive", False)
+
+
+def forgetting(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(plan, "forgets", lambda *_: False)
+
+
+def never_caught_up(patch: pytest.MonkeyPatch) -> None:
+    cached(patch)
+    patch.setattr(plan, "trusted", lambda _obs, actions: actions)
+
+
+def any_owner(patch: pytest.MonkeyPatch) -> None:
+    async def there(*_: Any) -> bool:
+        return True
+
+    for module in (act, furnish):
+        patch.setattr(module, "exists", there)
+
+
+def collecting(patch: pytest.MonkeyPatch) -> None:
+    original = reconcile.Reconciler.reconcile
+
+    async def collect(self: Any, key: Key) -> float | None:
+        if self._caches.holdings(key) is None:
+            for secret in self._caches.owned["secrets"].indexed("cluster", f"{key.namespace}/{key.name}"):
+                meta = secret.metadata
+                options = DeleteOptions(Preconditions(meta.uid, meta.resource_version))
+                await self._api.delete(act.kinds.SECRETS, Key(meta.namespace, meta.name), options)
+        return await original(self, key)
+
+    patch.setattr(reconcile.Reconciler, "reconcile", collect)
+
+
+def pruning_all(patch: pytest.MonkeyPatch) -> None:
+    original = furnish.Furnisher._prune
+
+    async def prune(self: Any, holdings: Any, _wanted: set[str], expectations: Any) -> None:
+        await original(self, holdings, set(), expectations)
+
+    patch.setattr(furnish.Furnisher, "_prune", prune)
+
+
+def leaking(patch: pytest.MonkeyPatch) -> None:
+    async def nothing(*_: Any) -> None:
+        return
+
+    patch.setattr(act.Actor, "_delete_volume", nothing)
+
+
+def first_only(patch: pytest.MonkeyPatch) -> None:
+    original = act.Actor._create
+
+    async def create(self: Any, action: Any, holdings: Any) -> None:
+        if any(s.metadata.name == action.member for s in holdings.secrets):
+            return
+        await original(self, action, holdings)
+
+    patch.setattr(act.Actor, "_create", create)
+
+
+def left_behind(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(plan, "undo", lambda *_args, **_kwargs: ())
+
+
+def absent_when_unknown(patch: pytest.MonkeyPatch) -> None:
+    original = driver.SearchEngine.observe
+
+    async def observe(self: Any, target: Any) -> Any:
+        found = await original(self, target)
+        return Database(identity="", health=Health.GREEN, nodes={}) if isinstance(found, Unknown) else found
+
+    patch.setattr(driver.SearchEngine, "observe", observe)
+
+
+def without_leaving(patch: pytest.MonkeyPatch) -> None:
+    original = roll.pending
+
+    def pending(found: Any, taken: frozenset[str]) -> Any:
+        surplus = frozenset(scale.scale(found, {}).leaving)
+        return original(found, taken | surplus)
+
+    patch.setattr(roll, "pending", pending)
+
+
+def remembered_health(patch: pytest.MonkeyPatch) -> None:
+    original = driver.SearchEngine.observe
+    kept: dict[str, tuple[float, Any]] = {}
+
+    async def observe(self: Any, target: Any) -> Any:
+        now = driver.asyncio.get_running_loop().time()
+        if target.name not in kept or now - kept[target.name][0] > 60 or isinstance(kept[target.name][1], Unknown):
+            kept[target.name] = (now, await original(self, target))
+        return kept[target.name][1]
+
+    patch.setattr(driver.SearchEngine, "observe", observe)
+
+
+def no_repair(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(plan, "repair", lambda *_: Part())
+
+
+def strict_gate(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(gate, "placeable", lambda *_: True)
+
+
+def strict_names(patch: pytest.MonkeyPatch) -> None:
+    original = replacement.asked_for
+
+    def asked_for(found: Any, listed: Any) -> Any:
+        for name in found.obs.desired.replacement.replace:
+            assert found.members[name]
+        return original(found, listed)
+
+    patch.setattr(replacement, "asked_for", asked_for)
+
+
+def impatient(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(repair, "broken", lambda *_: True)
+
+
+def strict_order(patch: pytest.MonkeyPatch) -> None:
+    original = wanted.validate
+
+    def validate(cluster: Any) -> Any:
+        update = cluster.spec.update
+        if update is not None and set(update.order or ()) - {pool.name for pool in cluster.spec.pools}:
+            raise KeyError(update.order)
+        return original(cluster)
+
+    patch.setattr(wanted, "validate", validate)
+
+
+def made_by_create(patch: pytest.MonkeyPatch) -> None:
+    async def ensure(self: Any, kind: Any, body: Any, _: Any) -> None:
+        made = await self._api.create(kind, body, namespace=body["metadata"]["namespace"])
+        self._wrote(kind, made)
+
+    patch.setattr(act.Actor, "_ensure", ensure)
+
+
+def no_replacement(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(scale, "to_replace", lambda *_: None)
+
+
+def scale_in_template(patch: pytest.MonkeyPatch) -> None:
+    original = inputs._asked
+
+    def asked(pool: Any, version: str) -> Any:
+        yield from original(pool, version)
+        yield "template/members", pool.spec.replicas
+
+    patch.setattr(inputs, "_asked", asked)
+
+
+def all_at_once(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(facts, "versions", lambda obs, *_: {pool.name: obs.desired.version for pool in obs.desired.pools})
+
+
+def budget_of_each(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(choice, "room_left", lambda _facts, candidates: candidates)
+    patch.setattr(choice, "conflicts", lambda _facts, able: [0] * len(able))
+    patch.setattr(choice, "member_problem", lambda *_: None)
+
+
+def no_waiting(patch: pytest.MonkeyPatch) -> None:
+    budget_of_each(patch)
+    patch.setattr(roll, "unready", lambda _: None)
+
+
+def any_configuration(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(pod, "_config_digest", lambda *_: "")
+
+
+def any_checksum(patch: pytest.MonkeyPatch) -> None:
+    def start(_facts: Any, member: Any, _process: Any) -> Part:
+        anything = structs.replace(restart.start_process(member), checksum="")
+        return Part(actions=(anything,), intents=restart.said(member, "is being started").intents)
+
+    patch.setattr(restart, "start", start)
+    patch.setattr(prepare, "agent_problem", lambda *_: None)
+
+
+async def any_crash() -> None:
+    for nth in range(1, 19):
+        await crashes.test_12_a_crash_after_any_write_of_the_creation_leaves_nothing_undone(nth)
+
+
+def never_staged_back(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(plan, "templates", lambda *_: Part())

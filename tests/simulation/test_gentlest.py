@@ -1,0 +1,63 @@
+"""Every kind of change takes the gentlest way, alone or with others, also when the operator dies on that way."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+
+from stateward.planning.observation import Effect
+from stateward.simulation.loop import run_virtual
+from stateward.simulation.telling import clock
+from tests.simulation.story import Story
+from tests.simulation.tales import KINDS, Kind, Tale, happened, picture, tales
+
+pytestmark = pytest.mark.simulation
+
+EXAMPLES = int(os.environ.get("STATEWARD_SIMULATION_TALES", "12"))
+"""How many stories are drawn; a nightly run gives more."""
+
+
+@pytest.mark.parametrize("agents", [True, False], ids=["agents", "no agents"])
+@pytest.mark.parametrize("kind", KINDS, ids=[kind.words.format("pool") for kind in KINDS])
+def test_each_kind_of_change_does_to_each_member_what_it_needs_and_no_more(kind: Kind, agents: bool) -> None:
+    run_virtual(live(Tale(1, 2, gateway=True, agents=agents, edits=((kind, "hot"),), dies_after=0)))
+
+
+@settings(
+    max_examples=EXAMPLES, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
+@given(tales())
+@example(Tale(3, 3, gateway=False, agents=True, edits=((KINDS[0], "hot"), (KINDS[3], "hot")), dies_after=9))
+def test_several_changes_at_once_are_the_hardest_of_them_once(tale: Tale) -> None:
+    run_virtual(live(tale))
+
+
+async def live(tale: Tale) -> None:
+    """Live through a story; where it ends badly, tell it."""
+    with Story(*tale.pools(), agents=tale.agents).told() as story:
+        story.world.ground.story = []
+        try:
+            await follow(tale, story)
+        except AssertionError as error:
+            told = "\n".join(f"{clock(at):>11}  {text}" for at, text in story.world.ground.story)
+            raise AssertionError(f"{tale!r}: {error}\n{told}") from error
+
+
+async def follow(tale: Tale, story: Story) -> None:
+    await story.begin(2)
+    before, steps = picture(story), [0]
+
+    def step(*_: str) -> None:
+        steps[0] += 1
+        if steps[0] == tale.dies_after:
+            story.process.kill()
+
+    story.process.wrote = story.process.told = step
+    story.edit(**tale.after())
+    await story.settle(quiet=300.0)
+    for name, effect in happened(before, picture(story)):
+        most = tale.most(before.pools[name])
+        assert effect == most, f"{name} needed {most.name.lower()} and got {effect.name.lower()}"
+    once = story.disrupted()
+    assert all(once.count(name) <= 1 for name in once), f"somebody was taken down twice: {once}"
+    assert all(tale.most(before.pools[name]) > Effect.NONE for name in once if name in before.pools), once
