@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 
 from stateward.planning.observation import Effect
 from stateward.simulation.loop import run_virtual
@@ -23,9 +23,7 @@ def test_each_kind_of_change_does_to_each_member_what_it_needs_and_no_more(kind:
     run_virtual(live(Tale(1, 2, gateway=True, agents=agents, edits=((kind, "hot"),), dies_after=0)))
 
 
-@settings(
-    max_examples=EXAMPLES, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
-)
+@settings(max_examples=EXAMPLES, database=None)
 @given(tales())
 @example(Tale(3, 3, gateway=False, agents=True, edits=((KINDS[0], "hot"), (KINDS[3], "hot")), dies_after=9))
 def test_several_changes_at_once_are_the_hardest_of_them_once(tale: Tale) -> None:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from stateward.kube.client import DeleteOptions, Preconditions
-from stateward.simulation.cluster.kubelet import Run
+from stateward.simulation.cluster.mounts import Run
 from stateward.simulation.world import NAMESPACE
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from stateward.simulation.apiserver.network import Rates as ApiRates
-from stateward.simulation.cluster.kubelet import Habits as KubeletHabits
+from stateward.simulation.cluster.mounts import Habits as KubeletHabits
 from stateward.simulation.opensearch.databases import Habits as DatabaseHabits
 from stateward.simulation.opensearch.http import Rates as EngineRates
 

@@ -3,52 +3,18 @@
 A node that is *cut off* reports nothing and hears nothing while its processes run on; one without *power* has none.
 """
 
-from dataclasses import dataclass, field
-
 from stateward.api import names
 from stateward.kube.client import DeleteOptions, Preconditions
 from stateward.kube.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.cluster.ground import Ground
-from stateward.simulation.cluster.process import Container, Launcher, Process
+from stateward.simulation.cluster.mounts import Habits, Mounts, Run
+from stateward.simulation.cluster.process import Container, Launcher
 from stateward.simulation.cluster.scheduler import CLAIMS, PODS, ZONE, claim_names
 
 BACKOFF = (10.0, 300.0)
 """Seconds before a container that ended is started again: at first, and at most."""
-
-
-@dataclass(slots=True, eq=False)
-class Run:
-    """One pod on one node."""
-
-    pod: Key
-    uid: str
-    node: str
-    address: str = ""
-    process: Process | None = None
-    ready: bool = False
-    restarts: int = 0
-    stopping: bool = False
-    gone: bool = False
-    ended: Doc = field(default_factory=dict[str, object])
-    mounted_at: float | None = None
-    """The time of which the configuration is that its volume shows."""
-
-
-@dataclass(slots=True)
-class Habits:
-    """How nodes behave; times in seconds, as ranges."""
-
-    pull: tuple[float, float] = (1.0, 6.0)
-    stop: tuple[float, float] = (1.0, 6.0)
-    probe: tuple[float, float] = (0.5, 5.0)
-    files: tuple[float, float] = (0.0, 20.0)
-    """How late a changed Secret or ConfigMap reaches the volumes of running pods."""
-    config: float = 0.0
-    """How late a changed Secret reaches a pod that is just being started."""
-    missing: frozenset[str] = frozenset()
-    """Versions whose image cannot be pulled."""
 
 
 class Kubelets:
@@ -62,6 +28,7 @@ class Kubelets:
         self._ground = ground
         self._store = ground.store
         self._launcher = launcher
+        self._mounts = Mounts(ground, lambda: self.habits, self._up)
         self._addresses: list[str] = []
         self._next_address = 1
         self._store.subscribers.append(self._heard)
@@ -130,7 +97,7 @@ class Kubelets:
         pod = self._store.get(PODS, run.pod)
         if run.stopping or run.process is not None or not self._up(run) or pod is None or pod.uid != run.uid:
             return
-        problem = self._mounts(pod)
+        problem = self._mounts.problem(pod)
         if problem:
             self._waiting(run, pod, "ContainerCreating", problem)
             self._ground.later(3.0, self._begin, run)
@@ -141,23 +108,6 @@ class Kubelets:
             self._ground.later(30.0, self._begin, run)
             return
         self._ground.soon(*self.habits.pull, self._run, run)
-
-    def _mounts(self, pod: Stored) -> str:
-        """Return why the pod's volumes cannot be mounted; empty when they can."""
-        namespace = pod.key.namespace
-        for volume in items(pod.doc, "spec", "volumes"):
-            if part(volume, "secret").get("optional"):
-                continue
-            secret, config = part(volume, "secret").get("secretName"), part(volume, "configMap").get("name")
-            if secret and self._store.get("/secrets", Key(namespace, secret)) is None:
-                return f'MountVolume.SetUp failed: secret "{secret}" not found'
-            if config and self._store.get("/configmaps", Key(namespace, config)) is None:
-                return f'MountVolume.SetUp failed: configmap "{config}" not found'
-        for name in claim_names(pod.doc):
-            claim = self._store.get(CLAIMS, Key(namespace, name))
-            if claim is None or part(claim.doc, "status").get("phase") != "Bound":
-                return "waiting for volumes to attach"
-        return ""
 
     def _run(self, run: Run) -> None:
         pod = self._store.get(PODS, run.pod)
@@ -181,46 +131,17 @@ class Kubelets:
             zone=node.labels.get(ZONE, "") if node else "",
             address=run.address,
             version=image_version(pod),
-            config=lambda: self._config(run, pod, self._ground.now - self.habits.config),
-            shown=lambda: self._mounted(run, pod),
+            config=lambda: self._mounts.given(run, pod),
+            shown=lambda: self._mounts.shown(run, pod),
             managed=names.ANNOTATION_AGENT in part(pod.doc, "metadata", "annotations"),
             environment={e["name"]: e.get("value", "") for e in items(container, "env")},
-            seeds=lambda: self._files(run, "seeds"),
-            mounted=lambda volume: self._files(run, volume),
-            annotation=lambda what: self._annotation(run, what),
+            seeds=lambda: self._mounts.files(run, "seeds"),
+            mounted=lambda volume: self._mounts.files(run, volume),
+            annotation=lambda what: self._mounts.annotation(run, what),
             disk=claim.uid if claim is not None else run.uid,
             exited=lambda code, why: self._exited(run, code, why),
             ready=lambda yes: self._ground.soon(*self.habits.probe, self._probed, run, yes) and None,
         )
-
-    def _mounted(self, run: Run, pod: Stored) -> dict[str, str]:
-        """Return the configuration as the pod's volume shows it; what was shown once is never older later."""
-        if run.mounted_at is None:
-            run.mounted_at = self._ground.now - self.habits.config
-        elif self._up(run):
-            run.mounted_at = max(run.mounted_at, self._late() - self.habits.config)
-        return self._config(run, pod, run.mounted_at)
-
-    def _config(self, run: Run, pod: Stored, late: float) -> dict[str, str]:
-        name = next((part(v, "secret")["secretName"] for v in items(pod.doc, "spec", "volumes") if v.get("secret")), "")
-        key = Key(run.pod.namespace, name)
-        secret = self._store.past("/secrets", key, late) or self._store.get("/secrets", key)
-        return {} if secret is None else dict(part(secret.doc, "data"))
-
-    def _late(self) -> float:
-        return self._ground.now - self._ground.chance.uniform(*self.habits.files)
-
-    def _files(self, run: Run, volume: str) -> dict[str, str]:
-        pod = self._store.get(PODS, run.pod)
-        volumes = items(pod.doc, "spec", "volumes") if pod else []
-        name = next((part(v, "configMap")["name"] for v in volumes if v["name"] == volume), "")
-        key = Key(run.pod.namespace, name)
-        found = self._store.past("/configmaps", key, self._late() if self._up(run) else 0.0)
-        return part(found.doc, "data") if found is not None else {}
-
-    def _annotation(self, run: Run, what: str) -> str:
-        pod = self._store.past(PODS, run.pod, self._late()) if self._up(run) else None
-        return part(pod.doc, "metadata", "annotations").get(what, "") if pod and pod.uid == run.uid else ""
 
     def _probed(self, run: Run, yes: bool) -> None:
         # By the time of the probe the process may have been told to stop.

@@ -1,0 +1,106 @@
+"""What a pod sees of the API server through its volumes: how late, and whether they can be mounted at all."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from stateward.kube.metadata import Key
+from stateward.simulation.apiserver.documents import Doc, items, part
+from stateward.simulation.apiserver.store import Stored
+from stateward.simulation.cluster.ground import Ground
+from stateward.simulation.cluster.process import Process
+from stateward.simulation.cluster.scheduler import CLAIMS, PODS, claim_names
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """One pod on one node."""
+
+    pod: Key
+    uid: str
+    node: str
+    address: str = ""
+    process: Process | None = None
+    ready: bool = False
+    restarts: int = 0
+    stopping: bool = False
+    gone: bool = False
+    ended: Doc = field(default_factory=dict[str, object])
+    mounted_at: float | None = None
+    """The time of which the configuration is that its volume shows."""
+
+
+@dataclass(slots=True)
+class Habits:
+    """How nodes behave; times in seconds, as ranges."""
+
+    pull: tuple[float, float] = (1.0, 6.0)
+    stop: tuple[float, float] = (1.0, 6.0)
+    probe: tuple[float, float] = (0.5, 5.0)
+    files: tuple[float, float] = (0.0, 20.0)
+    """How late a changed Secret or ConfigMap reaches the volumes of running pods."""
+    config: float = 0.0
+    """How late a changed Secret reaches a pod that is just being started."""
+    missing: frozenset[str] = frozenset()
+    """Versions whose image cannot be pulled."""
+
+
+class Mounts:
+    """The volumes of pods; `habits` says how late they are at present, `up` whether a pod's node hears anything."""
+
+    def __init__(self, ground: Ground, habits: Callable[[], Habits], up: Callable[[Run], bool]) -> None:
+        self._ground = ground
+        self._store = ground.store
+        self._habits = habits
+        self._up = up
+
+    def problem(self, pod: Stored) -> str:
+        """Return why the pod's volumes cannot be mounted; empty when they can."""
+        namespace = pod.key.namespace
+        for volume in items(pod.doc, "spec", "volumes"):
+            if part(volume, "secret").get("optional"):
+                continue
+            secret, config = part(volume, "secret").get("secretName"), part(volume, "configMap").get("name")
+            if secret and self._store.get("/secrets", Key(namespace, secret)) is None:
+                return f'MountVolume.SetUp failed: secret "{secret}" not found'
+            if config and self._store.get("/configmaps", Key(namespace, config)) is None:
+                return f'MountVolume.SetUp failed: configmap "{config}" not found'
+        for name in claim_names(pod.doc):
+            claim = self._store.get(CLAIMS, Key(namespace, name))
+            if claim is None or part(claim.doc, "status").get("phase") != "Bound":
+                return "waiting for volumes to attach"
+        return ""
+
+    def given(self, run: Run, pod: Stored) -> dict[str, str]:
+        """Return the configuration as a pod that starts now is given it."""
+        return self._configuration(run, pod, self._ground.now - self._habits().config)
+
+    def shown(self, run: Run, pod: Stored) -> dict[str, str]:
+        """Return the configuration as the running pod's volume shows it; what was shown once is never older later."""
+        if run.mounted_at is None:
+            run.mounted_at = self._ground.now - self._habits().config
+        elif self._up(run):
+            run.mounted_at = max(run.mounted_at, self._late() - self._habits().config)
+        return self._configuration(run, pod, run.mounted_at)
+
+    def files(self, run: Run, volume: str) -> dict[str, str]:
+        """Return the files of the ConfigMap behind a volume, as the pod sees them."""
+        pod = self._store.get(PODS, run.pod)
+        volumes = items(pod.doc, "spec", "volumes") if pod else []
+        name = next((part(v, "configMap")["name"] for v in volumes if v["name"] == volume), "")
+        key = Key(run.pod.namespace, name)
+        found = self._store.past("/configmaps", key, self._late() if self._up(run) else 0.0)
+        return part(found.doc, "data") if found is not None else {}
+
+    def annotation(self, run: Run, what: str) -> str:
+        """Return an annotation of the pod as its downward volume shows it."""
+        pod = self._store.past(PODS, run.pod, self._late()) if self._up(run) else None
+        return part(pod.doc, "metadata", "annotations").get(what, "") if pod and pod.uid == run.uid else ""
+
+    def _configuration(self, run: Run, pod: Stored, at: float) -> dict[str, str]:
+        name = next((part(v, "secret")["secretName"] for v in items(pod.doc, "spec", "volumes") if v.get("secret")), "")
+        key = Key(run.pod.namespace, name)
+        secret = self._store.past("/secrets", key, at) or self._store.get("/secrets", key)
+        return {} if secret is None else dict(part(secret.doc, "data"))
+
+    def _late(self) -> float:
+        return self._ground.now - self._ground.chance.uniform(*self._habits().files)
