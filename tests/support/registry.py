@@ -154,9 +154,9 @@ def registry(auth: str = "", tls: ssl.SSLContext | None = None) -> Generator[Tes
 
     thread = threading.Thread(target=work)
     thread.start()
-    assert ready.wait(10)
+    assert ready.wait(60)
     try:
         yield made
     finally:
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        thread.join(60)
