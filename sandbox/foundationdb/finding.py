@@ -49,13 +49,12 @@ class ClusterFile:
 async def find(names: tuple[str, ...], key: str, protocol: str) -> Found:
     """Ask all coordinators who leads."""
     question = {"op": "leader", "key": key, "protocol": protocol}
-    answers = await asyncio.gather(*(wire.ask(name, question) for name in names), return_exceptions=True)
+    answers = await wire.most([wire.ask(name, question) for name in names])
     found = Found()
     leaders: list[str] = []
     for name, answer in zip(names, answers, strict=True):
-        reached = not isinstance(answer, BaseException) and "error" not in answer
-        found.reached[name] = reached
-        if reached and not isinstance(answer, BaseException):
+        found.reached[name] = answer is not None and "error" not in answer
+        if answer is not None and "error" not in answer:
             leaders.append(answer["leader"])
             found.forward = found.forward or answer["forward"]
             found.epoch = max(found.epoch, answer["epoch"])

@@ -115,9 +115,8 @@ class Leader:
     async def _all(self, message: dict[str, Any]) -> list[dict[str, Any] | None]:
         """Ask all coordinators; None for each that did not answer."""
         question = {**message, "key": self.current.key, "protocol": self.protocol}
-        asked = (wire.ask(name, question) for name in self.current.coordinators)
-        answers = await asyncio.gather(*asked, return_exceptions=True)
-        return [None if isinstance(a, BaseException) or "error" in a else a for a in answers]
+        answers = await wire.most([wire.ask(name, question) for name in self.current.coordinators])
+        return [None if answer is None or "error" in answer else answer for answer in answers]
 
     async def _look_up(self, more: list[str] | None = None) -> None:
         names = [*self.current.coordinators, *(more or [])]

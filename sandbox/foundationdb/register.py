@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-LEASE = 2.0
+LEASE = 4.0
 """Seconds for which a leader is one after it was last heard of."""
 
 

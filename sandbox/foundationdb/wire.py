@@ -2,12 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 Message = dict[str, Any]
 PATIENCE = 1.5
 """Seconds to connect and get an answer."""
+GRACE = 0.2
+"""Seconds that the last ones get when most have answered."""
 LIMIT = 8 * 2**20
 
 
@@ -29,6 +31,25 @@ async def ask(address: str, message: Message, patience: float = PATIENCE) -> Mes
         raise RefusedError(str(error)) from error
     except (TimeoutError, OSError, ValueError) as error:
         raise SilentError(str(error)) from error
+
+
+async def most(questions: Sequence[Awaitable[Message]]) -> list[Message | None]:
+    """Return the answers, None for each that did not come; nobody is waited for when most have answered.
+
+    A machine without power refuses nothing: whoever waits for it at every step loses its lease over it.
+    """
+    tasks = [asyncio.ensure_future(question) for question in questions]
+    pending, end = set(tasks), asyncio.get_running_loop().time() + PATIENCE + GRACE
+    while pending:
+        answered = [task for task in tasks if task.done() and task.exception() is None]
+        patience = GRACE if len(answered) * 2 > len(tasks) else end - asyncio.get_running_loop().time()
+        done, pending = await asyncio.wait(pending, timeout=max(0.0, patience), return_when=asyncio.FIRST_COMPLETED)
+        if not done:
+            break
+    for task in pending:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return [None if task.cancelled() or task.exception() is not None else task.result() for task in tasks]
 
 
 async def _exchange(host: str, port: int, message: Message) -> Message:

@@ -7,7 +7,8 @@ from typing import cast
 
 from stateward.engines.opensearch import OPENSEARCH
 from stateward.engines.search.driver import SearchEngine
-from stateward.operator.engine import OpenSearchFamily
+from stateward.operator.engine import Family, OpenSearchFamily
+from stateward.operator.foundationdb import FoundationDBFamily
 from stateward.operator.options import OperatorOptions
 from stateward.operator.process import LostLease, Operator
 from stateward.simulation.apiserver.audit import Audit, Unaudited
@@ -16,6 +17,7 @@ from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.network import Rates as ApiRates
 from stateward.simulation.cluster.calls import Stopping, WorldAgents
 from stateward.simulation.decisions import Decisions
+from stateward.simulation.foundationdb_shell import WorldShell
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.http import Rates as EngineRates
 from stateward.simulation.opensearch.http import Wire, WorldTransport
@@ -28,7 +30,7 @@ RESTART = (1.0, 20.0)
 class Process:
     """One operator process and its successors; faults set its rates, and may kill it."""
 
-    def __init__(self, world: World, name: str, *, leader_elect: bool = False) -> None:
+    def __init__(self, world: World, name: str, *, leader_elect: bool = False, foundationdb: bool = False) -> None:
         self.name = name
         self.api_rates = ApiRates()
         self.engine_rates = EngineRates()
@@ -46,6 +48,7 @@ class Process:
         self.api: WorldApi | None = None
         self._world = world
         self._leader_elect = leader_elect
+        self._foundationdb = foundationdb
         self._starts = 0
         self._wire: Wire | None = None
         self._task: asyncio.Task[None] | None = None
@@ -67,11 +70,6 @@ class Process:
         )
         self._wire = Wire(ground.stream(f"{identity}/engine"), ground.count, self._told, self.engine_rates)
         self.api = WorldApi(self._world.server, self._world.bell, network, "stateward", self.audit)
-        databases = self._world.databases
-        flavor = replace(OPENSEARCH, announces=databases.announced)
-        engine = SearchEngine(flavor, WorldTransport(databases, self._wire, self.looked))
-        agents = WorldAgents(self._world.agents, self._wire, self._hears, self.stopping)
-        family = OpenSearchFamily(engine, self.agent_image, agents)
         options = OperatorOptions(
             leader_elect=self._leader_elect,
             lease_namespace=SYSTEM,
@@ -81,9 +79,20 @@ class Process:
         )
         chance = ground.stream(f"{identity}/jitter")
         heard = Decisions(ground)
+        family = self._family(self._wire)
         operator = Operator(self.api, (family,), options, clock=ground.clock, chance=chance, metrics=heard)
         self._task = ground.loop.create_task(operator.run())
         self._task.add_done_callback(self._ended)
+
+    def _family(self, wire: Wire) -> Family:
+        """Return the one kind of cluster that it handles: each other one would cost every run its watches."""
+        if self._foundationdb:
+            return FoundationDBFamily(WorldShell(self._world.foundations, wire))
+        databases = self._world.databases
+        flavor = replace(OPENSEARCH, announces=databases.announced)
+        engine = SearchEngine(flavor, WorldTransport(databases, wire, self.looked))
+        agents = WorldAgents(self._world.agents, wire, self._hears, self.stopping)
+        return OpenSearchFamily(engine, self.agent_image, agents)
 
     def kill(self) -> None:
         """End the process between two instructions; nothing of it goes on, not even its clean-up."""

@@ -1,0 +1,22 @@
+"""The same worlds as those of OpenSearch, with FoundationDB clusters of the stand-in in them."""
+
+import pytest
+
+from sandbox import Sandbox
+from stateward.operator.kinds import FOUNDATIONDB, ClusterKind
+from tests.e2e.clusters import Clusters
+from tests.e2e.foundationdb.database import Fdb
+from tests.e2e.operators import kubectl
+
+
+@pytest.fixture
+def cluster_kind() -> ClusterKind:
+    return FOUNDATIONDB
+
+
+@pytest.fixture
+def fdb(stateward: Sandbox, clusters: Clusters) -> Fdb:
+    """The command line of the clusters in the test's namespace, which the operator may use there."""
+    binding = ["create", "rolebinding", "stateward-foundationdb", "--clusterrole=stateward-foundationdb"]
+    kubectl(stateward, *binding, "-n", clusters.namespace, "--serviceaccount=stateward-system:stateward")
+    return Fdb(stateward, clusters)
