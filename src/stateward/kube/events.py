@@ -5,6 +5,7 @@ in a series instead of another object, and an object that produces too many new 
 dropped is counted.
 """
 
+import random
 from collections import OrderedDict
 from dataclasses import dataclass
 
@@ -42,14 +43,21 @@ class EventRecorder:
     """Records events as `controller`; run `run` in a task, and `close` it to stop."""
 
     def __init__(
-        self, api: Api, controller: str, instance: str, *, clock: Clock | None = None, limits: EventLimits | None = None
+        self,
+        api: Api,
+        controller: str,
+        instance: str,
+        *,
+        clock: Clock | None = None,
+        chance: random.Random | None = None,
+        limits: EventLimits | None = None,
     ) -> None:
         self.dropped = 0
         self._api = api
         self._reporter = {"reportingController": controller, "reportingInstance": instance[:128]}
         self._clock = clock or SystemClock()
         self._limits = limits or EventLimits()
-        self._queue = WorkQueue[Occurrence](clock=self._clock)
+        self._queue = WorkQueue[Occurrence](clock=self._clock, chance=chance)
         self._series: OrderedDict[Occurrence, Series] = OrderedDict()
         self._buckets = TokenBuckets(self._clock, self._limits.burst, self._limits.refill)
 

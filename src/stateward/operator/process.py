@@ -79,7 +79,9 @@ class Operator:
             clock=self.clock,
             chance=self.chance,
         )
-        self.recorder = EventRecorder(api, "stateward.dev/operator", options.identity, clock=self.clock)
+        self.recorder = EventRecorder(
+            api, "stateward.dev/operator", options.identity, clock=self.clock, chance=self.chance
+        )
         self.objects = Objects(options.namespaces or ("",))
         self._api = api
         common = Common(
