@@ -72,12 +72,16 @@ def elasticsearch_image(version: str, native: Path, progress: Progress) -> Image
     return _image(name, _ELASTICSEARCH, pins.elasticsearch_home(version), None, native, progress)
 
 
+def made_of(native: Path) -> list[Path]:
+    """Return the files of ours that images of databases are made of; what is for other images has a folder."""
+    return [Path(__file__), *(path for path in sorted(_FILES.iterdir()) if path.is_file()), native / "nofile.so"]
+
+
 def _image(
     name: str, engine: _Engine, home: Artifact, plugin: Artifact | None, native: Path, progress: Progress
 ) -> Image:
     base = java_base(progress)
-    own = [Path(__file__), *_FILES.iterdir(), native / "nofile.so"]
-    recipe = digest.of_files(own, name, base.digest, home.sha256, plugin.sha256 if plugin else "")
+    recipe = digest.of_files(made_of(native), name, base.digest, home.sha256, plugin.sha256 if plugin else "")
 
     def make() -> Image:
         progress.say(f"making the image {name}")
