@@ -22,8 +22,9 @@ def step(state: State, live: dict[str, Worker], pace: Pace, passed: float, now: 
         state.shards = [first(state, able, number) for number in range(SHARDS)]
     good = healthy(state, live, pace, now)
     budget = passed * pace.moving
+    present = {worker.store for worker in live.values()}
     for shard in state.shards:
-        budget = repair(state, shard, able, budget, good)
+        budget = repair(state, shard, able, budget, good, present)
     if budget > 0:
         balance(state, able)
     for name, server in list(state.servers.items()):
@@ -83,14 +84,14 @@ def first(state: State, able: dict[str, str], number: int) -> Shard:
     return Shard(SHARD_BYTES, one_a_zone(state, turned)[: state.factor])
 
 
-def repair(state: State, shard: Shard, able: dict[str, str], budget: float, good: set[str]) -> float:
-    """Make replicas that are missing, from any that is there; return what is left of the bytes to move."""
+def repair(state: State, shard: Shard, able: dict[str, str], budget: float, good: set[str], present: set[str]) -> float:
+    """Make replicas that are missing, from any that is there, excluded or not; return what is left of the bytes."""
     kept = one_a_zone(state, [name for name in shard.holders if name in good])
     short = len(kept) < state.factor
     if not short:
         shard.holders = kept[: state.factor]
     aim(state, shard, able, kept, short=short)
-    if not shard.target or budget <= 0 or not any(name in able or name in good for name in shard.holders):
+    if not shard.target or budget <= 0 or present.isdisjoint(shard.holders):
         return budget
     share = min(budget, shard.size - shard.moved)
     shard.moved += share

@@ -117,6 +117,17 @@ async def test_what_is_excluded_is_not_recruited_again() -> None:
     assert not next(p for p in processes if p["address"] == "10.0.0.8:4500")["roles"]
 
 
+async def test_data_moves_also_where_all_who_hold_it_are_excluded() -> None:
+    town = await Town().made()
+    await town.run("exclude no_wait " + " ".join(f"locality_instance_id:storage-{n}" for n in range(1, 5)))
+    town.now += 600
+    processes = (await part(town))["processes"].values()
+    assert {p["address"] for p in processes if any(r["role"] == "storage" for r in p["roles"])} == {
+        "10.0.0.5:4500",
+        "10.0.0.6:4500",
+    }
+
+
 async def test_an_incompatible_upgrade_is_all_at_once() -> None:
     town = await Town().made()
     everybody = dict(town.ensemble.processes)
