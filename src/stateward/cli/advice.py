@@ -64,6 +64,10 @@ ADVICE = {
         "the database has a copy of everything, or the member is back",
         "bring the member back: its volume may hold the only copy of a shard",
     ),
+    "MembersFirst": Advice(
+        "all members of the spec run and are Ready; the database is made once in its life, by all of them",
+        "look at the pod of the member that is named; a smaller spec is made at once, too",
+    ),
     "Missing": Advice(
         "the member is back, or its time is up and a new one takes its place",
         "bring it back, or do not wait: `replace MEMBER` begins at once, and `keep MEMBER` forbids it",

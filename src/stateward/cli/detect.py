@@ -31,7 +31,7 @@ async def detected(session: Session, name: str) -> Findings:
     async with aiohttp.ClientSession() as http:
         return await look(
             session.api,
-            family_of(kind, HttpTransport(http), ExecShell(session.execute)),
+            family_of(kind, HttpTransport(http), ExecShell(session.execute, asks=True)),
             session.key(name),
             session.now(),
         )

@@ -5,7 +5,6 @@ requests to pods for those who may (`pods/proxy`). Only questions are carried. W
 status stands in for it, and the answer says so: members and versions are then known, shards are not.
 """
 
-import asyncio
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from msgspec.structs import replace
 from stateward.api.base import Json
 from stateward.api.cluster import Cluster
 from stateward.api.foundationdb import FoundationDBCluster
-from stateward.api.problem import Problem, errors
+from stateward.api.problem import Problem
 from stateward.api.validation import validate
 from stateward.cli.pacing import Pacing, asked, pacing
 from stateward.cli.session import Session
@@ -33,11 +32,11 @@ from stateward.operator.foundationdb_shell import ExecShell
 from stateward.operator.holdings import Holdings
 from stateward.operator.kinds import ClusterKind
 from stateward.operator.live import read_live
+from stateward.operator.onlooker import onlook
 from stateward.operator.translate import observation
-from stateward.planning.observation import Database, Desired, Health, Node, Observation, Refusal, Unknown
+from stateward.operator.wanted import wanted
+from stateward.planning.observation import Database, Health, Node, Observation, Unknown
 
-PATIENCE = 10.0
-"""Seconds for the database's answer."""
 QUESTIONS = frozenset({"/_cluster/allocation/explain"})
 """What is asked with a body."""
 
@@ -70,8 +69,7 @@ async def look(session: Session, kind: ClusterKind, name: str, changed: Cluster 
     family = family_of(kind, Carried(session.api), ExecShell(session.execute, asks=True))
     database, notes = await ask(family, holdings, exists=exists)
     problems = tuple(validate(cluster))
-    desired = wanted(family, cluster, problems)
-    observed = observation(holdings, desired, database, family.container)
+    observed = observation(holdings, wanted(family, cluster), database, family.container)
     if isinstance(database, Unknown) and exists:
         observed, more = stand_in(observed, cluster)
         notes += more
@@ -91,24 +89,11 @@ def with_cluster(holdings: Holdings, cluster: Cluster) -> Holdings:
     return dataclasses.replace(holdings, cluster=cluster)
 
 
-def wanted(family: Family, cluster: Cluster, problems: tuple[Problem, ...]) -> Desired:
-    """Return what should be, or, for a spec that makes no sense, nothing but its refusals: as the operator does."""
-    wrong = errors(list(problems))
-    if wrong:
-        refusals = tuple(Refusal(subject=p.path, reason="InvalidSpec", message=str(p)) for p in wrong)
-        return Desired(version=cluster.status.version, pools=(), refusals=refusals)
-    return family.desired(cluster)
-
-
 async def ask(family: Family, holdings: Holdings, *, exists: bool) -> tuple[Database | Unknown, tuple[str, ...]]:
     """Return the database's answer, and a note when there is none from here."""
     if not exists:
         return Unknown("not formed yet"), ()
-    try:
-        async with asyncio.timeout(PATIENCE):
-            answer = await family.engine.observe(target_of(family, holdings))
-    except TimeoutError:
-        answer = Unknown(f"no answer within {PATIENCE:.0f} s")
+    answer = await onlook(family.engine, target_of(family, holdings))
     return answer, (f"the database could not be asked from here: {answer.why}",) if isinstance(answer, Unknown) else ()
 
 

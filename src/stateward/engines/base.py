@@ -54,6 +54,9 @@ class Target(Struct, frozen=True):
     """The identity that the database gave itself when it was formed; empty while that is not known."""
     access: Access | None = None
     """How to get in where an endpoint begins with `https`; None where nothing is secured."""
+    proves: bool = True
+    """Whether a question may change something in the database to prove what it answers; those who only look must not.
+    """
 
 
 class Answer(Struct, frozen=True):

@@ -16,7 +16,7 @@ from uuid import uuid4
 import structlog
 
 from stateward import __version__
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import Cluster
 from stateward.kube.client import Api
 from stateward.kube.clock import Clock, SystemClock
 from stateward.kube.config import connect
@@ -104,7 +104,7 @@ class Operator:
         synced = [controller.caches.synced for controller in self.controllers.values() if not controller.missing]
         return bool(synced) and all(synced)
 
-    def judge(self, new: OpenSearchCluster, old: OpenSearchCluster | None) -> Verdict:
+    def judge(self, new: Cluster, old: Cluster | None) -> Verdict:
         """Return whether a new or changed cluster may be stored."""
         key = Key(new.metadata.namespace, new.metadata.name)
         controller = self.controllers[kind_of(new).engine]

@@ -6,10 +6,16 @@ That it does not answer, or answers only in part, is no such word. Nor is its wo
 coordinators have lost what they knew, and a new, empty database in its place would be the end of the old one.
 """
 
+from collections.abc import Sequence
+
 from stateward.planning.actions import Form, RecordBootstrap
 from stateward.planning.facts import Facts
 from stateward.planning.intent import Part, Wait
 from stateward.planning.observation import Member, Unformed
+from stateward.planning.resting import absent
+
+NAMED = 3
+"""Members that are named at once."""
 
 
 def by_word(facts: Facts) -> Part:
@@ -20,15 +26,27 @@ def by_word(facts: Facts) -> Part:
     if grant is not None and grant.formed:
         return Part(waits=(lost(facts),))
     members = [m for m in facts.obs.members if m.workload is not None and m.pool in facts.pools]
-    wanted = sum(pool.replicas for pool in facts.obs.desired.pools)
-    away = next((m for m in members if m.pod is None or m.pod.terminating or not m.pod.ready), None)
-    if len(members) < wanted or away is not None:
-        return Part()
+    wait = unready(facts, members)
+    if wait is not None:
+        return Part(waits=(wait,))
     if grant is None:
         first = min(members, key=lambda m: m.name)
         why = "the database was never made, and all its members run"
         return Part(actions=(RecordBootstrap(why=why, member=first.name, volume=volume(first)),))
     return Part(actions=(Form(why="it was recorded that it is made, and it was never made"),))
+
+
+def unready(facts: Facts, members: Sequence[Member]) -> Wait | None:
+    """Return what the making of the database waits for: all members, so that its first copies are where they belong."""
+    wanted = sum(pool.replicas for pool in facts.obs.desired.pools)
+    away = [m for m in members if m.pod is None or m.pod.terminating or not m.pod.ready]
+    reasons = [absent(facts, m)[1] for m in away[:NAMED]]
+    if len(away) > NAMED:
+        reasons.append(f"{len(away) - NAMED} more are not ready")
+    if len(members) < wanted or not members:
+        reasons.append(f"{len(members)} of {wanted} members are there")
+    text = f"the database is made when all its members run: {'; '.join(reasons)}"
+    return Wait(facts.obs.name, "MembersFirst", text) if reasons else None
 
 
 def volume(member: Member) -> str:

@@ -61,6 +61,19 @@ async def test_a_member_that_leaves_is_empty_only_when_a_blocking_exclude_says_s
     assert "exclude locality_instance_id:ledger-storage-4" in town.commands
 
 
+async def test_those_who_only_look_prove_nothing_and_are_answered_all_the_same(town: Town) -> None:
+    await town.made()
+    await town.engine.drain(town.target(), frozenset({"ledger-storage-4"}))
+    town.ensemble.end(town.addresses["ledger-log-3"])
+    await town.settle(900.0)
+    await town.engine.drain(town.target(missing={"ledger-log-3": 1.0}), frozenset({"ledger-storage-4", "ledger-log-3"}))
+    await town.settle(900.0)
+    town.commands.clear()
+    database = await town.seen(proves=False)
+    assert set(town.commands) == {"status json"}
+    assert {"data(ledger-storage-4)", "data(ledger-log-3)"} <= {u.name for u in database.units}
+
+
 async def test_what_does_not_leave_any_more_is_included_again(town: Town) -> None:
     await town.made()
     await town.engine.drain(town.target(), frozenset({"ledger-log-0"}))

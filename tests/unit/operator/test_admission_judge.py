@@ -6,14 +6,16 @@ import msgspec
 import pytest
 
 from stateward.api import names
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import Cluster, OpenSearchCluster
+from stateward.api.foundationdb import FoundationDBCluster
 from stateward.engines import opensearch
 from stateward.kube.nodes import Node
 from stateward.kube.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.workloads import StatefulSet
 from stateward.operator.admission.judge import Verdict, judge
-from stateward.operator.engine import OpenSearchFamily
+from stateward.operator.engine import OpenSearchFamily, family_of
 from stateward.operator.holdings import Holdings
+from stateward.operator.kinds import FOUNDATIONDB
 
 FAMILY = OpenSearchFamily(engine=None)  # type: ignore[arg-type]
 MANAGERS = {"name": "managers", "replicas": 3, "roles": ["cluster_manager"], "storage": {"size": "1Gi"}}
@@ -131,3 +133,27 @@ def test_labels_finalizers_and_the_end_are_nobodys_business() -> None:
     meta = msgspec.structs.replace(old.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
     new = msgspec.structs.replace(cluster(version="2.11.0"), metadata=meta)
     assert verdict(new, old) == Verdict()
+
+
+def ledger(status: dict[str, Any] | None = None, **spec: Any) -> FoundationDBCluster:
+    pools = [{"name": name, "processClass": name} for name in ("storage", "log", "stateless")]
+    body = {
+        "metadata": {"name": "ledger", "namespace": "ns", "uid": "u"},
+        "spec": {"version": "7.1.57", "pools": pools, **spec},
+        "status": status or {},
+    }
+    return msgspec.convert(body, FoundationDBCluster)
+
+
+def test_foundationdb_is_judged_by_its_own_rules() -> None:
+    family = family_of(FOUNDATIONDB, None, None)  # type: ignore[arg-type]
+
+    def found(new: Cluster, old: Cluster | None = None) -> Verdict:
+        return judge(family, new, old, None, 1000.0)
+
+    assert found(ledger()).refused == ()
+    wrong = found(ledger(knobs={"Not A Knob": "1"}))
+    assert any("knobs" in text for text in wrong.refused)
+    runs = {"version": "7.1.57"}
+    assert found(ledger(version="7.1.67"), ledger(runs)).refused == ()
+    assert any("spec.version" in text for text in found(ledger(version="6.3.24"), ledger(runs)).refused)

@@ -2,25 +2,36 @@
 
 import asyncio
 import ssl
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import msgspec
 import pytest
+import yaml
 
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import Cluster
 from stateward.kube.clock import SystemClock
 from stateward.kube.errors import Forbidden
 from stateward.kube.metadata import Key
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.keys import SERVICE
 from stateward.operator.admission.server import PATH, Webhook, open_webhook, respond
+from stateward.operator.kinds import CLUSTER_KINDS, ClusterKind
 from tests.unit.operator.test_admission_judge import cluster
 from tests.unit.operator.test_admission_keys import Patched
 
 
-def question(new: object, old: object = None) -> dict[str, Any]:
-    request = {"uid": "q-1", "operation": "UPDATE", "object": new, "oldObject": old, "options": {"kind": "x"}}
+def question(new: object, old: object = None, kind: str = "OpenSearchCluster") -> dict[str, Any]:
+    about = {"group": "stateward.dev", "version": "v1alpha1", "kind": kind}
+    request = {
+        "uid": "q-1",
+        "kind": about,
+        "operation": "UPDATE",
+        "object": new,
+        "oldObject": old,
+        "options": {"kind": "x"},
+    }
     body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
     return msgspec.json.decode(msgspec.json.encode(body))
 
@@ -45,7 +56,9 @@ def test_warnings_go_with_what_is_let_through_and_are_short_enough_to_be_shown_w
     assert len(found["warnings"][1]) == 256
 
 
-@pytest.mark.parametrize("body", [question(None), question({"spec": {"pools": 7}}), {}, 7])
+@pytest.mark.parametrize(
+    "body", [question(None), question({"spec": {"pools": 7}}), question(cluster(), kind="Other"), {}, 7]
+)
 def test_what_cannot_be_judged_is_let_through(body: Any) -> None:
     refuse_all = Verdict(refused=("no",))
     found = asked(body, refuse_all)
@@ -53,10 +66,35 @@ def test_what_cannot_be_judged_is_let_through(body: Any) -> None:
     assert found["uid"] == ("q-1" if isinstance(body, dict) and body else "")
 
 
+@pytest.mark.parametrize("kind", CLUSTER_KINDS, ids=lambda kind: kind.engine)
+def test_clusters_of_every_kind_are_judged_as_what_they_are(kind: ClusterKind) -> None:
+    seen: list[Cluster] = []
+
+    def judge(new: Cluster, _old: Cluster | None) -> Verdict:
+        seen.append(new)
+        return Verdict(refused=("no",))
+
+    spec = {"version": "1.2.3", "pools": [{"name": "a", "processClass": "log", "replicas": 1, "roles": ["data"]}]}
+    body = question({"metadata": {"name": "c"}, "spec": spec}, kind=kind.resource.kind)
+    assert not respond(judge, msgspec.json.encode(body))["response"]["allowed"]
+    assert [type(one) for one in seen] == [kind.resource.view]
+
+
+def test_the_api_server_asks_about_every_kind_of_cluster() -> None:
+    manifest = Path(__file__).parents[3] / "charts/stateward/webhook/webhook.yaml"
+    (configuration,) = [
+        document
+        for document in yaml.safe_load_all(manifest.read_text())
+        if document["kind"] == "ValidatingWebhookConfiguration"
+    ]
+    asked_about = {kind for rule in configuration["webhooks"][0]["rules"] for kind in rule["resources"]}
+    assert asked_about == {kind.resource.plural for kind in CLUSTER_KINDS}
+
+
 def test_the_old_cluster_is_told_from_the_new_one() -> None:
     seen: list[Any] = []
 
-    def judge(new: OpenSearchCluster, old: OpenSearchCluster | None) -> Verdict:
+    def judge(new: Cluster, old: Cluster | None) -> Verdict:
         seen.append((new.spec.version, old.spec.version if old else None))
         return Verdict()
 

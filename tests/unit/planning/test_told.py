@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from stateward.planning import actions as a
 from stateward.planning import observation as o
+from stateward.planning.byword import by_word
+from stateward.planning.facts import derive
 from stateward.planning.plan import Plan, plan
 from tests.unit.planning.chaos import observations
 
@@ -45,6 +47,19 @@ def test_it_is_recorded_and_then_told_and_only_when_all_members_run() -> None:
     assert a.RecordBootstrap in kinds(seen(NOT_THERE))
     assert a.Form not in kinds(seen(NOT_THERE))
     assert a.Form in kinds(seen(NOT_THERE, bootstrap=RECORDED))
+
+
+def test_whoever_is_not_ready_is_named_with_the_reason() -> None:
+    (wait,) = [w for w in seen(NOT_THERE, ready=False).waits if w.reason == "MembersFirst"]
+    assert "c-s-0 starts" in wait.message
+    bare = msgspec.structs.replace(member(), pod=None)
+    (wait,) = [w for w in seen(NOT_THERE, members=(bare,)).waits if w.reason == "MembersFirst"]
+    assert "c-s-0 has no pod yet" in wait.message
+    (wait,) = [w for w in seen(NOT_THERE, members=()).waits if w.reason == "MembersFirst"]
+    assert "0 of 1 members are there" in wait.message
+    many = tuple(msgspec.structs.replace(bare, name=f"c-s-{i}", ordinal=i) for i in range(5))
+    (wait,) = [w for w in seen(NOT_THERE, members=many).waits if w.reason == "MembersFirst"]
+    assert "2 more are not ready" in wait.message
 
 
 def test_silence_is_no_word() -> None:
@@ -89,3 +104,11 @@ def test_whatever_is_seen_a_database_is_made_on_its_own_word_only_and_never_twic
         raise AssertionError("a database that is told needs no grant")
     if isinstance(obs.database, o.Unknown):
         assert a.Tend not in kinds(made)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(asked)
+def test_making_it_never_waits_without_a_reason(obs: o.Observation) -> None:
+    obs = msgspec.structs.replace(obs, database=NOT_THERE)
+    part = by_word(derive(obs, NOW))
+    assert part.actions or part.waits

@@ -35,7 +35,7 @@ class FoundationEngine:
         try:
             mine = meant(target)
             pod, status = await self._status(mine)
-            proved = await self._proved(mine, pod, status)
+            proved = await self._proved(mine, pod, status) if mine.proves else frozenset[str]()
         except EngineError as error:
             return Unknown(str(error))
         return picture(mine, status, proved)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import Cluster
 from stateward.api.validation import Severity, errors, validate
 from stateward.operator.engine import Family
 from stateward.operator.holdings import Holdings
@@ -32,9 +32,7 @@ class Verdict:
     warnings: tuple[str, ...] = ()
 
 
-def judge(
-    family: Family, new: OpenSearchCluster, old: OpenSearchCluster | None, holdings: Holdings | None, now: float
-) -> Verdict:
+def judge(family: Family, new: Cluster, old: Cluster | None, holdings: Holdings | None, now: float) -> Verdict:
     """Return the verdict on a new or changed cluster at time `now`; `holdings` is what is known of its objects."""
     if new.metadata.deletion_timestamp is not None or (old is not None and old.spec == new.spec):
         return Verdict()
@@ -46,8 +44,8 @@ def judge(
 
 def reasons(
     family: Family,
-    cluster: OpenSearchCluster,
-    stored: OpenSearchCluster | None,
+    cluster: Cluster,
+    stored: Cluster | None,
     holdings: Holdings | None,
     now: float,
 ) -> Reasons:

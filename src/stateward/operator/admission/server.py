@@ -15,7 +15,7 @@ import structlog
 from aiohttp import web
 
 from stateward.api.base import Json
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.cluster import Cluster
 from stateward.engines.access import show
 from stateward.kube.client import Api
 from stateward.kube.clock import Clock
@@ -26,6 +26,7 @@ from stateward.operator.admission.keys import Keys, keys
 from stateward.operator.admission.packages import PackageDesk
 from stateward.operator.admission.registration import register
 from stateward.operator.admission.reviews import review, uid_of
+from stateward.operator.kinds import CLUSTER_KINDS
 
 _log = structlog.get_logger(__name__)
 
@@ -36,16 +37,27 @@ RENEWAL, RETRY = 600.0, 10.0
 LARGEST = 8 << 20
 """Bytes of a question: two objects of the largest size that etcd takes, and room."""
 
-Judge = Callable[[OpenSearchCluster, OpenSearchCluster | None], Verdict]
+Judge = Callable[[Cluster, Cluster | None], Verdict]
 """Decides about a new cluster, or a changed one and what it was before."""
+
+
+RECORDS: dict[str, type[Cluster]] = {kind.resource.kind: kind.resource.view for kind in CLUSTER_KINDS}
+"""What a cluster of each kind is read as."""
+
+
+class Kind(WireRecord):
+    """What the question is about."""
+
+    kind: str = ""
 
 
 class Request(WireRecord):
     """What the API server wants to know; on a deletion there is no object, on a creation no old one."""
 
     uid: str = ""
-    object: OpenSearchCluster | None = None
-    old_object: OpenSearchCluster | None = None
+    kind: Kind = Kind()
+    object: msgspec.Raw = msgspec.Raw(b"null")
+    old_object: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class Review(WireRecord):
@@ -134,9 +146,10 @@ def respond(judge: Judge, question: bytes) -> Json:
     """Return the answer to a question; what cannot be read is let through, and said."""
     try:
         asked = msgspec.json.decode(question, type=Review).request
-    except msgspec.DecodeError as error:
+        record = RECORDS[asked.kind.kind]
+        new = msgspec.json.decode(asked.object, type=record | None)
+        old = msgspec.json.decode(asked.old_object, type=record | None)
+    except (msgspec.DecodeError, KeyError) as error:
         _log.warning("a question of the API server cannot be read", error=str(error))
         return review(uid_of(question), Verdict())
-    if asked.object is None:
-        return review(asked.uid, Verdict())
-    return review(asked.uid, judge(asked.object, asked.old_object))
+    return review(asked.uid, Verdict() if new is None else judge(new, old))

@@ -4,7 +4,6 @@ What it finds becomes an annotation on the cluster resource. That alone makes th
 long as the annotation is fresh the operator believes no cache about it (`suspected`): the cache may be what is wrong.
 """
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -19,6 +18,7 @@ from stateward.kube.metadata import Key
 from stateward.kube.resources import SECRETS
 from stateward.operator.engine import Family
 from stateward.operator.live import read_live
+from stateward.operator.onlooker import onlook
 from stateward.operator.security import decoded
 from stateward.operator.translate import observation
 from stateward.operator.wanted import wanted
@@ -28,8 +28,6 @@ from stateward.planning.missing import Missing, missing
 from stateward.planning.observation import Unknown
 from stateward.planning.times import parse_time, rfc3339
 
-PATIENCE = 10.0
-"""Seconds for the database's answer."""
 MARGIN = 300.0
 """Seconds by which a look may be late: it has to be scheduled, and its image may have to be pulled."""
 
@@ -46,11 +44,7 @@ async def look(api: Api, family: Family, key: Key, now: float) -> Findings:
     """Return who is missing at time `now` (seconds since the epoch), and annotate the cluster; raises ApiError."""
     holdings = await read_live(api, key, family.kind)
     holdings = replace(holdings, access=await access(api, holdings.cluster))
-    try:
-        async with asyncio.timeout(PATIENCE):
-            database = await family.engine.observe(family.target(holdings))
-    except TimeoutError:
-        database = Unknown(f"no answer within {PATIENCE:.0f} s")
+    database = await onlook(family.engine, family.target(holdings))
     observed = observation(holdings, wanted(family, holdings.cluster), database, family.container)
     facts = derive(observed, now)
     found = {m.name: why for m in facts.obs.members if (why := missing(facts, m)) is not None}
