@@ -13,7 +13,7 @@ import structlog
 from stateward.api import names
 from stateward.api.quantity import format_quantity
 from stateward.engines.base import Engine, RefusedError, Target, Told
-from stateward.engines.search.member import MemberObjects
+from stateward.engines.objects import MemberObjects
 from stateward.kube import resources as kinds
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.errors import NotFound

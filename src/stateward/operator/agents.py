@@ -14,7 +14,7 @@ import aiohttp
 import msgspec
 from msgspec import Struct
 
-from stateward.engines.search.agent import API_PORT
+from stateward.engines.agent import API_PORT
 from stateward.planning.process import Process, ProcessState
 
 PATIENCE = 5.0

@@ -16,7 +16,7 @@ from stateward import pki
 from stateward.api import names
 from stateward.api.base import GROUP
 from stateward.api.cluster import Cluster
-from stateward.engines.search.identity import owner
+from stateward.engines.objects import owner
 from stateward.kube import resources as kinds
 from stateward.kube.client import Api, ApplyOptions
 from stateward.kube.clock import Clock

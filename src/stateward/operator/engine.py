@@ -14,10 +14,10 @@ from stateward.engines import elasticsearch, opensearch
 from stateward.engines.base import Engine, Target, Transport
 from stateward.engines.foundationdb.target import Shell
 from stateward.engines.http import HttpTransport
+from stateward.engines.objects import MemberObjects
 from stateward.engines.search import desired, member, shared
 from stateward.engines.search.flavor import HTTP_PORT, Flavor
 from stateward.engines.search.identity import cluster_name
-from stateward.engines.search.member import MemberObjects
 from stateward.engines.search.security import TOGETHER, secured
 from stateward.kube.pods import Pod
 from stateward.operator.agents import Agents, open_agents

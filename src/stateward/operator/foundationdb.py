@@ -14,7 +14,7 @@ from stateward.engines.foundationdb.member import member_objects
 from stateward.engines.foundationdb.pools import resolve
 from stateward.engines.foundationdb.shared import cluster_objects
 from stateward.engines.foundationdb.target import FoundationTarget, Shell
-from stateward.engines.search.member import MemberObjects
+from stateward.engines.objects import MemberObjects
 from stateward.kube.pods import Pod
 from stateward.operator.agents import Agents
 from stateward.operator.holdings import Holdings

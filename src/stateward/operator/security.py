@@ -18,9 +18,9 @@ from stateward.api.cluster import Cluster
 from stateward.api.products import ELASTICSEARCH, product_of
 from stateward.api.security import Security
 from stateward.engines.access import Access
+from stateward.engines.objects import owner
 from stateward.engines.search import xpack
 from stateward.engines.search.flavor import SearchCluster
-from stateward.engines.search.identity import owner
 from stateward.engines.search.security import (
     administrator_secret,
     authority_secret,

@@ -8,8 +8,8 @@ from stateward.agent import commandline, configuration
 from stateward.api import names
 from stateward.api.base import Json
 from stateward.engines import opensearch
+from stateward.engines.agent import API_PORT, PROBES_PORT
 from stateward.engines.search import desired as search_desired
-from stateward.engines.search.agent import API_PORT, PROBES_PORT
 from tests.unit.engines.search_clusters import cluster
 
 IMAGE = "stateward.dev/stateward:1"

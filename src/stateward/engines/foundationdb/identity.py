@@ -12,14 +12,10 @@ from stateward.api.foundationdb import FoundationDBCluster
 from stateward.engines.foundationdb.connection import Address, ConnectionString, parse_connection_string
 from stateward.engines.foundationdb.coordinators import Candidate, choose, count_of
 from stateward.engines.foundationdb.pools import resolve
+from stateward.engines.objects import headless
 
 PORT = 4500
 """Port of the first process of a member; the next ones have those after it."""
-
-
-def headless(cluster: FoundationDBCluster) -> str:
-    """Return the name of the Service that gives each pod a name in DNS."""
-    return f"{cluster.metadata.name}-members"
 
 
 def host(cluster: FoundationDBCluster, member: str) -> str:

@@ -1,12 +1,12 @@
-"""What a member is made from, and what a change of each needs; see `engines.search.inputs` for the rules of digests."""
+"""What a member is made from, and what a change of each needs; see `engines.digests`."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from stateward.api.foundationdb import FaultDomain
+from stateward.engines.digests import digest, quantities, template_parts
 from stateward.engines.foundationdb.pools import ResolvedPool
-from stateward.engines.search.images import pattern
-from stateward.engines.search.inputs import digest, quantities, template_parts
+from stateward.engines.images import pattern
 from stateward.planning.observation import Effect, Inputs
 
 IMAGE = "docker.io/foundationdb/foundationdb"

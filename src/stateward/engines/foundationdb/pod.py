@@ -1,52 +1,38 @@
 """The pod template of a member: Stateward's own, with the overrides of cluster and pool merged over it."""
 
-import hashlib
-import json
-
-from stateward import __version__
 from stateward.api import names
 from stateward.api.base import Json
 from stateward.api.foundationdb import FaultDomain
+from stateward.engines import agent, images, pods
 from stateward.engines.foundationdb.configuration import config_files
 from stateward.engines.foundationdb.identity import PORT
 from stateward.engines.foundationdb.inputs import IMAGE, inputs
 from stateward.engines.foundationdb.labels import ENGINE, member_labels
 from stateward.engines.foundationdb.pools import ResolvedPool
-from stateward.engines.merge import merge
-from stateward.engines.search import agent
-from stateward.engines.search.images import PLACE, pattern
 
 USER = 4059
 """The user and group of the official images."""
 GRACE = 60
 """Seconds that processes have to end: they keep nothing in memory that is acknowledged."""
 DATA, LOGS = "/var/fdb/data", "/var/fdb/logs"
-HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 DEFAULT_RESOURCES: Json = {"requests": {"cpu": "500m", "memory": "2Gi"}, "limits": {"memory": "2Gi"}}
 
 
 def template(pool: ResolvedPool, ordinal: int, version: str) -> Json:
     """Return the template of a member's pod at a version."""
     metadata: Json = {"labels": member_labels(pool, ordinal), "annotations": annotations(pool, version)}
-    merged = merge({"metadata": metadata, "spec": _spec(pool, ordinal, version)}, pool.template)
-    # By these the operator finds its pods, whatever an override did to them.
-    found: Json = merged.get("metadata") or {}
-    kept: Json = {kind: {**(found.get(kind) or {}), **values} for kind, values in metadata.items()}
-    return {**merged, "metadata": {**found, **kept}}
+    return pods.overridden({"metadata": metadata, "spec": _spec(pool, ordinal, version)}, pool.template)
 
 
 def annotations(pool: ResolvedPool, version: str) -> dict[str, str]:
     """Return what a pod says of itself."""
-    if not pool.managed:
-        return made_from(pool, version)
-    expected = agent.checksum(config_files(pool))
-    return {**made_from(pool, version), names.ANNOTATION_AGENT: __version__, names.ANNOTATION_CHECKSUM: expected}
+    managed = pods.agent_annotations(config_files(pool)) if pool.managed else {}
+    return {**made_from(pool, version), **managed}
 
 
 def made_from(pool: ResolvedPool, version: str) -> dict[str, str]:
     """Return the annotations that say what an object was made from."""
-    text = json.dumps(dict(inputs(pool, version)), sort_keys=True, separators=(",", ":"))
-    return {names.ANNOTATION_INPUTS: text, names.ANNOTATION_VERSION: version}
+    return pods.made_from(inputs(pool, version), version)
 
 
 def _spec(pool: ResolvedPool, ordinal: int, version: str) -> Json:
@@ -54,17 +40,9 @@ def _spec(pool: ResolvedPool, ordinal: int, version: str) -> Json:
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": GRACE,
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": USER,
-            "runAsGroup": USER,
-            "fsGroup": USER,
-            # Changing the owner of every file at every start would take long on a full volume.
-            "fsGroupChangePolicy": "OnRootMismatch",
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        "securityContext": pods.security_context(USER),
         "affinity": _affinity(pool),
-        "topologySpreadConstraints": _spread(pool),
+        "topologySpreadConstraints": pods.spread(pool.cluster.metadata.name, pool.name),
         **({"initContainers": [agent.init_container(pool.agent_image)]} if pool.managed else {}),
         "containers": [_container(pool, ordinal, version)],
         "volumes": _volumes(pool, ordinal),
@@ -101,9 +79,7 @@ def _container(pool: ResolvedPool, ordinal: int, version: str) -> Json:
 def image(pool: ResolvedPool, version: str) -> str:
     """Return the image of a version: exactly what the spec says for the version that the spec says."""
     spec = pool.cluster.spec
-    if spec.image is not None and version == spec.version:
-        return spec.image
-    return pattern(IMAGE, spec.image, spec.version).replace(PLACE, version)
+    return images.image_for(IMAGE, spec.image, spec.version, version)
 
 
 def _processes(pool: ResolvedPool) -> int:
@@ -122,19 +98,13 @@ def _environment(pool: ResolvedPool, ordinal: int, version: str) -> list[Json]:
     values = {
         "STATEWARD_MEMBER": member,
         "STATEWARD_ENGINE_VERSION": version,
-        **({} if pool.managed else {"STATEWARD_CONFIG_SHA256": _digest(pool)}),
+        **({} if pool.managed else {"STATEWARD_CONFIG_SHA256": pods.files_digest(config_files(pool))}),
     }
     return [
         {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
         {"name": "STATEWARD_DOMAIN", **domain},
         *({"name": name, "value": value} for name, value in values.items()),
     ]
-
-
-def _digest(pool: ResolvedPool) -> str:
-    """Return the digest of the configuration that a pod without an agent has to start with."""
-    files = config_files(pool)
-    return hashlib.sha256("".join(files[name] for name in sorted(files)).encode()).hexdigest()
 
 
 def _volumes(pool: ResolvedPool, ordinal: int) -> list[Json]:
@@ -158,17 +128,4 @@ def _volumes(pool: ResolvedPool, ordinal: int) -> list[Json]:
 def _affinity(pool: ResolvedPool) -> Json:
     """Keep members apart, those of one pool above all: a preference, or members could not come back."""
     cluster = {names.LABEL_CLUSTER: pool.cluster.metadata.name}
-    terms = [_apart(50, cluster), _apart(100, {**cluster, names.LABEL_POOL: pool.name})]
-    return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": terms}}
-
-
-def _apart(weight: int, labels: dict[str, str]) -> Json:
-    selector = {"matchLabels": labels}
-    return {"weight": weight, "podAffinityTerm": {"topologyKey": HOSTNAME, "labelSelector": selector}}
-
-
-def _spread(pool: ResolvedPool) -> list[Json]:
-    """Spread the members of a pool evenly over zones, where there are zones."""
-    labels = {names.LABEL_CLUSTER: pool.cluster.metadata.name, names.LABEL_POOL: pool.name}
-    selector = {"matchLabels": labels}
-    return [{"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": selector}]
+    return pods.preferred(pods.apart(50, cluster), pods.apart(100, {**cluster, names.LABEL_POOL: pool.name}))

@@ -5,10 +5,10 @@ from typing import Any
 
 from stateward.api import names
 from stateward.engines.search import security
-from stateward.engines.search.agent import probe_files
 from stateward.engines.search.flavor import HTTP_PORT, TRANSPORT_PORT
 from stateward.engines.search.identity import cluster_name
 from stateward.engines.search.pools import ResolvedPool
+from stateward.engines.search.probes import probe_files
 
 
 def config_files(pool: ResolvedPool, ordinal: int, version: str) -> dict[str, str]:

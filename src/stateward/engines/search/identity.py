@@ -1,7 +1,5 @@
-"""Who a cluster is: the name its nodes carry, whether it was formed, who owns its objects."""
+"""Who a cluster is: the name its nodes carry, and whether it was formed."""
 
-from stateward.api.base import Json
-from stateward.api.cluster import Cluster
 from stateward.engines.search.flavor import Flavor, SearchCluster
 from stateward.engines.search.pools import bootstrap_member
 
@@ -27,15 +25,3 @@ def candidate(flavor: Flavor, cluster: SearchCluster, member: str) -> bool:
         return False
     recorded = cluster.status.bootstrap
     return member == (recorded.member if recorded is not None else bootstrap_member(flavor, cluster))
-
-
-def owner(cluster: Cluster) -> Json:
-    """Return the reference by which an object goes when the cluster goes."""
-    return {
-        "apiVersion": cluster.api_version,
-        "kind": cluster.kind,
-        "name": cluster.metadata.name,
-        "uid": cluster.metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }

@@ -2,7 +2,7 @@
 
 from stateward.api import names
 from stateward.api.base import Json
-from stateward.engines.search import agent
+from stateward.engines import agent
 from stateward.engines.search.pools import ResolvedPool
 from stateward.engines.search.security import FOLDER, members_secret
 

@@ -1,14 +1,11 @@
 """The pod template of a member: Stateward's own, with the overrides of cluster and pool merged over it."""
 
-import hashlib
-import json
 from typing import Any, cast
 
-from stateward import __version__
 from stateward.api import names
 from stateward.api.base import Json
-from stateward.engines.merge import merge
-from stateward.engines.search import agent
+from stateward.engines import agent, pods
+from stateward.engines.pods import agent_annotations, files_digest, overridden, security_context
 from stateward.engines.search.configuration import config_files
 from stateward.engines.search.flavor import HTTP_PORT, TRANSPORT_PORT
 from stateward.engines.search.identity import candidate
@@ -19,7 +16,7 @@ from stateward.engines.search.memory import DEFAULT_RESOURCES, heap_options
 from stateward.engines.search.mounts import ROOT, SCRIPT, volume_mounts, volumes
 from stateward.engines.search.pools import ResolvedPool
 from stateward.engines.search.probes import probes
-from stateward.engines.search.scheduling import affinity, spread
+from stateward.engines.search.scheduling import affinity
 from stateward.engines.search.security import question
 
 USER = 1000
@@ -39,10 +36,9 @@ def template(pool: ResolvedPool, ordinal: int, version: str) -> Json:
             "labels": member_labels(pool, ordinal),
             "annotations": {**_annotations(pool, version, waits=waits), **_agent_annotations(pool, ordinal, version)},
         },
-        "spec": _spec(pool, member, version, waits=waits),
+        "spec": _spec(pool, ordinal, version, waits=waits),
     }
-    merged = merge(own, pool.template)
-    return _with_heap(pool, _with_own_metadata(merged, own["metadata"]))
+    return _with_heap(pool, overridden(own, pool.template))
 
 
 def _annotations(pool: ResolvedPool, version: str, *, waits: bool) -> dict[str, str]:
@@ -53,45 +49,35 @@ def _annotations(pool: ResolvedPool, version: str, *, waits: bool) -> dict[str, 
 def _agent_annotations(pool: ResolvedPool, ordinal: int, version: str) -> dict[str, str]:
     if not pool.managed:
         return {}
-    expected = agent.checksum(config_files(pool, ordinal, version))
-    return {names.ANNOTATION_AGENT: __version__, names.ANNOTATION_CHECKSUM: expected}
+    return agent_annotations(config_files(pool, ordinal, version))
 
 
 def made_from(pool: ResolvedPool, version: str) -> dict[str, str]:
     """Return the annotations that say what an object was made from."""
-    text = json.dumps(dict(inputs(pool, version)), sort_keys=True, separators=(",", ":"))
-    return {names.ANNOTATION_INPUTS: text, names.ANNOTATION_VERSION: version}
+    return pods.made_from(inputs(pool, version), version)
 
 
-def _spec(pool: ResolvedPool, member: str, version: str, *, waits: bool) -> Json:
+def _spec(pool: ResolvedPool, ordinal: int, version: str, *, waits: bool) -> Json:
     return {
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": GRACE,
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": USER,
-            "runAsGroup": USER,
-            "fsGroup": USER,
-            # Changing the owner of every file at every start would take hours on a full volume.
-            "fsGroupChangePolicy": "OnRootMismatch",
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        "securityContext": security_context(USER),
         "affinity": affinity(pool),
-        "topologySpreadConstraints": spread(pool),
+        "topologySpreadConstraints": pods.spread(pool.cluster.metadata.name, pool.name),
         **({"initContainers": [agent.init_container(pool.flavor.agent_image)]} if pool.managed else {}),
-        "containers": [_container(pool, member, version, waits=waits)],
-        "volumes": volumes(pool, member),
+        "containers": [_container(pool, ordinal, version, waits=waits)],
+        "volumes": volumes(pool, names.member(pool.cluster.metadata.name, pool.name, ordinal)),
     }
 
 
-def _container(pool: ResolvedPool, member: str, version: str, *, waits: bool) -> Json:
+def _container(pool: ResolvedPool, ordinal: int, version: str, *, waits: bool) -> Json:
     script = ["/bin/bash", f"{ROOT}/scripts/{SCRIPT}"]
     return {
         "name": pool.flavor.engine,
         "image": image_for(pool.flavor, pool.cluster, version),
         **(agent.start(script, GRACE) if pool.managed else {"command": script}),
-        "env": _environment(pool, member, version, waits=waits),
+        "env": _environment(pool, ordinal, version, waits=waits),
         "ports": [
             {"name": "http", "containerPort": HTTP_PORT, "protocol": "TCP"},
             {"name": "transport", "containerPort": TRANSPORT_PORT, "protocol": "TCP"},
@@ -104,38 +90,21 @@ def _container(pool: ResolvedPool, member: str, version: str, *, waits: bool) ->
     }
 
 
-def _environment(pool: ResolvedPool, member: str, version: str, *, waits: bool) -> list[Json]:
+def _environment(pool: ResolvedPool, ordinal: int, version: str, *, waits: bool) -> list[Json]:
     flavor = pool.flavor
     values = {
-        "STATEWARD_MEMBER": member,
+        "STATEWARD_MEMBER": names.member(pool.cluster.metadata.name, pool.name, ordinal),
         "STATEWARD_ENGINE": flavor.engine,
         "STATEWARD_HOME": flavor.home,
         "STATEWARD_ENTRYPOINT": flavor.entrypoint,
         "STATEWARD_INITIAL_NODES": flavor.lineage.initial_nodes_setting(version),
         "STATEWARD_ENGINE_VERSION": version,
-        **({} if pool.managed else {CONFIG_DIGEST: _config_digest(pool, member, version)}),
+        **({} if pool.managed else {CONFIG_DIGEST: files_digest(config_files(pool, ordinal, version))}),
         **({BOOTSTRAP_CANDIDATE: "true"} if waits else {}),
         **flavor.environment,
     }
     address = {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
     return [address, *({"name": name, "value": value} for name, value in values.items())]
-
-
-def _config_digest(pool: ResolvedPool, member: str, version: str) -> str:
-    """Return the digest of the configuration that a pod of this template must start with.
-
-    A kubelet may mount a Secret as it was before its last change; the pod would then say that it was made from the new
-    configuration, run the old one, and nobody would ever restart it.
-    """
-    files = config_files(pool, int(member.rpartition("-")[2]), version)
-    return hashlib.sha256("".join(files[name] for name in sorted(files)).encode()).hexdigest()
-
-
-def _with_own_metadata(merged: Json, own: Json) -> Json:
-    """Put back labels and annotations by which the operator finds its pods, whatever an override did to them."""
-    metadata: Json = merged.get("metadata") or {}
-    kept: Json = {kind: {**(metadata.get(kind) or {}), **values} for kind, values in own.items()}
-    return {**merged, "metadata": {**metadata, **kept}}
 
 
 def _with_heap(pool: ResolvedPool, merged: Json) -> Json:

@@ -9,6 +9,8 @@ while a cluster manager is being elected, and so it should: the node can still s
 from dataclasses import dataclass
 
 from stateward.api.base import Json
+from stateward.engines.agent import READY, STARTED
+from stateward.engines.probe import probe
 from stateward.engines.search.flavor import HTTP_PORT
 
 SERVES = "/stateward-readiness-*/_count?allow_no_indices=true&ignore_unavailable=true"
@@ -38,12 +40,7 @@ def probes(question: Question) -> Json:
     return {name: {**each, "httpGet": {**each["httpGet"], "scheme": scheme}} for name, each in made.items()}
 
 
-def probe(path: str, port: int, *, period: int, timeout: int, failures: int) -> Json:
-    """Return a probe over HTTP; times in seconds."""
-    return {
-        "httpGet": {"path": path, "port": port, "scheme": "HTTP"},
-        "periodSeconds": period,
-        "timeoutSeconds": timeout,
-        "failureThreshold": failures,
-        "successThreshold": 1,
-    }
+def probe_files(question: Question) -> dict[str, str]:
+    """Return the files of the configuration that tell the agent where the database answers."""
+    asked = {STARTED: question.alive, READY: question.serves}
+    return {name: f"{question.scheme}://127.0.0.1:{HTTP_PORT}{path}\n" for name, path in asked.items()}

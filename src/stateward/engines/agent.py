@@ -4,13 +4,13 @@ Everything in here stays the same for the life of a pod, also when its configura
 (where the database answers its probes) is a file of the configuration, and the arguments only name it.
 """
 
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from stateward.agent import configuration, handover
 from stateward.api import names
 from stateward.api.base import Json
-from stateward.engines.search.flavor import HTTP_PORT
-from stateward.engines.search.probes import Question, probe
+from stateward.engines.probe import probe
 
 API_PORT = 9443
 PROBES_PORT = 9444
@@ -26,13 +26,7 @@ MARGIN = 5
 """Seconds between the agent's last signal to the database and the kubelet's to the agent."""
 
 
-def probe_files(question: Question) -> dict[str, str]:
-    """Return the files that say where the database answers."""
-    asked = {STARTED: question.alive, READY: question.serves}
-    return {name: f"{question.scheme}://127.0.0.1:{HTTP_PORT}{path}\n" for name, path in asked.items()}
-
-
-def checksum(files: dict[str, str]) -> str:
+def checksum(files: Mapping[str, str]) -> str:
     """Return the checksum by which the agent knows a configuration."""
     return configuration.checksum({name: content.encode() for name, content in files.items()})
 
