@@ -99,6 +99,9 @@ class SecurityStatus(Record):
     administrator: Annotated[
         bool, Meta(description="Whether the first administrator was made in the database; it is done once.")
     ] = False
+    ca_rotation: Annotated[
+        str, Meta(description="Where a change of the CA stands, in one sentence; empty while there is none.")
+    ] = ""
     ca_expires: Annotated[str, Meta(description="Until when the CA's certificate is valid.")] = ""
     certificates_expire: Annotated[
         str, Meta(description="Until when the certificate that ends first, of all members and clients, is valid.")

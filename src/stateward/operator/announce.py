@@ -1,6 +1,7 @@
 """Tells people, as Kubernetes events on the cluster resource, what was done and what has begun to wait for a person."""
 
 from stateward.api.cluster import Cluster, ClusterStatus
+from stateward.api.security import SecurityStatus
 from stateward.kube.event_record import Occurrence, Severity, about
 from stateward.kube.events import EventRecorder
 from stateward.operator.kinds import kind_of
@@ -24,7 +25,9 @@ class Announcer:
     def changed(self, cluster: Cluster, before: ClusterStatus, after: ClusterStatus) -> None:
         """Announce what the new status says for the first time: a version that is deployed, a wait for a person."""
         old, new = before.security, after.security
-        if old is not None and new is not None and old.mark and new.mark and old.mark != new.mark:
+        if new is not None and new.ca_rotation and (old is None or old.ca_rotation != new.ca_rotation):
+            self._tell(cluster, Severity.NORMAL, "AuthorityChanges", new.ca_rotation)
+        if old is not None and new is not None and old.certificates_expire and renewed(old, new):
             note = f"certificates were renewed; the one that ends first ends at {new.certificates_expire}"
             self._tell(cluster, Severity.NORMAL, "CertificatesRenewed", note)
         if after.version and after.version != before.version:
@@ -43,6 +46,11 @@ class Announcer:
         self._recorder.record(
             Occurrence(about(kind_of(cluster).resource, cluster), severity, reason, "Reconcile", note)
         )
+
+
+def renewed(old: SecurityStatus, new: SecurityStatus) -> bool:
+    """Return whether certificates were made anew, and not only whom to trust has changed."""
+    return old.mark != new.mark and old.certificates_expire != new.certificates_expire
 
 
 def sentence(action: a.Action) -> str:

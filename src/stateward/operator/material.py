@@ -16,6 +16,7 @@ from stateward.engines.access import Access
 from stateward.engines.search import xpack
 from stateward.engines.search.flavor import SearchCluster
 from stateward.engines.search.security import alternatives, member_name, operator_name, service_name
+from stateward.operator import rotation
 from stateward.pki.files import CERTIFICATE, KEY, TRUSTED, authority_files, authority_of
 from stateward.pki.given import UnusableError, given_authority, given_server
 
@@ -81,13 +82,16 @@ class Made(Struct, frozen=True):
 
     material: Material | None
     faults: Mapping[str, str] = {}
+    rotation: str = ""
+    """Where a change of the authority stands, in a sentence."""
 
 
 def made(cluster: SearchCluster, stored: Stored, now: float) -> Made:
     """Return the material of a cluster at a time; None where nothing can be made of what was given."""
     security = cluster.spec.security or Security()
     faults: dict[str, str] = {}
-    authority = _authority(cluster, stored, now, faults)
+    all_heard = rotation.heard(cluster, _mark(stored))
+    authority = _authority(cluster, stored, now, faults, all_heard=all_heard)
     if authority is None:
         return Made(None, faults)
     days = _lifetime(security) / DAY
@@ -101,7 +105,13 @@ def made(cluster: SearchCluster, stored: Stored, now: float) -> Made:
     )
     server, trusted = _server(cluster, stored, now, faults) or (member, "")
     material = Material(authority, member, server, operator, authority.bundle + trusted, *_users(cluster, stored))
-    return Made(material, faults)
+    return Made(material, faults, rotation.sentence(authority, now, all_heard=all_heard))
+
+
+def _mark(stored: Stored) -> str:
+    """Return the mark of what the members were given last."""
+    members, authority = stored.members or {}, stored.authority or {}
+    return rotation.mark(members.get(CERTIFICATE, ""), members.get(HTTP, ""), authority.get(TRUSTED, ""))
 
 
 def _users(cluster: SearchCluster, stored: Stored) -> tuple[str, Mapping[str, str]]:
@@ -122,7 +132,9 @@ def _lifetime(security: Security) -> int:
         return DEFAULT_LIFETIME
 
 
-def _authority(cluster: SearchCluster, stored: Stored, now: float, faults: dict[str, str]) -> pki.Authority | None:
+def _authority(
+    cluster: SearchCluster, stored: Stored, now: float, faults: dict[str, str], *, all_heard: bool
+) -> pki.Authority | None:
     """Return the cluster's authority, with the next step of its life taken where that is due."""
     field = "spec.security.caSecretName"
     given: pki.Pair | None = None
@@ -144,14 +156,14 @@ def _authority(cluster: SearchCluster, stored: Stored, now: float, faults: dict[
         )
         return None
     if given is not None:
-        return pki.followed(authority, given, now)
-    return pki.changed(authority, now) if stored.given_authority is None else authority
+        return pki.followed(authority, given, now, heard=all_heard)
+    return pki.changed(authority, now, heard=all_heard) if stored.given_authority is None else authority
 
 
 def _with_the_trusted(authority: pki.Authority, stored: Stored) -> pki.Authority:
     """Go on trusting what the members trust: somebody deleted the Secret of an authority that has signed for them."""
     trusted = pki.split((stored.members or {}).get(TRUSTED, ""))
-    own = authority.signs.certificate
+    own = pki.split(authority.signs.certificate)[0]
     return pki.Authority(authority.signs, None, tuple(each for each in trusted if each != own))
 
 
@@ -161,12 +173,18 @@ def _kept(files: Files | None, authority: pki.Authority, names: tuple[str, ...],
     known = (pki.Pair(each, "") for each in pki.split(authority.bundle))
     if not pair.certificate or not any(pki.fits(pair, each, names) for each in known):
         return None
-    return None if pki.due(pair.certificate, now) and _renewable(pair, authority) else pair
+    return None if pki.due(pair.certificate, now) and _renewable(pair, authority, now) else pair
 
 
-def _renewable(pair: pki.Pair, authority: pki.Authority) -> bool:
-    """Return whether a new certificate would be valid longer: none outlives the authority that signs it."""
-    return pki.ends(pair.certificate) < pki.ends(authority.signs.certificate)
+def _renewable(pair: pki.Pair, authority: pki.Authority, now: float) -> bool:
+    """Return whether a new certificate would be valid longer, and believed by everybody.
+
+    None outlives the authority that signs it; and one that signs since today, because the last one was lost, may not
+    have been heard of everywhere.
+    """
+    end = pki.ends(pair.certificate)
+    early = pki.young(authority, now) and end > now + pki.SETTLING
+    return end < pki.ends(authority.signs.certificate) and not early
 
 
 def _server(cluster: SearchCluster, stored: Stored, now: float, faults: dict[str, str]) -> tuple[pki.Pair, str] | None:

@@ -1,6 +1,5 @@
 """From a cluster's material to what planning and people may know of it: until when, and what cannot be used. Pure."""
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ from stateward.engines.search.flavor import SearchCluster
 from stateward.engines.search.identity import formed
 from stateward.engines.search.security import administrator_secret, authority_secret, secured
 from stateward.operator.material import Made, Material
+from stateward.operator.rotation import mark
 from stateward.planning.observation import Refusal
 from stateward.planning.security import Protection
 
@@ -26,6 +26,7 @@ def protection(cluster: SearchCluster, found: Made, administrator: str, *, on: b
         admin_secret=administrator_secret(cluster),
         administrator=status.administrator if status is not None else False,
         faults=faults,
+        rotation=found.rotation,
         **times,
     )
 
@@ -64,9 +65,8 @@ def _reason(cluster: SearchCluster, *, on: bool) -> str:
 
 def _times(material: Material) -> dict[str, Any]:
     own = [material.member, material.operator]
-    shown = (material.member.certificate, material.server.certificate, material.authority.bundle)
     return {
-        "mark": hashlib.sha256("".join(shown).encode()).hexdigest()[:16],
+        "mark": mark(material.member.certificate, material.server.certificate, material.authority.bundle),
         "authority_ends": pki.ends(material.authority.signs.certificate),
         "member_ends": pki.ends(material.member.certificate),
         "server_ends": pki.ends(material.server.certificate),

@@ -4,13 +4,14 @@ Kept apart from Kubernetes and from the clock: every function takes the time, in
 PEM. `certificate` makes and reads single certificates, `authority` is an authority through its life.
 """
 
-from stateward.pki.authority import Authority, changed, followed, new_authority
-from stateward.pki.certificate import DAYS, LEFT, Pair, due, ends, fits, issue, renewal, signs
-from stateward.pki.files import authority_files, authority_of, split
+from stateward.pki.authority import SETTLING, Authority, changed, followed, new_authority, signs_from, young
+from stateward.pki.certificate import DAYS, LEFT, Pair, due, ends, fits, issue, renewal, signs, split
+from stateward.pki.files import authority_files, authority_of
 
 __all__ = [
     "DAYS",
     "LEFT",
+    "SETTLING",
     "Authority",
     "Pair",
     "authority_files",
@@ -24,5 +25,7 @@ __all__ = [
     "new_authority",
     "renewal",
     "signs",
+    "signs_from",
     "split",
+    "young",
 ]

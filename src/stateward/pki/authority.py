@@ -4,6 +4,7 @@
           ──it ends──▶ forgotten
 
 The disaster this prevents: a certificate of a new authority is shown to somebody who has not yet heard of that one.
+A day is enough where news is heard while running; where it takes a restart, whoever asks says whether all have `heard`.
 """
 
 from cryptography.hazmat.primitives import hashes
@@ -12,7 +13,7 @@ from cryptography.x509 import BasicConstraints, load_pem_x509_certificate
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stateward.pki.certificate import SLACK, Pair, begun, due, ends, key_pem, pem, usage
+from stateward.pki.certificate import SLACK, Pair, begun, due, ends, key_pem, pem, split, usage
 
 YEARS = 5.0
 SETTLING = 86400.0
@@ -30,9 +31,9 @@ class Authority(Struct, frozen=True):
 
     @property
     def bundle(self) -> str:
-        """The certificates to trust, the one that signs first."""
+        """The certificates to trust, the one that signs first; where others have signed it, it alone."""
         coming = () if self.coming is None else (self.coming.certificate,)
-        return "".join((self.signs.certificate, *coming, *self.retired))
+        return "".join(split(each)[0] for each in (self.signs.certificate, *coming, *self.retired))
 
 
 def new_authority(name: str, now: float, years: float = YEARS) -> Authority:
@@ -40,7 +41,7 @@ def new_authority(name: str, now: float, years: float = YEARS) -> Authority:
     return Authority(_pair(name, now, years))
 
 
-def changed(authority: Authority, now: float, years: float = YEARS) -> Authority:
+def changed(authority: Authority, now: float, years: float = YEARS, *, heard: bool = True) -> Authority:
     """Return the authority as it should be at a time: the same one unless the next step of its life is due.
 
     One that has ended already is replaced at once: nobody trusts what it signs, so there is nothing to wait for.
@@ -50,14 +51,15 @@ def changed(authority: Authority, now: float, years: float = YEARS) -> Authority
     signs, coming = authority.signs, authority.coming
     if coming is None and due(signs.certificate, now):
         coming = _pair(_name(signs.certificate), now, years)
-        authority = replace(authority, coming=coming)
-    if coming is None or (_since(coming.certificate) + SETTLING > now and ends(signs.certificate) > now):
+    authority = authority if coming is authority.coming else replace(authority, coming=coming)
+    waits = signs_from(authority) > now or not heard
+    if coming is None or (waits and ends(signs.certificate) > now):
         return authority
     retired = (signs.certificate, *kept) if ends(signs.certificate) > now else kept
     return Authority(coming, None, retired)
 
 
-def followed(authority: Authority, given: Pair, now: float) -> Authority:
+def followed(authority: Authority, given: Pair, now: float, *, heard: bool = True) -> Authority:
     """Return an authority that a given one follows: trusted at once, and signing a day later.
 
     It is followed in the same way by the next one that is given; of its own accord it never changes.
@@ -67,10 +69,22 @@ def followed(authority: Authority, given: Pair, now: float) -> Authority:
         return Authority(given, None, kept) if kept != authority.retired or authority.coming else authority
     known = authority.coming is not None and authority.coming.certificate == given.certificate
     ended = ends(authority.signs.certificate) <= now
-    if ended or (known and authority.given + SETTLING <= now):
+    if ended or (known and heard and authority.given + SETTLING <= now):
         return Authority(given, None, kept if ended else (authority.signs.certificate, *kept))
     since = authority.given if known else now
     return authority if known and kept == authority.retired else Authority(authority.signs, given, kept, since)
+
+
+def signs_from(authority: Authority) -> float:
+    """Return when the next one signs at the earliest, in seconds since the epoch; 0 where there is none."""
+    if authority.coming is None:
+        return 0.0
+    return (authority.given or _since(authority.coming.certificate)) + SETTLING
+
+
+def young(authority: Authority, now: float) -> bool:
+    """Return whether an authority signs already of which not everybody may have heard: the last one was lost."""
+    return bool(authority.retired) and _since(authority.signs.certificate) + SETTLING > now
 
 
 def _pair(name: str, now: float, years: float) -> Pair:

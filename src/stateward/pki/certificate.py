@@ -35,7 +35,8 @@ class Pair(Struct, frozen=True):
 def issue(authority: Pair, name: str, alternatives: Sequence[str], now: float, days: float = DAYS) -> Pair:
     """Return a certificate for a server that is a client as well; `alternatives` are its DNS names and addresses.
 
-    It never outlives its authority: then it would be valid for nobody and nobody would renew it.
+    It never outlives its authority: then it would be valid for nobody and nobody would renew it. An authority that
+    others have signed comes along, for clients that know only those.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     issuer = x509.load_pem_x509_certificate(authority.certificate.encode())
@@ -47,9 +48,10 @@ def issue(authority: Pair, name: str, alternatives: Sequence[str], now: float, d
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(usage(authority=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage(usages), critical=False)
-        .add_extension(_identifier(issuer), critical=False)
+        .add_extension(_identifier(issuer, signer(authority)), critical=False)
     )
-    return Pair(pem(builder.sign(signer(authority), hashes.SHA256())), key_pem(key))
+    chain = "" if issuer.issuer == issuer.subject else authority.certificate
+    return Pair(pem(builder.sign(signer(authority), hashes.SHA256())) + chain, key_pem(key))
 
 
 def begun(
@@ -143,8 +145,17 @@ def key_pem(key: Key) -> str:
     return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()).decode()
 
 
-def _identifier(issuer: x509.Certificate) -> x509.AuthorityKeyIdentifier:
-    known = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+def split(bundle: str) -> tuple[str, ...]:
+    """Return the certificates of a bundle, one by one."""
+    end = "-----END CERTIFICATE-----\n"
+    return tuple(f"{part.lstrip()}{end}" for part in f"{bundle.rstrip()}\n".split(end) if part.strip())
+
+
+def _identifier(issuer: x509.Certificate, key: Key) -> x509.AuthorityKeyIdentifier:
+    try:
+        known = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    except x509.ExtensionNotFound:
+        return x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key())
     return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(known)
 
 

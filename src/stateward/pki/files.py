@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from cryptography import x509
 
 from stateward.pki.authority import Authority
-from stateward.pki.certificate import Pair
+from stateward.pki.certificate import Pair, split
 
 CERTIFICATE = "tls.crt"
 KEY = "tls.key"
@@ -32,9 +32,3 @@ def authority_of(files: Mapping[str, str]) -> Authority:
     signs = Pair(files[CERTIFICATE], files[KEY])
     x509.load_pem_x509_certificate(signs.certificate.encode())
     return Authority(signs, coming, split(files.get(_RETIRED, "")), float(files.get(_SINCE, "0")))
-
-
-def split(bundle: str) -> tuple[str, ...]:
-    """Return the certificates of a bundle, one by one."""
-    end = "-----END CERTIFICATE-----\n"
-    return tuple(f"{part.lstrip()}{end}" for part in f"{bundle.rstrip()}\n".split(end) if part.strip())

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
-from stateward.pki.certificate import Pair, key_pem, signer
-from stateward.pki.files import CERTIFICATE, KEY, TRUSTED, split
+from stateward.pki.certificate import Pair, key_pem, signer, split
+from stateward.pki.files import CERTIFICATE, KEY, TRUSTED
 
 
 class UnusableError(Exception):

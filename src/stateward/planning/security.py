@@ -30,6 +30,8 @@ class Protection(Struct, frozen=True):
     renewal: float = 0.0
     mark: str = ""
     """Tells one set of the members' certificates from the next."""
+    rotation: str = ""
+    """Where a change of the authority stands, in a sentence."""
     administrator: bool = False
     """Whether the first administrator was made: it is done once in a cluster's life."""
     faults: Mapping[str, str] = {}
@@ -48,6 +50,7 @@ class Protection(Struct, frozen=True):
             renewal=said(self.renewal),
             administrator=self.administrator,
             mark=self.mark,
+            ca_rotation=self.rotation,
         )
 
 

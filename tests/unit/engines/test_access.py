@@ -15,6 +15,7 @@ from stateward import pki
 from stateward.engines.access import Access, BadAccessError, Contexts, context
 from stateward.engines.base import UnreachableError
 from stateward.engines.http import HttpTransport
+from tests.support.intermediate import intermediate
 
 NAME = "logs.data.svc"
 NOW = time.time()
@@ -102,6 +103,16 @@ async def test_both_authorities_are_trusted_while_one_follows_the_other(
     for authority in (AUTHORITY, OTHER):
         async with database(tmp_path, pair(NAME, authority=authority)) as url:
             assert (await HttpTransport(session).within(both).request(url, "GET", "/")).status == 200
+
+
+async def test_an_authority_is_trusted_alone_though_another_one_has_signed_it(
+    tmp_path: Path, session: aiohttp.ClientSession
+) -> None:
+    """The root that companies keep to themselves is neither needed nor trusted."""
+    team = pki.Authority(intermediate(pki.new_authority("root without a path", NOW).signs, NOW))
+    alone = Access(NAME, AUTHORITY.bundle + team.bundle, CLIENT.certificate, CLIENT.key)
+    async with database(tmp_path, pair(NAME, authority=team)) as url:
+        assert (await HttpTransport(session).within(alone).request(url, "GET", "/")).status == 200
 
 
 async def test_a_client_of_another_authority_is_told_so(tmp_path: Path, session: aiohttp.ClientSession) -> None:

@@ -10,6 +10,7 @@ from cryptography.x509.oid import NameOID
 
 from stateward import pki
 from stateward.pki.given import UnusableError, given_authority, given_server
+from tests.support.intermediate import intermediate
 
 NOW = 1_800_000_000.0
 DAY = 86400.0
@@ -83,6 +84,19 @@ def test_an_authority_in_the_old_form_can_sign_and_its_key_is_written_as_java_re
     assert pair.key.startswith("-----BEGIN PRIVATE KEY-----")
     issued = pki.issue(pair, "member", ["a"], NOW, 90)
     assert pki.fits(issued, pair, ["a"])
+
+
+def test_an_authority_that_others_have_signed_is_trusted_alone_and_comes_along_with_what_it_signs() -> None:
+    """Whoever trusts the company's root can follow the chain; members trust this authority alone."""
+    team = intermediate(CA.signs, NOW)
+    given = given_authority({"tls.crt": team.certificate, "tls.key": team.key, "ca.crt": CA.bundle}, NOW)
+    authority = pki.Authority(given)
+    assert pki.split(authority.bundle) == pki.split(given.certificate)[:1]
+    issued = pki.issue(given, "member", [NAME], NOW, 90)
+    assert pki.split(issued.certificate)[1:] == pki.split(given.certificate)
+    assert pki.fits(issued, given, [NAME])
+    assert pki.fits(issued, pki.Pair(authority.bundle, ""), [NAME])
+    assert pki.authority_of(pki.authority_files(authority)) == authority
 
 
 def test_a_servers_certificate_is_no_authority() -> None:

@@ -1,0 +1,49 @@
+"""Where a change of a cluster's authority stands: who has heard of the next one, and what people read of it. Pure.
+
+Members that take what is new while they run have heard of it within minutes. Others trust it only once they have
+restarted, and no one may see a certificate of the next authority before: it would be cut off from those that have not.
+"""
+
+import hashlib
+
+from stateward import pki
+from stateward.api.products import ELASTICSEARCH, product_of
+from stateward.engines.search.flavor import SearchCluster
+from stateward.engines.search.security import reloads
+from stateward.planning.times import rfc3339
+
+
+def mark(member: str, server: str, trusted: str) -> str:
+    """Return what tells one set of the members' certificates from the next, without anything of what is in them."""
+    return hashlib.sha256(f"{member}{server}{trusted}".encode()).hexdigest()[:16]
+
+
+def heard(cluster: SearchCluster, current: str) -> bool:
+    """Return whether all members are known to have heard whom to trust, as the certificates with a mark say.
+
+    Where it takes a restart, they have once the cluster is Ready, and was made so from these very certificates.
+    """
+    known = cluster.status.security
+    if known is None or not known.enabled or _told_while_running(cluster):
+        return True
+    ready = (c for c in cluster.status.conditions if c.type == "Ready" and c.status == "True")
+    newest = any(c.observed_generation == cluster.metadata.generation for c in ready)
+    return newest and known.mark == current
+
+
+def sentence(authority: pki.Authority, now: float, *, all_heard: bool) -> str:
+    """Return where a change of the authority stands; empty where there is none."""
+    if authority.coming is not None:
+        when = pki.signs_from(authority)
+        if now < when or all_heard:
+            return f"the next CA is trusted, and signs from {rfc3339(when)}"
+        return "the next CA is trusted, and signs once the cluster is Ready: some members must restart to hear of it"
+    if authority.retired:
+        return f"the last CA is trusted until {rfc3339(max(pki.ends(each) for each in authority.retired))}"
+    return ""
+
+
+def _told_while_running(cluster: SearchCluster) -> bool:
+    if product_of(cluster) is ELASTICSEARCH:
+        return True
+    return all(reloads(version) for version in (cluster.spec.version, cluster.status.version) if version)

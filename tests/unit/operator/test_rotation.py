@@ -1,0 +1,143 @@
+"""An authority is followed by the next one only after everybody who meets its certificates trusts it."""
+
+import pytest
+from msgspec.structs import replace
+
+from stateward import pki
+from stateward.api.base import Condition, Metadata
+from stateward.api.cluster import ClusterStatus, OpenSearchCluster, OpenSearchSpec, Pool
+from stateward.api.security import Security, SecurityStatus
+from stateward.engines.opensearch import OPENSEARCH
+from stateward.engines.search.pools import find
+from stateward.engines.search.security import alternatives, inputs
+from stateward.operator.material import Made, Material, Stored, made
+from stateward.operator.protection import protection
+
+NOW = 1_800_000_000.0
+DAY = 86400.0
+RELOADS, RESTARTS = "2.19.3", "2.17.1"
+
+
+def theirs(name: str = "company CA") -> dict[str, str]:
+    """Return a Secret as cert-manager writes it for a certificate with isCA: true."""
+    pair = pki.new_authority(name, NOW).signs
+    return {"tls.crt": pair.certificate, "tls.key": pair.key, "ca.crt": pair.certificate}
+
+
+def cluster(version: str, *, known: Made | None = None, ready: bool = True) -> OpenSearchCluster:
+    """Return a cluster whose members run with what was made."""
+    security = Security(enabled=True, ca_secret_name="company")
+    spec = OpenSearchSpec(version=version, pools=[Pool(name="all", replicas=3)], security=security)
+    metadata = Metadata(name="logs", namespace="data", uid="u", generation=4)
+    bare = OpenSearchCluster(metadata=metadata, spec=spec)
+    if known is None:
+        return bare
+    condition = Condition(
+        type="Ready",
+        status="True" if ready else "False",
+        reason="r",
+        message="",
+        observed_generation=4,
+        last_transition_time="",
+    )
+    status = ClusterStatus(version=version, security=status_of(bare, known), conditions=[condition])
+    return replace(bare, status=status)
+
+
+def status_of(of: OpenSearchCluster, known: Made) -> SecurityStatus:
+    return protection(of, known, "", on=True).status()
+
+
+def stored(known: Made, given: dict[str, str] | None = None) -> Stored:
+    authority, members, operator = material(known).files
+    return Stored(authority, members, operator, given)
+
+
+def material(known: Made) -> Material:
+    assert known.material is not None
+    return known.material
+
+
+def subjects(known: Made) -> list[str]:
+    """Return the certificates that are trusted."""
+    return list(pki.split(material(known).authority.bundle))
+
+
+@pytest.mark.parametrize("version", [RELOADS, RESTARTS])
+def test_a_ca_follows_another_with_both_trusted_from_before_until_after(version: str) -> None:
+    """Each step is told: trusted for a day, then signing, with the last one trusted until it ends."""
+    one, two = theirs(), theirs()
+    first = made(cluster(version), Stored(given_authority=one), NOW)
+    assert first.rotation == ""
+    both = made(cluster(version, known=first), stored(first, two), NOW)
+    assert subjects(both) == [one["tls.crt"], two["tls.crt"]]
+    assert material(both).member == material(first).member
+    assert both.rotation == "the next CA is trusted, and signs from 2027-01-16T08:00:00Z"
+    waiting = made(cluster(version, known=both), stored(both, two), NOW + DAY / 2)
+    assert material(waiting) == material(both)
+    after = made(cluster(version, known=both), stored(both, two), NOW + DAY + 1)
+    assert subjects(after) == [two["tls.crt"], one["tls.crt"]]
+    assert after.rotation.startswith("the last CA is trusted until 20")
+    assert material(after).member == material(first).member
+    renewed = made(cluster(version, known=after), stored(after, two), NOW + 61 * DAY)
+    signs = material(after).authority.signs
+    assert pki.fits(material(renewed).member, signs, alternatives(cluster(version)))
+    assert material(renewed).server == material(renewed).member
+    assert subjects(renewed) == subjects(after)
+
+
+def test_where_trust_takes_a_restart_the_next_ca_signs_only_after_all_have_restarted() -> None:
+    """A roll-out may be held back for longer than a day; whoever has not restarted would be cut off."""
+    first = made(cluster(RESTARTS), Stored(given_authority=theirs()), NOW)
+    two = theirs()
+    both = made(cluster(RESTARTS, known=first), stored(first, two), NOW)
+    late = NOW + 9 * DAY
+    for known in (cluster(RESTARTS, known=both, ready=False), cluster(RESTARTS, known=first)):
+        waits = made(known, stored(both, two), late)
+        assert material(waits) == material(both)
+        assert "once the cluster is Ready" in waits.rotation
+    assert subjects(made(cluster(RESTARTS, known=both), stored(both, two), late))[0] == two["tls.crt"]
+    assert subjects(made(cluster(RELOADS, known=both, ready=False), stored(both, two), late))[0] == two["tls.crt"]
+
+
+def test_members_that_do_not_reload_restart_for_each_step_and_others_for_none() -> None:
+    first = made(cluster(RESTARTS), Stored(given_authority=theirs()), NOW)
+    both = made(cluster(RESTARTS, known=first), stored(first, theirs()), NOW)
+
+    def made_from(version: str, known: Made) -> dict[str, object]:
+        return dict(inputs(find(OPENSEARCH, cluster(version, known=known), "all"), version))
+
+    assert made_from(RESTARTS, first) != made_from(RESTARTS, both)
+    assert made_from(RELOADS, first) == made_from(RELOADS, both)
+
+
+def test_a_cluster_in_the_middle_of_an_upgrade_is_as_slow_to_hear_as_its_older_members() -> None:
+    first = made(cluster(RESTARTS), Stored(given_authority=theirs()), NOW)
+    two = theirs()
+    both = made(cluster(RESTARTS, known=first), stored(first, two), NOW)
+    mixed = cluster(RESTARTS, known=both, ready=False)
+    mixed = replace(mixed, spec=replace(mixed.spec, version=RELOADS))
+    assert material(made(mixed, stored(both, two), NOW + 9 * DAY)) == material(both)
+
+
+def test_a_ca_that_ended_is_followed_at_once_whoever_has_heard() -> None:
+    first = made(cluster(RESTARTS), Stored(given_authority=theirs()), NOW)
+    late = NOW + 6 * 365 * DAY
+    new = pki.new_authority("company CA", late).signs
+    given = {"tls.crt": new.certificate, "tls.key": new.key}
+    after = made(cluster(RESTARTS, known=first, ready=False), stored(first, given), late)
+    assert subjects(after) == [new.certificate]
+
+
+def test_a_ca_made_for_a_lost_one_signs_nothing_on_its_first_day_that_can_wait() -> None:
+    """The members have not heard of it, and the old key that could sign meanwhile is gone."""
+    first = made(cluster(RELOADS), Stored(given_authority=theirs()), NOW)
+    due = NOW + 61 * DAY
+    lost = replace(stored(first), authority=None)
+    fresh = made(cluster(RELOADS, known=first), lost, due)
+    assert material(fresh).member == material(first).member
+    assert len(subjects(fresh)) == 2
+    settled = made(cluster(RELOADS, known=fresh), stored(fresh), due + DAY + 1)
+    assert pki.fits(material(settled).member, material(fresh).authority.signs, alternatives(cluster(RELOADS)))
+    ending = made(cluster(RELOADS, known=first), lost, NOW + 89.5 * DAY)
+    assert material(ending).member != material(first).member
