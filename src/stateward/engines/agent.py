@@ -7,11 +7,14 @@ Everything in here stays the same for the life of a pod, also when its configura
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
+from stateward import __version__
 from stateward.agent import configuration, handover
 from stateward.api import names
 from stateward.api.base import Json
 from stateward.engines.probe import probe
 
+VERSION = __version__
+"""Version of the agent that new pods get."""
 API_PORT = 9443
 PROBES_PORT = 9444
 CONTAINER = "stateward-agent"

@@ -5,7 +5,6 @@ import json
 from collections.abc import Mapping
 from typing import cast
 
-from stateward import __version__
 from stateward.api import names
 from stateward.api.base import Json
 from stateward.engines import agent
@@ -24,7 +23,7 @@ def made_from(inputs: Inputs, version: str) -> dict[str, str]:
 
 def agent_annotations(files: Mapping[str, str]) -> dict[str, str]:
     """Return what a pod with an agent says of it, and of the configuration that its process is to run with."""
-    return {names.ANNOTATION_AGENT: __version__, names.ANNOTATION_CHECKSUM: agent.checksum(files)}
+    return {names.ANNOTATION_AGENT: agent.VERSION, names.ANNOTATION_CHECKSUM: agent.checksum(files)}
 
 
 def files_digest(files: Mapping[str, str]) -> str:

@@ -208,6 +208,7 @@ def workload(stateful_set: StatefulSet) -> o.Workload:
         replicas=stateful_set.spec.replicas,
         observed=stateful_set.observed,
         terminating=stateful_set.metadata.terminating,
+        agent=template.get(names.ANNOTATION_AGENT, ""),
     )
 
 

@@ -96,6 +96,8 @@ class Desired(Struct, frozen=True):
     """Whether a smaller volume or another class is done member by member, or refused."""
     in_place: bool = True
     """Whether a process is restarted in its pod where that is enough."""
+    agent: str = ""
+    """Version of the agent that new pods get; empty where that is not known, or they get none."""
     delete_volumes: bool = False
     """Whether volumes of members that left are deleted."""
     replacement: Replacement = Replacement()

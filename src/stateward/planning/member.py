@@ -37,6 +37,8 @@ class Workload(Struct, frozen=True):
     observed: bool
     """Whether the StatefulSet controller has seen the newest template."""
     terminating: bool = False
+    agent: str = ""
+    """Version of the agent that its next pod gets; empty where it gets none."""
 
 
 class Pod(Struct, frozen=True):

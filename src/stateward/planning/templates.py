@@ -3,6 +3,8 @@
 What a member's next pod is made from has to be what its pod is made from, or what it is about to become: a change that
 restarts nobody is written without waiting, and one that was taken back before its turn is taken back here too. Else an
 eviction, days later, would bring to life what nobody asks for any more.
+
+A new version of Stateward restarts nothing; its agent comes with each member's next pod, whatever that is made for.
 """
 
 from collections.abc import Mapping
@@ -11,7 +13,7 @@ from stateward.planning.actions import Action
 from stateward.planning.change import change_of, staged, stranded
 from stateward.planning.facts import Facts
 from stateward.planning.intent import Intent, Part
-from stateward.planning.observation import Effect
+from stateward.planning.observation import Effect, Member
 from stateward.planning.prepare import stage
 
 
@@ -20,8 +22,16 @@ def templates(facts: Facts, claimed: Mapping[str, Intent]) -> Part:
     actions: list[Action] = []
     for member in facts.obs.members:
         idle = member.name not in claimed and member.alive and member.pod is not None and member.pool in facts.pools
-        if not idle or staged(facts, member) or stranded(facts, member):
+        complete = staged(facts, member)
+        if not idle or (complete and not dated(facts, member)) or stranded(facts, member):
             continue
         if change_of(facts, member).effect is Effect.NONE:
-            actions.append(stage(facts, member, "its next pod is made from what it runs now"))
+            why = "has the newer agent" if complete else "is made from what it runs now"
+            actions.append(stage(facts, member, f"its next pod {why}"))
     return Part(actions=tuple(actions))
+
+
+def dated(facts: Facts, member: Member) -> bool:
+    """Return whether the member's next pod would get another version of the agent than pods get now."""
+    workload, agent = member.workload, facts.obs.desired.agent
+    return workload is not None and bool(workload.agent and agent) and workload.agent != agent

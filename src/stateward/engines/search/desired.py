@@ -2,6 +2,7 @@
 
 from stateward.api.cluster import InPlace, Retention, UpdatePolicy, VolumePolicy, VolumeShrink
 from stateward.api.quantity import parse_bytes
+from stateward.engines import agent
 from stateward.engines.replacement import replacement
 from stateward.engines.search.flavor import Flavor, SearchCluster
 from stateward.engines.search.images import knows_versions
@@ -27,6 +28,7 @@ def desired(flavor: Flavor, cluster: SearchCluster) -> Desired:
         order=tuple(update.order or ()),
         replace_on_shrink=volumes.on_shrink is VolumeShrink.REPLACE,
         in_place=update.in_place is InPlace.PREFERRED,
+        agent=agent.VERSION if flavor.agent_image and update.in_place is InPlace.PREFERRED else "",
         delete_volumes=volumes.on_scale_down is Retention.DELETE,
         replacement=replacement(cluster.spec.replacement, cluster.spec.members),
         refusals=refusals,

@@ -1,0 +1,88 @@
+"""A new version of Stateward brings a newer agent: it restarts nothing, and comes with each member's next new pod."""
+
+import asyncio
+
+import pytest
+
+from stateward.api import names
+from stateward.engines import agent
+from stateward.kube.client import DeleteOptions, Preconditions
+from stateward.simulation.run import AGENT_IMAGE
+from tests.simulation.story import PODS, SETS, Story, hot, managers
+
+pytestmark = pytest.mark.simulation
+NEWER = "stateward:newer"
+
+
+def agents(story: Story, kind: str) -> dict[str, str]:
+    """Return the image of the agent in each pod, or in each template."""
+    found: dict[str, str] = {}
+    for stored in story.world.store.all(kind):
+        if names.LABEL_CLUSTER in stored.labels:
+            spec = stored.doc["spec"] if kind == PODS else stored.doc["spec"]["template"]["spec"]
+            found[stored.labels[names.LABEL_MEMBER]] = next(
+                c["image"] for c in spec["initContainers"] if c["name"] == agent.CONTAINER
+            )
+    return found
+
+
+def processes(story: Story) -> dict[str, int]:
+    return {node.name: id(node) for node in story.nodes()}
+
+
+async def upgraded(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace the operator by one of a new version, as its Deployment does."""
+    story.process.kill()
+    monkeypatch.setattr(agent, "VERSION", "99.0.0")
+    story.process.agent_image = NEWER
+    story.process.start()
+
+
+async def test_a_new_version_restarts_nothing_and_the_next_new_pod_has_its_agent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Story(managers(1), hot(2), agents=True).told() as story:
+        await story.begin()
+        pods, running = story.uids(PODS), processes(story)
+        await upgraded(story, monkeypatch)
+        await story.settle()
+        assert (story.uids(PODS), processes(story), story.disrupted()) == (pods, running, [])
+        assert set(agents(story, PODS).values()) == {AGENT_IMAGE}
+        assert set(agents(story, SETS).values()) == {NEWER}
+        story.edit(config={"indices.first": 1})
+        await story.settle()
+        assert story.uids(PODS) == pods
+        assert all(processes(story)[name] != was for name, was in running.items())
+        assert set(agents(story, PODS).values()) == {AGENT_IMAGE}
+        story.edit(version="2.18.0")
+        await story.settle()
+        assert set(agents(story, PODS).values()) == {NEWER}
+
+
+@pytest.mark.parametrize("when", [1.0, 40.0])
+async def test_a_new_version_in_the_middle_of_a_restart_goes_on_with_it(
+    when: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agents that are there know the words of the one that begun, and those of the one that goes on."""
+    with Story(managers(1), hot(2), agents=True).told() as story:
+        await story.begin()
+        pods = story.uids(PODS)
+        story.edit(config={"indices.first": 1})
+        await asyncio.sleep(when)
+        await upgraded(story, monkeypatch)
+        await story.settle()
+        assert story.uids(PODS) == pods
+        assert sorted(story.disrupted()) == ["logs-hot-0", "logs-hot-1", "logs-managers-0"]
+        assert all(node.config["indices.first"] == 1 for node in story.nodes())
+
+
+async def test_a_pod_that_is_lost_comes_back_with_the_newer_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Story(managers(1), hot(2), agents=True).told() as story:
+        await story.begin()
+        await upgraded(story, monkeypatch)
+        await story.settle()
+        pod = story.object(PODS, names.pod("logs-hot-1"))
+        assert pod is not None
+        story.world.server.delete(PODS, pod.key, DeleteOptions(Preconditions(pod.uid)))
+        await story.settle()
+        assert agents(story, PODS)["logs-hot-1"] == NEWER
