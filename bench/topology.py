@@ -4,7 +4,7 @@ import random
 
 import msgspec
 
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.search import OpenSearchCluster
 from stateward.engines import opensearch
 from stateward.planning import observation as o
 

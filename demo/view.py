@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from demo.ledger import Ledger
-from stateward.api.cluster import Cluster, MemberStatus
+from stateward.api.cluster import Cluster
+from stateward.api.status import MemberStatus
 from stateward.cli.news import news
 from stateward.cli.picture import HEALTH, columns, state_style, version
 

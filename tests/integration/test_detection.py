@@ -13,8 +13,8 @@ import yaml
 
 from sandbox.kubeapi import KubeApi
 from stateward.api.base import Json
-from stateward.api.cluster import OpenSearchCluster
 from stateward.api.names import ANNOTATION_MISSING
+from stateward.api.search import OpenSearchCluster
 from stateward.engines.base import Target
 from stateward.kube.clock import SystemClock
 from stateward.kube.config import connect

@@ -25,7 +25,8 @@ from sandbox.images import pins
 from sandbox.images.maven import fetch
 from sandbox.progress import Progress
 from stateward.api.base import Json, Metadata
-from stateward.api.cluster import OpenSearchCluster, OpenSearchSpec, Pool, Storage
+from stateward.api.cluster import Storage
+from stateward.api.search import OpenSearchCluster, OpenSearchSpec, Pool
 from stateward.engines import opensearch
 from stateward.engines.base import Engine, RefusedError, Target
 from stateward.engines.http import HttpTransport

@@ -4,12 +4,12 @@ import inspect
 from dataclasses import dataclass
 
 from stateward.api.base import GROUP, VERSION, Json, Record
-from stateward.api.cluster import ElasticsearchCluster, OpenSearchCluster
 from stateward.api.foundationdb import FoundationDBCluster
 from stateward.api.installation import Installation
 from stateward.api.package import ClusterPackage, Package
 from stateward.api.rules import LONGEST_NAMES, RULES
 from stateward.api.schema import field_schema
+from stateward.api.search import ElasticsearchCluster, OpenSearchCluster
 
 ROOT_FIELDS = {
     "api_version": f"Version of the schema of the object, {GROUP}/{VERSION}.",

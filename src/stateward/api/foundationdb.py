@@ -9,7 +9,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from stateward.api.cluster import VERSION_PATTERN, Cluster, ClusterSpec, MemberPool
+from stateward.api.cluster import Cluster, ClusterSpec, MemberPool
+from stateward.api.shapes import version
 
 
 class ProcessClass(StrEnum):
@@ -69,15 +70,7 @@ class ProcessPool(MemberPool, kw_only=True):
 class FoundationDBSpec(ClusterSpec, kw_only=True):
     """What a FoundationDB cluster should be."""
 
-    version: Annotated[
-        str,
-        Meta(
-            description="Version of FoundationDB, from 7.1.0 on, for example 7.1.67.",
-            pattern=VERSION_PATTERN,
-            max_length=20,
-            extra={"accepts": "must be three numbers with dots between them, for example 7.1.67"},
-        ),
-    ]
+    version: Annotated[str, version("Version of FoundationDB, from 7.1.0 on", "7.1.67")]
     pools: Annotated[
         list[ProcessPool],
         Meta(description="The pools of members.", min_length=1, max_length=50, extra={"map_keys": ["name"]}),

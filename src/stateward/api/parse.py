@@ -5,9 +5,10 @@ from typing import cast
 import msgspec
 
 from stateward.api.base import API_VERSION, Json
-from stateward.api.cluster import Cluster, OpenSearchCluster
+from stateward.api.cluster import Cluster
 from stateward.api.crd import CLUSTER_KINDS, root_schema
 from stateward.api.problem import Problem
+from stateward.api.search import OpenSearchCluster
 from stateward.api.structure import check_structure, without_nulls
 
 _RECORDS = {kind.name: cast("type[Cluster]", kind.record) for kind in CLUSTER_KINDS}

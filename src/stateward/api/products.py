@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from stateward.api.cluster import ElasticsearchCluster, OpenSearchCluster, SearchCluster
 from stateward.api.roles import ELASTICSEARCH_ROLES, OPENSEARCH_ROLES, Roles
+from stateward.api.search import ElasticsearchCluster, OpenSearchCluster, SearchCluster
 from stateward.api.version import Version
 
 

@@ -9,18 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stateward.api.base import Json, Record
-from stateward.api.cluster import (
-    ElasticsearchCluster,
-    ElasticsearchSpec,
-    OpenSearchCluster,
-    OpenSearchSpec,
-    Storage,
-    UpdatePolicy,
-)
+from stateward.api.cluster import Storage, UpdatePolicy
 from stateward.api.foundationdb import FoundationDBCluster, FoundationDBSpec
 from stateward.api.installation import Installation
 from stateward.api.package import PackageSpec
 from stateward.api.products import ELASTICSEARCH, OPENSEARCH, Product
+from stateward.api.search import ElasticsearchCluster, ElasticsearchSpec, OpenSearchCluster, OpenSearchSpec
 from stateward.api.security import Security
 from stateward.api.settings import Owned
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import cast
 
+from msgspec import Meta
+
 from stateward.api.base import Json
 from stateward.api.problem import Problem
 
@@ -105,3 +107,13 @@ def _leaf(schema: Json, value: object, path: str) -> Iterator[Problem]:
             yield Problem(path, value, "must be text: put it in quotes")
     elif isinstance(value, bool) or not isinstance(value, int | str) or not re.search(schema["pattern"], str(value)):
         yield Problem(path, value, "must be a quantity, 0 or more, for example 2Gi or 500m")
+
+
+def version(description: str, example: str) -> Meta:
+    """Return what is said of a database's version, and how it is written."""
+    return Meta(
+        description=f"{description}, for example {example}.",
+        pattern=r"^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)$",
+        max_length=20,
+        extra={"accepts": f"must be three numbers with dots between them, for example {example}"},
+    )

@@ -5,9 +5,10 @@ that never saw an API server. Pure. What a *change* may not do (a smaller volume
 """
 
 from stateward.api.checks import config, foundationdb, image, memory, naming, roles, security, storage, template, update
-from stateward.api.cluster import Cluster, SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.api.foundationdb import FoundationDBCluster
 from stateward.api.problem import Problem, Severity, errors
+from stateward.api.search import SearchCluster
 
 __all__ = ["Problem", "Severity", "errors", "validate"]
 

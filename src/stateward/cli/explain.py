@@ -2,7 +2,8 @@
 
 import click
 
-from stateward.api.cluster import Cluster, MemberStatus
+from stateward.api.cluster import Cluster
+from stateward.api.status import MemberStatus
 from stateward.cli.completion import cluster_names
 from stateward.cli.explanation import explain_cluster, explain_member
 from stateward.cli.failures import Failure

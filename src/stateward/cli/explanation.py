@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from stateward.api.cluster import Cluster, MemberStatus, WaitStatus
+from stateward.api.cluster import Cluster
+from stateward.api.status import MemberStatus, WaitStatus
 from stateward.cli.advice import ADVICE, MEANING, UNKNOWN
 from stateward.cli.ages import age
 from stateward.planning.intent import State

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from stateward.api.cluster import Cluster, ClusterStatus, MemberStatus
+from stateward.api.cluster import Cluster
+from stateward.api.status import ClusterStatus, MemberStatus
 from stateward.cli.picture import version
 
 

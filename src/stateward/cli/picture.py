@@ -4,7 +4,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from stateward.api.cluster import Cluster, ClusterStatus, MemberStatus
+from stateward.api.cluster import Cluster
+from stateward.api.status import ClusterStatus, MemberStatus
 from stateward.cli.ages import age
 from stateward.planning.intent import State
 

@@ -1,7 +1,8 @@
 """Tells people, as Kubernetes events on the cluster resource, what was done and what has begun to wait for a person."""
 
-from stateward.api.cluster import Cluster, ClusterStatus
+from stateward.api.cluster import Cluster
 from stateward.api.security import SecurityStatus
+from stateward.api.status import ClusterStatus
 from stateward.kube.event_record import Occurrence, Severity, about
 from stateward.kube.events import EventRecorder
 from stateward.operator.kinds import kind_of

@@ -9,7 +9,8 @@ import aiohttp
 
 from stateward.api import names
 from stateward.api.base import Json
-from stateward.api.cluster import Cluster, SearchCluster
+from stateward.api.cluster import Cluster
+from stateward.api.search import SearchCluster
 from stateward.engines import elasticsearch, opensearch
 from stateward.engines.base import Engine, Target, Transport
 from stateward.engines.foundationdb.target import Shell

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from stateward.api.cluster import ClusterStatus
+from stateward.api.status import ClusterStatus
 from stateward.kube import resources as kinds
 from stateward.kube.apply import Applier
 from stateward.kube.client import Api, DeleteOptions, Preconditions

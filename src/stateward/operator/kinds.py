@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from stateward.api import crd, products
 from stateward.api.base import GROUP, VERSION
-from stateward.api.cluster import Cluster, OpenSearchCluster
+from stateward.api.cluster import Cluster
 from stateward.api.foundationdb import FoundationDBCluster
+from stateward.api.search import OpenSearchCluster
 from stateward.kube.resource import Resource
 
 PLURALS = {kind.record: kind.plural for kind in crd.CLUSTER_KINDS}

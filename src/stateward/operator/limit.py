@@ -12,7 +12,7 @@ at the same time never take the last one both.
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from stateward.api.cluster import ClusterStatus
+from stateward.api.status import ClusterStatus
 from stateward.planning.observation import Removal
 from stateward.planning.pending import AUTOMATIC, IN_FLIGHT
 

@@ -7,8 +7,8 @@ its authority already.
 
 import msgspec
 
-from stateward.api.cluster import SearchCluster
 from stateward.api.products import ELASTICSEARCH, product_of
+from stateward.api.search import SearchCluster
 from stateward.api.security import Security
 
 REASON = "spec.security.enabled is left out, and this operator secures new clusters"

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 import msgspec
 import structlog
 
-from stateward.api.cluster import Cluster, ClusterStatus, SearchCluster
+from stateward.api.cluster import Cluster
+from stateward.api.search import SearchCluster
+from stateward.api.status import ClusterStatus
 from stateward.engines.base import EngineError
 from stateward.kube.client import Api, PatchKind
 from stateward.kube.clock import Clock

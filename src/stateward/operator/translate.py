@@ -10,8 +10,8 @@ from typing import TypeVar
 import msgspec
 
 from stateward.api import names
-from stateward.api.cluster import ClusterStatus
 from stateward.api.quantity import parse_bytes
+from stateward.api.status import ClusterStatus
 from stateward.kube.metadata import ObjectMeta, PartialObject
 from stateward.kube.nodes import Node
 from stateward.kube.pods import ContainerStatus, Pod

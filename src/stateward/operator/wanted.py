@@ -7,7 +7,8 @@ versions of the object: so it cannot be out of date, whoever forgets to think of
 
 import msgspec
 
-from stateward.api.cluster import Cluster, ClusterStatus
+from stateward.api.cluster import Cluster
+from stateward.api.status import ClusterStatus
 from stateward.api.validation import Severity, validate
 from stateward.kube.metadata import Key
 from stateward.operator.engine import Family

@@ -1,7 +1,7 @@
 """The conditions of a cluster: Ready, Reconciling and Stalled as kstatus defines them, and Available and Upgrading."""
 
 from stateward.api.base import Condition
-from stateward.api.cluster import ClusterStatus
+from stateward.api.status import ClusterStatus
 from stateward.planning.facts import Facts
 from stateward.planning.intent import State, Wait
 from stateward.planning.observation import Database, Health, Observation, Unknown

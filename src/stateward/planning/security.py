@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from stateward.api.cluster import SecurityStatus
+from stateward.api.security import SecurityStatus
 from stateward.planning.times import rfc3339
 
 RELOAD_PATIENCE = 900.0

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from stateward.api.cluster import ClusterStatus, PoolStatus
+from stateward.api.status import ClusterStatus, PoolStatus
 from stateward.planning.facts import Facts
 from stateward.planning.observation import Pool, Removal
 from stateward.planning.scale import replacements, scale

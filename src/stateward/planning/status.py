@@ -6,13 +6,7 @@ All times are RFC 3339 in UTC with seconds.
 
 import msgspec
 
-from stateward.api.cluster import (
-    BootstrapStatus,
-    ClusterStatus,
-    MemberCounts,
-    MemberStatus,
-    WaitStatus,
-)
+from stateward.api.status import BootstrapStatus, ClusterStatus, MemberCounts, MemberStatus, WaitStatus
 from stateward.planning.actions import RecordBootstrap
 from stateward.planning.conditions import conditions
 from stateward.planning.facts import Facts, derive

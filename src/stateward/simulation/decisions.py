@@ -4,7 +4,7 @@ It listens where the shipped operator reports its plans anyway, at its metrics, 
 replaced for it.
 """
 
-from stateward.api.cluster import ClusterStatus
+from stateward.api.status import ClusterStatus
 from stateward.kube.metadata import Key
 from stateward.operator.metrics import Metrics
 from stateward.planning.plan import Plan

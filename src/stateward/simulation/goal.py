@@ -7,8 +7,8 @@ import msgspec
 
 from stateward.api import names
 from stateward.api.base import Json
-from stateward.api.cluster import OpenSearchCluster
 from stateward.api.quantity import parse_bytes
+from stateward.api.search import OpenSearchCluster
 from stateward.engines import opensearch
 from stateward.kube.metadata import Key
 from stateward.planning.observation import Pool

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from msgspec import Meta
 
 from stateward.api.base import Record
-from stateward.api.cluster import OpenSearchCluster, OpenSearchSpec
 from stateward.api.crd import OPENSEARCH, root_schema
 from stateward.api.rules import RULES
 from stateward.api.schema import SchemaError, schema_of
+from stateward.api.search import OpenSearchCluster, OpenSearchSpec
 from stateward.api.structure import check_structure, without_nulls
 from tests.unit.api.documents import Document, document
 from tests.unit.api.structural import faults

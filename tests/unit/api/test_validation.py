@@ -5,8 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from stateward.api.cluster import OpenSearchCluster, Pool, Storage
+from stateward.api.cluster import Storage
 from stateward.api.problem import Problem, Severity
+from stateward.api.search import OpenSearchCluster, Pool
 from stateward.api.security import Security
 from stateward.api.validation import errors, validate
 from tests.unit.api.documents import cluster

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from stateward.api.base import Json
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.search import OpenSearchCluster
 
 SPEC: Json = {
     "version": "2.19.5",

@@ -8,7 +8,7 @@ import yaml
 
 from stateward.api import names
 from stateward.api.base import Json
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.search import OpenSearchCluster
 from stateward.engines import opensearch
 from stateward.planning.budget import Budget
 from tests.unit.engines.search_clusters import SPEC, cluster, with_pool

@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from stateward.api.cluster import ClusterStatus, ElasticsearchCluster
+from stateward.api.search import ElasticsearchCluster
 from stateward.api.security import SecurityStatus
+from stateward.api.status import ClusterStatus
 from stateward.engines import elasticsearch
 from stateward.engines.access import Access
 from stateward.engines.base import Target

@@ -6,8 +6,9 @@ import msgspec
 import pytest
 
 from stateward.api import names
-from stateward.api.cluster import Cluster, OpenSearchCluster
+from stateward.api.cluster import Cluster
 from stateward.api.foundationdb import FoundationDBCluster
+from stateward.api.search import OpenSearchCluster
 from stateward.engines import opensearch
 from stateward.kube.nodes import Node
 from stateward.kube.storage import PersistentVolumeClaim, StorageClass

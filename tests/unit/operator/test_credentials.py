@@ -9,7 +9,7 @@ import pytest
 
 from stateward import pki
 from stateward.api import names
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.search import OpenSearchCluster
 from stateward.kube import resources as kinds
 from stateward.kube.clock import SystemClock
 from stateward.kube.metadata import Key, PartialObject

@@ -7,8 +7,8 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from stateward.api.cluster import OpenSearchCluster
 from stateward.api.replacement import ReplacementPolicy
+from stateward.api.search import OpenSearchCluster
 from stateward.api.security import Security
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Page
 from stateward.kube.errors import Invalid, NotFound

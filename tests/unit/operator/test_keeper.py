@@ -8,16 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.api.base import Metadata
-from stateward.api.cluster import (
-    BootstrapStatus,
-    ClusterStatus,
-    ElasticsearchCluster,
-    ElasticsearchSpec,
-    OpenSearchCluster,
-    OpenSearchSpec,
-    Pool,
-)
+from stateward.api.search import ElasticsearchCluster, ElasticsearchSpec, OpenSearchCluster, OpenSearchSpec, Pool
 from stateward.api.security import Security, SecurityStatus
+from stateward.api.status import BootstrapStatus, ClusterStatus
 from stateward.kube import resources as kinds
 from stateward.kube.client import ApplyOptions
 from stateward.kube.errors import ApiError, Unavailable

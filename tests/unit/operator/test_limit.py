@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from stateward.api.cluster import ClusterStatus
 from stateward.api.replacement import RemovalStatus
+from stateward.api.status import ClusterStatus
 from stateward.kube.metadata import ObjectMeta
 from stateward.operator.limit import ReplacementLimit, newly
 from stateward.planning.observation import Removal

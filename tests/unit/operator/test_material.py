@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from stateward import pki
 from stateward.api.base import Metadata
-from stateward.api.cluster import (
+from stateward.api.search import (
     ElasticsearchCluster,
     ElasticsearchSpec,
     OpenSearchCluster,

@@ -5,8 +5,9 @@ from msgspec.structs import replace
 
 from stateward import pki
 from stateward.api.base import Condition, Metadata
-from stateward.api.cluster import ClusterStatus, OpenSearchCluster, OpenSearchSpec, Pool
+from stateward.api.search import OpenSearchCluster, OpenSearchSpec, Pool
 from stateward.api.security import Security, SecurityStatus
+from stateward.api.status import ClusterStatus
 from stateward.engines.opensearch import OPENSEARCH
 from stateward.engines.search.pools import find
 from stateward.engines.search.security import alternatives, inputs

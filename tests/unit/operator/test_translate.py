@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from stateward.api import names
-from stateward.api.cluster import OpenSearchCluster
+from stateward.api.search import OpenSearchCluster
 from stateward.kube.nodes import Node
 from stateward.kube.pods import Pod
 from stateward.kube.storage import PersistentVolumeClaim, StorageClass

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.api.cluster import BootstrapStatus, Cluster, ClusterStatus, OpenSearchCluster
+from stateward.api.cluster import Cluster
+from stateward.api.search import OpenSearchCluster
+from stateward.api.status import BootstrapStatus, ClusterStatus
 from stateward.engines import opensearch
 from stateward.kube.metadata import Key
 from stateward.operator.engine import OpenSearchFamily

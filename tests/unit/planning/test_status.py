@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from stateward.api.cluster import ClusterStatus
+from stateward.api.status import ClusterStatus
 from stateward.planning.observation import Desired, Refusal
 from stateward.planning.plan import plan
 from stateward.planning.status import parse_time, rfc3339, status

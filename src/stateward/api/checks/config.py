@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from stateward.api.base import Json
-from stateward.api.cluster import SearchCluster
 from stateward.api.problem import Problem
+from stateward.api.search import SearchCluster
 from stateward.api.settings import flatten, reason_owned
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from stateward.api.cluster import SearchCluster
 from stateward.api.images import carries, parse_image
 from stateward.api.problem import Problem
 from stateward.api.products import Product, product_of
+from stateward.api.search import SearchCluster
 from stateward.api.version import Version, parse_version
 
 

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 from stateward.api.base import Json
 from stateward.api.checks.template import environment
-from stateward.api.cluster import Pool, SearchCluster
 from stateward.api.problem import Problem, Severity
 from stateward.api.products import Product, product_of
 from stateward.api.quantity import QuantityError, format_quantity, parse_quantity
+from stateward.api.search import Pool, SearchCluster
 
 SMALLEST = 512 * 1024**2
 """Bytes of memory below which the database spends its time collecting garbage."""

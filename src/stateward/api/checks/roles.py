@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from stateward.api.cluster import Pool, SearchCluster, SearchSpec
 from stateward.api.problem import Problem, Severity
 from stateward.api.products import OPENSEARCH, Product, product_of
 from stateward.api.roles import MANAGER_ROLES, VOTING_ONLY, electable, manages, similar
+from stateward.api.search import Pool, SearchCluster, SearchSpec
 from stateward.api.version import Version, parse_version
 
 _POOLS = "spec.pools"

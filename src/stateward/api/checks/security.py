@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from stateward.api.cluster import SearchCluster
 from stateward.api.problem import Problem
+from stateward.api.search import SearchCluster
 from stateward.api.security import SHORTEST_LIFETIME, Security, lifetime_seconds
 
 

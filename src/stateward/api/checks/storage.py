@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from stateward.api.cluster import Pool, SearchCluster, Storage
+from stateward.api.cluster import Storage
 from stateward.api.problem import Problem, Severity
 from stateward.api.quantity import QuantityError, parse_bytes
 from stateward.api.roles import manages
+from stateward.api.search import Pool, SearchCluster
 
 
 def check(cluster: SearchCluster) -> Iterator[Problem]:

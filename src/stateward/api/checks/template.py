@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol, cast
 
 from stateward.api.base import GROUP, Json
-from stateward.api.cluster import Cluster, SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.api.problem import Problem
 from stateward.api.products import Product, product_of
+from stateward.api.search import SearchCluster
 from stateward.api.settings import reason_owned
 
 _NAMED = ("containers", "initContainers", "volumes", "imagePullSecrets")

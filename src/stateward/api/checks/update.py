@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from stateward.api.cluster import SearchCluster, SearchSpec, UpdatePolicy
+from stateward.api.cluster import UpdatePolicy
 from stateward.api.problem import Problem
+from stateward.api.search import SearchCluster, SearchSpec
 
 _PERCENTAGE = re.compile(r"([0-9]{1,3})%")
 _OWNED_SERVICE_FIELDS = {

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from stateward.api.cluster import SearchCluster
+from stateward.api.search import SearchCluster
 from stateward.engines.search.versions import Lineage, parse
 
 __all__ = ["HTTP_PORT", "TRANSPORT_PORT", "Flavor", "SearchCluster", "Shield"]

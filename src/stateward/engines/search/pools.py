@@ -8,8 +8,9 @@ from msgspec import Struct
 
 from stateward.api import names
 from stateward.api.base import Json
-from stateward.api.cluster import InPlace, Pool, Storage, UpdatePolicy
+from stateward.api.cluster import InPlace, Storage, UpdatePolicy
 from stateward.api.roles import VOTING_ONLY
+from stateward.api.search import Pool
 from stateward.api.settings import flatten
 from stateward.engines.merge import compose
 from stateward.engines.search.flavor import Flavor, SearchCluster

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 
 from stateward.api import names
 from stateward.api.base import Json
-from stateward.api.cluster import ServiceTemplate
+from stateward.api.search import ServiceTemplate
 from stateward.engines.objects import config_map, disruption_budget, headless, headless_service, port, shared_metadata
 from stateward.engines.search.flavor import HTTP_PORT, TRANSPORT_PORT, Flavor, SearchCluster
 from stateward.engines.search.identity import formed

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from stateward.api import names
-from stateward.api.cluster import Cluster, SearchCluster
+from stateward.api.cluster import Cluster
 from stateward.api.duration import parse_duration
+from stateward.api.search import SearchCluster
 from stateward.engines.access import Access
 from stateward.engines.search.security import operator_secret, secured, service_name
 from stateward.kube.client import Api, PatchKind

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from stateward.api.base import GROUP
-from stateward.api.cluster import OpenSearchCluster
 from stateward.api.problem import errors
 from stateward.api.quantity import parse_quantity
+from stateward.api.search import OpenSearchCluster
 from stateward.api.structure import check_structure
 from stateward.api.validation import validate
 from stateward.kube.errors import FieldCause

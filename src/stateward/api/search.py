@@ -1,0 +1,105 @@
+"""The clusters of the search family, as people write them: OpenSearch and Elasticsearch."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from msgspec import Meta
+
+from stateward.api.base import Json, Record
+from stateward.api.cluster import Cluster, ClusterSpec, MemberPool
+from stateward.api.security import Security
+from stateward.api.settings import OWNED
+from stateward.api.shapes import version
+
+
+class ServiceType(StrEnum):
+    """How a Service can be reached."""
+
+    CLUSTER_IP = "ClusterIP"
+    NODE_PORT = "NodePort"
+    LOAD_BALANCER = "LoadBalancer"
+
+
+class Pool(MemberPool, kw_only=True):
+    """A set of members with the same roles and the same template."""
+
+    replicas: Annotated[int, Meta(description="How many members the pool has.", ge=0, le=500)]
+    roles: Annotated[
+        Annotated[list[Annotated[str, Meta(min_length=1, max_length=40)]], Meta(max_length=16)] | None,
+        Meta(
+            description="Roles of the database nodes: cluster_manager (in Elasticsearch master), data, ingest,"
+            " remote_cluster_client and others that the version knows. An empty list is a coordinating-only node; left"
+            " out means all default roles.",
+            extra={"list_type": "set"},
+        ),
+    ] = None
+    config: Annotated[
+        Json | None,
+        Meta(
+            description="Settings of the configuration file (opensearch.yml, elasticsearch.yml) for this pool; they win"
+            " over the cluster's.",
+            extra={"owned": OWNED},
+        ),
+    ] = None
+
+
+class ServiceTemplate(Record):
+    """Overrides of the client Service."""
+
+    type: Annotated[ServiceType, Meta(description="How clients reach the Service.")] = ServiceType.CLUSTER_IP
+    labels: Annotated[dict[str, str] | None, Meta(description="Labels added to the Service.")] = None
+    annotations: Annotated[dict[str, str] | None, Meta(description="Annotations added to the Service.")] = None
+    spec: Annotated[Json | None, Meta(description="Further fields of the Service's spec.")] = None
+
+
+class SearchSpec(ClusterSpec, kw_only=True):
+    """What a search cluster should be, whatever its engine."""
+
+    pools: Annotated[
+        list[Pool],
+        Meta(description="The pools of members.", min_length=1, max_length=50, extra={"map_keys": ["name"]}),
+    ]
+    config: Annotated[
+        Json | None,
+        Meta(
+            description="Settings of the configuration file (opensearch.yml, elasticsearch.yml) for all pools, as"
+            " nested or dotted keys.",
+            extra={"owned": OWNED},
+        ),
+    ] = None
+    service: Annotated[ServiceTemplate | None, Meta(description="Overrides of the Service that clients use.")] = None
+    security: Annotated[
+        Security | None, Meta(description="Who may talk to the database, and by which certificates.")
+    ] = None
+
+
+class SearchCluster(Cluster):
+    """A cluster of the search family, whatever its engine."""
+
+    spec: SearchSpec
+
+
+class OpenSearchSpec(SearchSpec):
+    """What an OpenSearch cluster should be."""
+
+    version: Annotated[str, version("Version of OpenSearch", "2.19.5")]
+
+
+class OpenSearchCluster(SearchCluster):
+    """An OpenSearch cluster."""
+
+    spec: Annotated[OpenSearchSpec, Meta(description="What the cluster should be.")]
+    kind: str = "OpenSearchCluster"
+
+
+class ElasticsearchSpec(SearchSpec):
+    """What an Elasticsearch cluster should be."""
+
+    version: Annotated[str, version("Version of Elasticsearch, from 7.17.0 to 8.x", "8.19.4")]
+
+
+class ElasticsearchCluster(SearchCluster):
+    """An Elasticsearch cluster."""
+
+    spec: Annotated[ElasticsearchSpec, Meta(description="What the cluster should be.")]
+    kind: str = "ElasticsearchCluster"

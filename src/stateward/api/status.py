@@ -1,0 +1,117 @@
+"""The status of a cluster, as people read it: what is, what is going on, and what waits."""
+
+from typing import Annotated
+
+from msgspec import Meta, field
+
+from stateward.api.base import Condition, Record
+from stateward.api.replacement import RemovalStatus
+from stateward.api.security import SecurityStatus
+
+
+class MemberCounts(Record):
+    """Members that are ready and members that should be."""
+
+    ready: Annotated[int, Meta(description="Members that are ready to serve.")] = 0
+    desired: Annotated[int, Meta(description="Members that the spec asks for.")] = 0
+
+
+class PoolStatus(Record):
+    """Where a pool stands."""
+
+    name: Annotated[str, Meta(description="Name of the pool.")]
+    ready: Annotated[int, Meta(description="Members of the pool that are ready to serve.")] = 0
+    desired: Annotated[int, Meta(description="Members that the spec asks for.")] = 0
+    version: Annotated[str, Meta(description="The version that all members of the pool run or may come back with.")] = (
+        ""
+    )
+    upgrade: Annotated[str, Meta(description="Empty, Pending, Upgrading or Upgraded.")] = ""
+
+
+class MemberStatus(Record):
+    """Where a member stands, and why."""
+
+    name: Annotated[str, Meta(description="Name of the member: its StatefulSet and its node in the database.")]
+    pool: Annotated[str, Meta(description="The pool that the member belongs to.")] = ""
+    state: Annotated[str, Meta(description="What the member is doing.")] = ""
+    version: Annotated[str, Meta(description="Newest version with which the member has joined the cluster.")] = ""
+    volume: Annotated[str, Meta(description="UID of the volume claim with which it has joined the cluster.")] = ""
+    node: Annotated[str, Meta(description="The Kubernetes node that its pod is on.")] = ""
+    zone: Annotated[str, Meta(description="The zone of that node.")] = ""
+    pending: Annotated[str, Meta(description="The effect that still waits for this member.")] = ""
+    reason: Annotated[str, Meta(description="Why the member is in its state, in one sentence.")] = ""
+    since: Annotated[str, Meta(description="Since when the member is in its state.")] = ""
+    missing_since: Annotated[
+        str, Meta(description="Since when the member is missing; empty while it is there or was told to leave.")
+    ] = ""
+    missing: Annotated[str, Meta(description="Why the member is missing, in one word for programs.")] = ""
+
+
+class WaitStatus(Record):
+    """Something that waits, for what, and since when."""
+
+    subject: Annotated[str, Meta(description="What waits: a member, a pool or the cluster.")]
+    reason: Annotated[str, Meta(description="What it waits for, in one word for programs.")]
+    message: Annotated[str, Meta(description="What it waits for, in one sentence for people.")]
+    since: Annotated[str, Meta(description="Since when it waits.")] = ""
+
+
+class BootstrapStatus(Record):
+    """Which member may form, or has formed, the cluster: granted once in a cluster's life."""
+
+    member: Annotated[str, Meta(description="Name of the member that may form the cluster.")]
+    volume: Annotated[
+        str, Meta(description="UID of the claim, or of the pod where data is ephemeral, that the grant was given to.")
+    ]
+    formed: Annotated[bool, Meta(description="The cluster has been formed; it is never formed again.")] = False
+
+
+class ClusterStatus(Record):
+    """What is, what is going on, and what waits."""
+
+    observed_generation: Annotated[
+        int, Meta(description="The generation of the resource that this status speaks of.")
+    ] = 0
+    version: Annotated[str, Meta(description="The version that was last deployed everywhere.")] = ""
+    health: Annotated[str, Meta(description="green, yellow, red or unknown, as the database says.")] = ""
+    cluster_uuid: Annotated[str, Meta(description="The identity that the database gave itself when it was formed.")] = (
+        ""
+    )
+    connection: Annotated[
+        str, Meta(description="How clients find a database without a Service: the cluster file of FoundationDB.")
+    ] = ""
+    doing: Annotated[str, Meta(description="One sentence: what is going on.")] = ""
+    members: Annotated[MemberCounts, Meta(description="Ready and desired members of all pools.")] = MemberCounts()
+    ready: Annotated[str, Meta(description="Ready and desired members, as shown by kubectl get.")] = ""
+    bootstrap: Annotated[
+        BootstrapStatus | None, Meta(description="Which member may form, or has formed, the cluster.")
+    ] = None
+    security: Annotated[
+        SecurityStatus | None, Meta(description="Whether the cluster is secured, by what, and until when.")
+    ] = None
+    pools: Annotated[list[PoolStatus], Meta(description="Where each pool stands.", extra={"map_keys": ["name"]})] = (
+        field(default_factory=list)
+    )
+    member_states: Annotated[
+        list[MemberStatus], Meta(description="Where each member stands, and why.", extra={"map_keys": ["name"]})
+    ] = field(default_factory=list)
+    waiting: Annotated[list[WaitStatus], Meta(description="What waits, for what, and since when.")] = field(
+        default_factory=list
+    )
+    pending_removals: Annotated[
+        list[RemovalStatus],
+        Meta(
+            description="Members that are replaced or leave. They do not count towards the size of their pools.",
+            extra={"map_keys": ["name"]},
+        ),
+    ] = field(default_factory=list)
+    conditions: Annotated[
+        list[Condition],
+        Meta(
+            description="Ready, Reconciling and Stalled as kstatus defines them, and Available and Upgrading.",
+            extra={"map_keys": ["type"]},
+        ),
+    ] = field(default_factory=list)
+    last_progress: Annotated[
+        str, Meta(description="When something last moved forward while changes were going on.")
+    ] = ""
