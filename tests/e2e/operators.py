@@ -19,7 +19,7 @@ from stateward.kube.resource import Selection
 
 CHART = Path(__file__).parents[2] / "charts/stateward"
 NAMESPACE = "stateward-system"
-DEPLOYMENT = "deployment.yaml"
+DEPLOYED = "deployment/stateward"
 
 
 def install(sandbox: Sandbox) -> None:
@@ -35,11 +35,15 @@ def install(sandbox: Sandbox) -> None:
         if document["kind"] == "Deployment":
             (container,) = document["spec"]["template"]["spec"]["containers"]
             container["image"] = image
-            next(e for e in container["env"] if e["name"] == "STATEWARD_AGENT_IMAGE")["value"] = image
+            # The sandbox's images have official names, but most of them not the security plugin.
+            wanted = {"STATEWARD_AGENT_IMAGE": image, "STATEWARD_SECURE_NEW_CLUSTERS": "false"}
+            for variable in container["env"]:
+                if variable["name"] in wanted:
+                    variable["value"] = wanted[variable["name"]]
     kubectl(sandbox, "apply", "--server-side", "--force-conflicts", "-f", "-", stdin=yaml.safe_dump_all(documents))
     # The image's name stays the same when this tree changes, so the pod has to be told.
-    kubectl(sandbox, "-n", NAMESPACE, "rollout", "restart", "deployment/stateward")
-    kubectl(sandbox, "-n", NAMESPACE, "rollout", "status", "deployment/stateward", "--timeout=120s")
+    kubectl(sandbox, "-n", NAMESPACE, "rollout", "restart", DEPLOYED)
+    kubectl(sandbox, "-n", NAMESPACE, "rollout", "status", DEPLOYED, "--timeout=120s")
 
 
 def kubectl(sandbox: Sandbox, *words: str, stdin: str = "") -> str:

@@ -53,7 +53,7 @@ def namespace(sandbox: Sandbox, stateward: Command) -> Iterator[str]:
     """A namespace of its own, in a sandbox where the operator runs as `stateward manifests` says."""
     image = sandbox.load_image("stateward")
     sandbox.load_image("opensearch:2.19.5")
-    manifests = stateward("manifests", "--image", image).stdout
+    manifests = stateward("manifests", "--image", image, "--no-secure-new-clusters").stdout
     sandbox.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=manifests)
     wait = ("rollout", "status", "deployment/stateward", "--timeout=180s")
     sandbox.kubectl("-n", "stateward-system", *wait, timeout=200)

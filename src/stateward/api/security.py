@@ -48,8 +48,8 @@ class Security(Record):
         bool | None,
         Meta(
             description="TLS between members and for clients, and users with passwords. Left out: unchanged for a"
-            " cluster that exists; off for a new one, unless the operator runs with --secure-new-clusters and the image"
-            " can. Switching it restarts all members together."
+            " cluster that exists; on for a new one whose image can, unless the operator was installed with"
+            " --no-secure-new-clusters. Switching it restarts all members together."
         ),
     ] = None
     ca_secret_name: Annotated[

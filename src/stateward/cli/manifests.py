@@ -20,8 +20,16 @@ SOURCE_NAMESPACE = "stateward-system"
 @click.option("--namespace", "-n", default=SOURCE_NAMESPACE, show_default=True, help="Namespace of the operator.")
 @click.option("--replicas", default=1, type=click.IntRange(min=0), show_default=True, help="Operators; one works.")
 @click.option("--webhook", is_flag=True, help="Also refuse at `kubectl apply` what can never be done.")
+@click.option(
+    "--secure-new-clusters/--no-secure-new-clusters",
+    default=True,
+    show_default=True,
+    help="Switch security on in new clusters that leave spec.security.enabled out, where the image can.",
+)
 @click.option("--crds-only", is_flag=True, help="Only what the API server has to know; before an upgrade, for example.")
-def manifests(image: str, namespace: str, replicas: int, *, webhook: bool, crds_only: bool) -> None:
+def manifests(
+    image: str, namespace: str, replicas: int, *, webhook: bool, secure_new_clusters: bool, crds_only: bool
+) -> None:
     """Print everything to install.
 
     CRDs, rights and the operator's Deployment, for kubectl:
@@ -32,7 +40,7 @@ def manifests(image: str, namespace: str, replicas: int, *, webhook: bool, crds_
     found = [d for d in documents(source()) if d["kind"] == "CustomResourceDefinition" or not crds_only]
     if webhook and not crds_only:
         found = with_webhook(found, source())
-    shown = [adapted(document, image, namespace, replicas) for document in found]
+    shown = [adapted(document, image, namespace, replicas, secure=secure_new_clusters) for document in found]
     click.echo(yaml.safe_dump_all(shown, sort_keys=False, width=120), nl=False)
 
 
@@ -60,7 +68,9 @@ def with_webhook(found: list[dict[str, Any]], folder: Path) -> list[dict[str, An
     return [*found[:-1], *more, found[-1]]
 
 
-def adapted(document: dict[str, Any], image: str, namespace: str, replicas: int) -> dict[str, Any]:
+def adapted(
+    document: dict[str, Any], image: str, namespace: str, replicas: int, *, secure: bool = True
+) -> dict[str, Any]:
     """Return an object as it is wanted here."""
     found: dict[str, Any] = moved(document, namespace)
     if found["kind"] == "Namespace":
@@ -69,9 +79,10 @@ def adapted(document: dict[str, Any], image: str, namespace: str, replicas: int)
         found["spec"]["replicas"] = replicas
         for container in found["spec"]["template"]["spec"]["containers"]:
             container["image"] = image
+            wanted = {"STATEWARD_AGENT_IMAGE": image, "STATEWARD_SECURE_NEW_CLUSTERS": str(secure).lower()}
             for variable in container.get("env", ()):
-                if variable["name"] == "STATEWARD_AGENT_IMAGE":
-                    variable["value"] = image
+                if variable["name"] in wanted:
+                    variable["value"] = wanted[variable["name"]]
     return found
 
 

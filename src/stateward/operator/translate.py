@@ -272,7 +272,7 @@ def container_trouble(status: ContainerStatus) -> str:
     waiting, last = status.state.waiting, status.last_state.terminated
     if waiting is None or waiting.reason not in TROUBLES:
         return ""
-    ended = f" (it ended with code {last.exit_code}: {last.reason})" if last is not None else ""
+    ended = f" (it ended with code {last.exit_code}: {last.message.strip() or last.reason})" if last is not None else ""
     return f"{waiting.reason}: {waiting.message}{ended}"
 
 

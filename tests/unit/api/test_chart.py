@@ -19,6 +19,7 @@ VALUES = {
     "{{ .Values.replicas }}": "1",
     "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}": "stateward",
     "{{ .Values.image.pullPolicy }}": "IfNotPresent",
+    "{{ .Values.secureNewClusters | quote }}": '"true"',
 }
 
 

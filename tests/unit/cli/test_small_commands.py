@@ -250,6 +250,13 @@ def test_manifests_bring_the_webhook_where_it_is_asked_for(run: Run) -> None:
     assert "--webhook" not in without[-1]["spec"]["template"]["spec"]["containers"][0]["args"]
 
 
+@pytest.mark.parametrize(("word", "value"), [("", "true"), ("--no-secure-new-clusters", "false")])
+def test_manifests_secure_new_clusters_unless_they_are_told_not_to(run: Run, word: str, value: str) -> None:
+    deployment = list(yaml.safe_load_all(run("manifests", *word.split()).output))[-1]
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert {"name": "STATEWARD_SECURE_NEW_CLUSTERS", "value": value} in container["env"]
+
+
 def test_the_wheel_carries_every_manifest() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]

@@ -273,10 +273,14 @@ def test_a_member_that_is_not_secured_keeps_the_plugin_off(pod: Pod) -> None:
 
 
 def test_an_image_without_the_plugin_says_so(pod: Pod) -> None:
+    """In its log, and in the words that Kubernetes keeps of the container's end: the cluster's status shows those."""
     secure(pod, plugin=False)
-    status, said = pod.run()
+    last_words = pod.root / "termination-log"
+    last_words.touch()
+    status, said = pod.run(STATEWARD_LAST_WORDS=str(last_words))
     assert status == 1
     assert "set spec.security.enabled to false, or choose an image that has it" in said
+    assert last_words.read_text().startswith("this image has no security plugin: ")
     assert pod.arguments is None
 
 

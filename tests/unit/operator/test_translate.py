@@ -53,6 +53,10 @@ def test_only_the_databases_own_container_counts_as_the_database() -> None:
 def test_a_crash_loop_is_trouble_and_says_how_the_last_run_ended() -> None:
     found = seen(pod(waiting("CrashLoopBackOff", "back-off", exitCode=1, reason="Error")))
     assert found.trouble == "CrashLoopBackOff: back-off (it ended with code 1: Error)"
+    status = waiting("CrashLoopBackOff", "back-off", exitCode=1, reason="Error")
+    status["containerStatuses"][0]["lastState"]["terminated"]["message"] = "no plugin\n"
+    told = seen(pod(status))
+    assert told.trouble == "CrashLoopBackOff: back-off (it ended with code 1: no plugin)"
 
 
 def test_a_container_that_is_being_created_is_no_trouble() -> None:

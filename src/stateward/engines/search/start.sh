@@ -14,6 +14,14 @@ pause=${STATEWARD_BOOTSTRAP_PAUSE:-1}         # seconds
 arguments=()
 trap 'exit 143' TERM INT
 
+# The end of the container says why, so that the cluster's status can.
+fail() {
+  local told=${STATEWARD_LAST_WORDS:-/dev/termination-log}
+  say "$*"
+  [[ -w $told ]] && printf '%s' "$*" >"$told"
+  return 1
+}
+
 say() {
   printf '[%s] [stateward] %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$*"
 }
@@ -28,7 +36,7 @@ await_configuration() {
     found=$(cat -- "$root"/config/* | sha256sum)
     [[ ${found%% *} == "$wanted" ]] && return 0
     if ((SECONDS - started >= patience)); then
-      say "the configuration is not the one that this pod was made for"
+      fail "the configuration is not the one that this pod was made for"
       return 1
     fi
     if ((SECONDS - told >= 30)); then
@@ -67,12 +75,12 @@ place_security() {
   local folder=$home/config/opensearch-security started=$SECONDS name
   [[ -e ${STATEWARD_CONFIG:-$root/run}/security ]] || return 0
   if [[ $STATEWARD_ENGINE == opensearch && ! -d $home/plugins/opensearch-security ]]; then
-    say "this image has no security plugin: set spec.security.enabled to false, or choose an image that has it"
+    fail "this image has no security plugin: set spec.security.enabled to false, or choose an image that has it"
     return 1
   fi
   until [[ -s $root/tls/tls.crt && -s $root/tls/http.key ]]; do
     if ((SECONDS - started >= patience)); then
-      say "the certificates have not arrived"
+      fail "the certificates have not arrived"
       return 1
     fi
     sleep "$pause"
@@ -111,7 +119,7 @@ await_leave() {
     fi
     if ((SECONDS - started >= patience)); then
       holds_state && say "no leave to form the cluster came; starting, as the volume may belong to a cluster" && return 0
-      say "no leave to form the cluster came within $patience s: is the operator running?"
+      fail "no leave to form the cluster came within $patience s: is the operator running?"
       return 1
     fi
     if ((SECONDS - told >= 30)); then
@@ -145,7 +153,7 @@ stop() {
 }
 
 await_configuration || exit 1
-place_configuration || { say "the configuration could not be put in place"; exit 1; }
+place_configuration || { fail "the configuration could not be put in place"; exit 1; }
 place_security || exit 1
 if [[ ${STATEWARD_BOOTSTRAP_CANDIDATE:-} == true ]]; then
   await_leave || exit 1
