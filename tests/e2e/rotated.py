@@ -163,7 +163,7 @@ async def rotate(
     async with client(stateward, clusters, NAME) as person:
         await person.ask("docs/_refresh", "POST")
         assert (await person.ask("docs/_count"))[1]["count"] == 20
-        health = (await person.ask("_cluster/health"))[1]
+        health = (await person.ask("_cluster/health?wait_for_status=green&timeout=60s"))[1]
         assert (health["status"], health["number_of_nodes"]) == ("green", 3)
 
 
