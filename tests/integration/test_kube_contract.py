@@ -11,9 +11,12 @@ from stateward.kube.config import connect
 from stateward.kube.http_client import HttpApi
 from stateward.kube.metadata import Key
 from stateward.kube.resources import NAMESPACES
-from tests.contract.api_contract import ApplyContract, DeletingContract, ReadingContract, WritingContract
+from tests.contract.apply_contract import ApplyContract
+from tests.contract.deleting_contract import DeletingContract
+from tests.contract.reading_contract import ReadingContract
 from tests.contract.watch_contract import WatchContract
 from tests.contract.world import World
+from tests.contract.writing_contract import WritingContract
 
 pytestmark = pytest.mark.integration
 

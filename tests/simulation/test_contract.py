@@ -13,9 +13,12 @@ from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
 from stateward.simulation.cluster.budgets import guard
 from stateward.simulation.loop import WorldClock
-from tests.contract.api_contract import ApplyContract, DeletingContract, ReadingContract, WritingContract
+from tests.contract.apply_contract import ApplyContract
+from tests.contract.deleting_contract import DeletingContract
+from tests.contract.reading_contract import ReadingContract
 from tests.contract.watch_contract import WatchContract
 from tests.contract.world import World
+from tests.contract.writing_contract import WritingContract
 
 pytestmark = pytest.mark.simulation
 

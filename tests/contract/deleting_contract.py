@@ -1,0 +1,130 @@
+"""The contract of `Api`, deleting: checked against the real API server and against simulated ones.
+
+A suite subclasses it and offers a fixture `world`. Each test works in a namespace of its own.
+"""
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from stateward.kube.client import DeleteOptions, PatchKind, Preconditions, Propagation
+from stateward.kube.errors import AlreadyExists, Conflict, Invalid, NotFound, TooManyRequests
+from stateward.kube.metadata import PartialObject
+from stateward.kube.resource import Resource
+from stateward.kube.resources import BUDGETS, CONFIG_MAPS, PODS
+from tests.contract.world import World
+from tests.contract.writing_contract import merge
+
+MISSING_KIND = Resource("nothing.example", "v1", "things", "Thing", PartialObject)
+
+
+class DeletingContract:
+    """Deleting exactly what was meant, finalizers, grace, garbage collection and eviction."""
+
+    async def test_an_object_that_nothing_holds_is_gone_at_once(self, world: World) -> None:
+        made = await world.config_map("one")
+        assert await world.delete(CONFIG_MAPS, made) is None
+        with pytest.raises(NotFound):
+            await world.delete(CONFIG_MAPS, made)
+
+    async def test_another_uid_is_not_deleted(self, world: World) -> None:
+        before = await world.config_map("one")
+        await world.delete(CONFIG_MAPS, before)
+        successor = await world.config_map("one")
+        with pytest.raises(Conflict):
+            await world.api.delete(CONFIG_MAPS, world.key("one"), DeleteOptions(Preconditions(before.metadata.uid)))
+        assert await world.api.get(CONFIG_MAPS, world.key("one")) == successor
+
+    async def test_another_version_is_not_deleted(self, world: World) -> None:
+        made = await world.config_map("one")
+        changed = await merge(world, "one", {"data": {"a": "2"}})
+        with pytest.raises(Conflict):
+            await world.delete(CONFIG_MAPS, made)
+        assert await world.delete(CONFIG_MAPS, changed) is None
+
+    async def test_a_finalizer_holds_a_deleted_object_until_it_is_removed(self, world: World) -> None:
+        made = await world.config_map("one", finalizers=["stateward.dev/contract"])
+        held = await world.delete(CONFIG_MAPS, made)
+        assert held.metadata.terminating
+        assert held.metadata.uid == made.metadata.uid
+        assert int(held.metadata.resource_version) > int(made.metadata.resource_version)
+        with pytest.raises(AlreadyExists):
+            await world.config_map("one")
+        await merge(world, "one", {"metadata": {"finalizers": None}})
+        with pytest.raises(NotFound):
+            await world.api.get(CONFIG_MAPS, world.key("one"))
+
+    async def test_no_finalizer_is_added_to_what_is_being_deleted(self, world: World) -> None:
+        made = await world.config_map("one", finalizers=["stateward.dev/contract"])
+        await world.delete(CONFIG_MAPS, made)
+        more = {"metadata": {"finalizers": ["stateward.dev/contract", "stateward.dev/other"]}}
+        with pytest.raises(Invalid):
+            await merge(world, "one", more)
+        await merge(world, "one", {"metadata": {"finalizers": None}})
+
+    async def test_a_pod_on_a_node_stays_terminating_until_its_kubelet_says_so(self, world: World) -> None:
+        pod = await world.pod_on_lost_node("pod")
+        held = await world.delete(PODS, pod)
+        assert held.metadata.terminating
+        assert held.metadata.deletion_grace_period_seconds == 30
+        again = DeleteOptions(Preconditions(pod.metadata.uid), grace_seconds=0)
+        await world.api.delete(PODS, world.key("pod"), again)
+        with pytest.raises(NotFound):
+            await world.api.get(PODS, world.key("pod"))
+
+    async def test_the_grace_can_be_shortened_but_not_prolonged(self, world: World) -> None:
+        pod = await world.pod_on_lost_node("pod")
+        for asked, granted in ((20, 20), (25, 20), (10, 10)):
+            options = DeleteOptions(Preconditions(pod.metadata.uid), grace_seconds=asked)
+            held = await world.api.delete(PODS, world.key("pod"), options)
+            assert held is not None
+            assert held.metadata.deletion_grace_period_seconds == granted
+
+    async def test_what_is_owned_goes_after_its_owner(self, world: World) -> None:
+        owner = await world.config_map("owner")
+        await world.config_map("owned", ownerReferences=[owned_by(owner)])
+        await world.delete(CONFIG_MAPS, owner)
+        await world.eventually(lambda: gone(world, "owned"))
+
+    async def test_what_is_orphaned_stays(self, world: World) -> None:
+        owner = await world.config_map("owner")
+        await world.config_map("owned", ownerReferences=[owned_by(owner)])
+        options = DeleteOptions(Preconditions(owner.metadata.uid), Propagation.ORPHAN)
+        await world.api.delete(CONFIG_MAPS, world.key("owner"), options)
+        await world.eventually(lambda: gone(world, "owner"))
+        orphan = await world.api.get(CONFIG_MAPS, world.key("owned"))
+        assert orphan.metadata.owner_references == ()
+
+    async def test_a_dry_run_deletes_nothing(self, world: World) -> None:
+        made = await world.config_map("one")
+        options = DeleteOptions(Preconditions.of(made), dry_run=True)
+        await world.api.delete(CONFIG_MAPS, world.key("one"), options)
+        assert await world.api.get(CONFIG_MAPS, world.key("one")) == made
+
+    async def test_an_eviction_asks_the_budget(self, world: World) -> None:
+        pod = await world.pod_on_lost_node("pod", labels={"app": "guarded"})
+        ready = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
+        await world.api.patch(PODS, world.key("pod"), ready, kind=PatchKind.MERGE, subresource="status")
+        spec = {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "guarded"}}}
+        await world.api.create(BUDGETS, world.manifest(BUDGETS, "budget", spec=spec), namespace=world.namespace)
+        options = DeleteOptions(Preconditions(pod.metadata.uid))
+        with pytest.raises(TooManyRequests):
+            await world.api.evict(world.key("pod"), options)
+        assert not (await world.api.get(PODS, world.key("pod"))).metadata.terminating
+        budget = await world.api.get(BUDGETS, world.key("budget"))
+        # By UID only: its controller may write its status at any moment.
+        await world.api.delete(BUDGETS, world.key("budget"), DeleteOptions(Preconditions(budget.metadata.uid)))
+        await world.api.evict(world.key("pod"), options)
+        assert (await world.api.get(PODS, world.key("pod"))).metadata.terminating
+
+
+def owned_by(owner: PartialObject) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "name": owner.metadata.name, "uid": owner.metadata.uid}
+
+
+async def gone(world: World, name: str) -> bool:
+    with suppress(NotFound):
+        await world.api.get(CONFIG_MAPS, world.key(name))
+        return False
+    return True

@@ -1,0 +1,89 @@
+"""What the driver of the search family tells a database, and what it makes of a refusal."""
+
+import json
+
+import pytest
+
+from stateward.engines import opensearch
+from stateward.engines.base import AnotherClusterError, Answer, RefusedError
+from stateward.planning.actions import Move
+from stateward.planning.observation import Allocation
+from tests.unit.engines.replay import GREETING, NODES, TARGET, Replay, recorded, rename
+
+
+async def test_nothing_is_told_to_another_cluster() -> None:
+    world = Replay(recorded("settled")).edit(GREETING, rename)
+    driver = opensearch.driver(world)
+    everyone = frozenset(NODES)
+    for call in (
+        lambda: driver.limit_allocation(TARGET, Allocation.PRIMARIES),
+        lambda: driver.restore_allocation(TARGET),
+        lambda: driver.flush(TARGET),
+        lambda: driver.drain(TARGET, everyone),
+        lambda: driver.exclude_voters(TARGET, everyone),
+        lambda: driver.move_copies(TARGET, (Move("logs[0]", "m-0", "m-1"),)),
+    ):
+        with pytest.raises(AnotherClusterError):
+            await call()
+    assert not world.told
+
+
+async def test_the_limit_is_one_request_and_is_not_repeated() -> None:
+    world = Replay(recorded("settled")).put("PUT /_cluster/settings", Answer(200, b'{"acknowledged":true}'))
+    await opensearch.driver(world).limit_allocation(TARGET, Allocation.PRIMARIES)
+    assert len(world.told) == 1
+    limited = Replay(recorded("limited"))
+    await opensearch.driver(limited).limit_allocation(TARGET, Allocation.PRIMARIES)
+    assert not limited.told
+
+
+async def test_a_change_that_was_not_acknowledged_is_an_error() -> None:
+    world = Replay(recorded("settled")).put("PUT /_cluster/settings", Answer(200, b'{"acknowledged":false}'))
+    with pytest.raises(RefusedError, match="did not acknowledge"):
+        await opensearch.driver(world).drain(TARGET, frozenset({"m-1"}))
+
+
+EXCLUSIONS = "/_cluster/voting_config_exclusions"
+
+
+def exclusions_world(situation: str) -> Replay:
+    world = Replay(recorded(situation))
+    return world.put(f"POST {EXCLUSIONS}", Answer(200, b"")).put(f"DELETE {EXCLUSIONS}", Answer(200, b""))
+
+
+@pytest.mark.parametrize(
+    ("members", "requests"),
+    [
+        ({"m-2", "gone-1"}, []),
+        ({"m-1", "m-2", "gone-1"}, ["POST"]),
+        ({"m-2"}, ["DELETE", "POST"]),
+        (set[str](), ["DELETE"]),
+    ],
+)
+async def test_exactly_these_members_have_no_vote(members: set[str], requests: list[str]) -> None:
+    world = exclusions_world("busy")
+    await opensearch.driver(world).exclude_voters(TARGET, frozenset(members))
+    assert [request for request, _, _ in world.told] == [f"{method} {EXCLUSIONS}" for method in requests]
+    if "POST" in requests:
+        assert world.told[-1][1]["node_names"] == ",".join(sorted(members))
+    if "DELETE" in requests:
+        assert world.told[0][1] == {"wait_for_removal": "false"}
+
+
+async def test_moves_go_in_one_request_and_refusals_say_why() -> None:
+    decisions = [
+        {"decider": "filter", "decision": "YES", "explanation": "node passes"},
+        {"decider": "disk_threshold", "decision": "NO", "explanation": "the node is above the high watermark"},
+    ]
+    parameters = {"index": "a[b", "shard": 3, "from_node": "m-0", "to_node": "m-1"}
+    answer = {"acknowledged": True, "explanations": [{"parameters": parameters, "decisions": decisions}]}
+    world = Replay(recorded("settled")).put("POST /_cluster/reroute", Answer(200, json.dumps(answer).encode()))
+    with pytest.raises(RefusedError, match=r"a\[b\[3\] cannot move from m-0 to m-1: the node is above"):
+        await opensearch.driver(world).move_copies(TARGET, (Move("a[b[3]", "m-0", "m-1"),))
+    assert world.told[0][2] == {"commands": [{"move": parameters}]}
+
+
+async def test_a_flush_that_missed_copies_is_an_error() -> None:
+    world = Replay(recorded("settled")).put("POST /_flush", Answer(200, b'{"_shards":{"failed":2}}'))
+    with pytest.raises(RefusedError, match="2 copies could not be flushed"):
+        await opensearch.driver(world).flush(TARGET)
