@@ -18,7 +18,7 @@ from sandbox.images.maven import fetch
 from sandbox.progress import Progress
 from stateward.api.base import Json
 from stateward.engines import opensearch
-from stateward.engines.base import Engine, RefusedError
+from stateward.engines.base import Call, Engine, RefusedError
 from stateward.engines.http import HttpTransport
 from stateward.planning.actions import Move
 from stateward.planning.observation import Allocation, CopyState, Database, Health, Unit, Unknown
@@ -69,7 +69,7 @@ async def indices(processes: Processes, transport: HttpTransport) -> AsyncGenera
         settings = {"settings": {"number_of_shards": 2 - name.count("single"), "number_of_replicas": replicas}}
         await put(processes, transport, f"/{name}", settings)
     yield
-    await transport.request(endpoint(processes), "DELETE", "/logs,single")
+    await transport.send(Call(endpoint(processes), "DELETE", "/logs,single"))
 
 
 def endpoint(processes: Processes) -> str:
@@ -77,12 +77,14 @@ def endpoint(processes: Processes) -> str:
 
 
 async def put(processes: Processes, transport: HttpTransport, path: str, body: Json) -> None:
-    answer = await transport.request(endpoint(processes), "PUT", path, body=body)
+    answer = await transport.send(Call(endpoint(processes), "PUT", path, body=body))
     assert answer.status == 200, answer.body
 
 
 async def settings(processes: Processes, transport: HttpTransport) -> dict[str, dict[str, str]]:
-    answer = await transport.request(endpoint(processes), "GET", "/_cluster/settings", params={"flat_settings": "true"})
+    answer = await transport.send(
+        Call(endpoint(processes), "GET", "/_cluster/settings", params={"flat_settings": "true"})
+    )
     return json.loads(answer.body)
 
 
@@ -237,7 +239,7 @@ async def test_a_replica_that_no_node_may_take_is_held_and_says_why(
     assert seen.health is Health.YELLOW
     held = next(copy for copy in unit(seen, "pinned[0]").copies if copy.held)
     assert held.why.startswith("index created; filter on ")
-    await transport.request(endpoint(processes), "DELETE", "/pinned")
+    await transport.send(Call(endpoint(processes), "DELETE", "/pinned"))
 
 
 async def test_a_flush_reaches_every_copy(processes: Processes, engine: Engine, indices: None) -> None:

@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
-from stateward.engines.base import Engine, EngineError, Target, Transport
+from stateward.engines.base import Call, Engine, EngineError, Target, Transport
 from stateward.kube.client import Api, PatchKind
 from stateward.kube.metadata import Key
 from stateward.kube.pods import Pod
@@ -199,7 +199,7 @@ async def create_index(ground: Ground, step: Step) -> None:
 
 async def send(ground: Ground, path: str, body: dict[str, object], params: dict[str, str]) -> None:
     target = await ground.target()
-    answer = await ground.transport.request(target.endpoints[0], "PUT", path, params=params, body=body, patience=30.0)
+    answer = await ground.transport.send(Call(target.endpoints[0], "PUT", path, params, body, 30.0))
     if answer.status >= 400:
         raise EngineError(answer.body.decode())
 

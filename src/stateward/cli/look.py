@@ -6,13 +6,11 @@ status stands in for it, and the answer says so: members and versions are then k
 """
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import msgspec
 from msgspec.structs import replace
 
-from stateward.api.base import Json
 from stateward.api.cluster import Cluster
 from stateward.api.foundationdb import FoundationDBCluster
 from stateward.api.problem import Problem
@@ -20,7 +18,7 @@ from stateward.api.validation import validate
 from stateward.cli.pacing import Pacing, asked, pacing
 from stateward.cli.session import Session
 from stateward.engines.access import Access
-from stateward.engines.base import Answer, RefusedError, Target, UnreachableError
+from stateward.engines.base import Answer, Call, RefusedError, Target, UnreachableError
 from stateward.engines.foundationdb.target import FoundationTarget
 from stateward.engines.search.flavor import HTTP_PORT
 from stateward.engines.search.recovery import Speed
@@ -123,23 +121,15 @@ class Carried:
         """Return the same way: through the API server there is no other."""
         return self
 
-    async def request(
-        self,
-        endpoint: str,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: Json | None = None,
-        patience: float | None = None,  # noqa: ARG002 - the API server has its own
-    ) -> Answer:
+    async def send(self, call: Call) -> Answer:
         """Return the whole answer, whatever its status; raise `UnreachableError` where there is none."""
-        if method != "GET" and path not in QUESTIONS:
-            raise RefusedError(f"{method} {path} is no question")
+        if call.method != "GET" and call.path not in QUESTIONS:
+            raise RefusedError(f"{call.method} {call.path} is no question")
         try:
-            return Answer(200, await self._api.request(RawRequest(endpoint + path, method, params, body)))
+            raw = RawRequest(call.endpoint + call.path, call.method, call.params, call.body)
+            return Answer(200, await self._api.request(raw))
         except (Forbidden, Unauthorized) as error:
-            if method != "GET":
+            if call.method != "GET":
                 raise RefusedError(error.message, error.status) from error
             raise UnreachableError(f"{error.message} (it needs the right to get pods/proxy)") from error
         except ApiError as error:

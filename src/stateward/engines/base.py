@@ -66,23 +66,23 @@ class Answer(Struct, frozen=True):
     body: bytes
 
 
+class Call(Struct, frozen=True):
+    """One HTTP request to one endpoint."""
+
+    endpoint: str
+    method: str
+    path: str
+    params: Mapping[str, str] | None = None
+    body: Json | None = None
+    patience: float | None = None
+    """How long to wait for the whole answer, in seconds, where that is not the usual."""
+
+
 class Transport(Protocol):
-    """One HTTP request to one endpoint: the place where the simulation puts another world."""
+    """The way to nodes over HTTP: the place where the simulation puts another world."""
 
-    async def request(
-        self,
-        endpoint: str,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: Json | None = None,
-        patience: float | None = None,
-    ) -> Answer:
-        """Return the whole answer, whatever its status; raise `UnreachableError` where there is none.
-
-        `patience` is how long to wait for it, in seconds, where that is not the usual.
-        """
+    async def send(self, call: Call) -> Answer:
+        """Return the whole answer, whatever its status; raise `UnreachableError` where there is none."""
         ...
 
     def within(self, access: Access) -> "Transport":

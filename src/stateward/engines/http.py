@@ -1,15 +1,13 @@
 """HTTP to databases over aiohttp: bounded in time and in size, and never half an answer."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
 import msgspec
 
-from stateward.api.base import Json
 from stateward.engines.access import Access, BadAccessError, Contexts
-from stateward.engines.base import Answer, UnreachableError
+from stateward.engines.base import Answer, Call, UnreachableError
 from stateward.engines.unanswered import in_words
 
 LARGEST = 256 << 20
@@ -47,41 +45,32 @@ class HttpTransport:
         """Return the way into one secured cluster: whoever answers by `https` is verified, and shown who asks."""
         return HttpTransport(self._session, self._bounds, access=access, contexts=self._contexts)
 
-    async def request(
-        self,
-        endpoint: str,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: Json | None = None,
-        patience: float | None = None,
-    ) -> Answer:
+    async def send(self, call: Call) -> Answer:
         """Return the whole answer, whatever its status; raise `UnreachableError` where there is none."""
-        data = None if body is None else msgspec.json.encode(body)
-        total = self._bounds.total if patience is None else patience
+        data = None if call.body is None else msgspec.json.encode(call.body)
+        total = self._bounds.total if call.patience is None else call.patience
         timeout = aiohttp.ClientTimeout(total=total, connect=self._bounds.connect, sock_connect=self._bounds.connect)
         headers = {"Accept": "application/json", **({} if data is None else {"Content-Type": "application/json"})}
-        if self._access is not None and endpoint.startswith("https:"):  # In plain text nobody is told a password.
+        if self._access is not None and call.endpoint.startswith("https:"):  # In plain text nobody is told a password.
             headers |= self._access.headers()
         try:
             async with self._session.request(
-                method,
-                endpoint + path,
-                params=params,
+                call.method,
+                call.endpoint + call.path,
+                params=call.params,
                 data=data,
                 headers=headers,
                 timeout=timeout,
                 allow_redirects=False,
-                **self._secured(endpoint),
+                **self._secured(call.endpoint),
             ) as response:
-                return Answer(response.status, await self._read(response, endpoint))
+                return Answer(response.status, await self._read(response, call.endpoint))
         except TimeoutError as error:
-            raise UnreachableError(f"{endpoint} did not answer in time") from error
+            raise UnreachableError(f"{call.endpoint} did not answer in time") from error
         except BadAccessError as error:
             raise UnreachableError(str(error)) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise UnreachableError(f"{endpoint} cannot be asked: {in_words(error)}") from error
+            raise UnreachableError(f"{call.endpoint} cannot be asked: {in_words(error)}") from error
 
     def _secured(self, endpoint: str) -> dict[str, Any]:
         """Return what makes a request a secured one; what is asked by `https` is always verified."""

@@ -6,7 +6,7 @@ run of the fast tests.
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +15,9 @@ import msgspec
 import pytest
 
 from sandbox import Sandbox
-from stateward.api.base import Json
 from stateward.engines import opensearch
 from stateward.engines.access import Access
-from stateward.engines.base import Answer, UnreachableError
+from stateward.engines.base import Answer, Call, UnreachableError
 from stateward.engines.search.flavor import HTTP_PORT
 from stateward.kube.client import RawRequest
 from stateward.kube.errors import ApiError
@@ -45,18 +44,10 @@ class Proxied:
     def within(self, access: Access) -> "Proxied":
         return self
 
-    async def request(
-        self,
-        endpoint: str,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: Json | None = None,
-        patience: float | None = None,
-    ) -> Answer:
+    async def send(self, call: Call) -> Answer:
         try:
-            return Answer(200, await self._api.request(RawRequest(endpoint + path, method, params, body)))
+            raw = RawRequest(call.endpoint + call.path, call.method, call.params, call.body)
+            return Answer(200, await self._api.request(raw))
         except ApiError as error:
             if not error.status:
                 raise UnreachableError(str(error)) from error

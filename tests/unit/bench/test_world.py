@@ -1,7 +1,5 @@
 """The stand-in database is believed by the real driver: what it answers is a healthy cluster of exactly its pods."""
 
-from collections.abc import Mapping
-
 import msgspec
 import pytest
 
@@ -10,10 +8,9 @@ from bench.world.answers import INDICES
 from bench.world.databases import Database
 from bench.world.volumes import volume
 from stateward.api import names
-from stateward.api.base import Json
 from stateward.engines import opensearch
 from stateward.engines.access import Access
-from stateward.engines.base import Answer, Target
+from stateward.engines.base import Answer, Call, Target
 from stateward.kube.pods import Pod
 from stateward.kube.storage import PersistentVolumeClaim
 from stateward.planning.observation import Database as Picture
@@ -29,18 +26,9 @@ class InProcess:
     def within(self, access: Access) -> "InProcess":
         return self
 
-    async def request(
-        self,
-        endpoint: str,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: Json | None = None,
-        patience: float | None = None,
-    ) -> Answer:
-        found = self._database.answer(path)
-        assert found is not None, path
+    async def send(self, call: Call) -> Answer:
+        found = self._database.answer(call.path)
+        assert found is not None, call.path
         return Answer(200, found)
 
 

@@ -8,7 +8,7 @@ import pytest
 from stateward.api import names
 from stateward.cli.look import Carried, endpoints
 from stateward.engines import opensearch
-from stateward.engines.base import RefusedError, UnreachableError
+from stateward.engines.base import Call, RefusedError, UnreachableError
 from stateward.kube.errors import Forbidden, Status
 from stateward.kube.metadata import Key
 from stateward.operator.kinds import OPENSEARCH
@@ -145,11 +145,11 @@ async def test_only_questions_are_carried() -> None:
     carried = Carried(FakeApi())
     for method, path in (("PUT", "/_cluster/settings"), ("POST", "/_flush"), ("DELETE", "/documents")):
         with pytest.raises(RefusedError, match="is no question"):
-            await carried.request("/api/v1/x", method, path)
+            await carried.send(Call("/api/v1/x", method, path))
 
 
 async def test_a_missing_right_is_named() -> None:
     api = FakeApi()
     api.refusal = Forbidden("pods is forbidden", status=Status(code=403))
     with pytest.raises(UnreachableError, match="pods/proxy"):
-        await Carried(api).request("/api/v1/x", "GET", "/")
+        await Carried(api).send(Call("/api/v1/x", "GET", "/"))

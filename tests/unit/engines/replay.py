@@ -7,7 +7,7 @@ from typing import Any
 
 from stateward.api.base import Json
 from stateward.engines.access import Access
-from stateward.engines.base import Answer, Target, UnreachableError
+from stateward.engines.base import Answer, Call, Target, UnreachableError
 
 DATA = Path(__file__).parent / "data"
 VERSIONS = ("1.3.20", "2.19.5", "3.4.0")
@@ -58,20 +58,11 @@ class Replay:
         self.accesses.append(access)
         return self
 
-    async def request(
-        self,
-        endpoint: str,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: Json | None = None,
-        patience: float | None = None,
-    ) -> Answer:
-        if endpoint not in self.endpoints:
-            raise UnreachableError(f"{endpoint} cannot be asked: refused")
-        request = f"{method} {path}"
-        self.asked.append((request, params or {}, body))
+    async def send(self, call: Call) -> Answer:
+        if call.endpoint not in self.endpoints:
+            raise UnreachableError(f"{call.endpoint} cannot be asked: refused")
+        request = f"{call.method} {call.path}"
+        self.asked.append((request, call.params or {}, call.body))
         answer = self.answers.get(request, Answer(404, b'{"error":"no handler found"}'))
         if isinstance(answer, Exception):
             raise answer

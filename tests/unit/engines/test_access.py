@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestServer
 
 from stateward import pki
 from stateward.engines.access import Access, BadAccessError, Contexts, context
-from stateward.engines.base import UnreachableError
+from stateward.engines.base import Call, UnreachableError
 from stateward.engines.http import HttpTransport
 from tests.support.intermediate import intermediate
 
@@ -67,7 +67,7 @@ async def test_the_database_is_known_by_its_name_and_shown_who_asks(
     tmp_path: Path, session: aiohttp.ClientSession
 ) -> None:
     async with database(tmp_path, pair(NAME)) as url:
-        answer = await HttpTransport(session).within(ACCESS).request(url, "GET", "/")
+        answer = await HttpTransport(session).within(ACCESS).send(Call(url, "GET", "/"))
     assert (answer.status, answer.body) == (200, b"operator")
 
 
@@ -85,7 +85,7 @@ async def test_who_cannot_prove_to_be_the_database_is_not_asked(
 ) -> None:
     async with database(tmp_path, shown) as url:
         with pytest.raises(UnreachableError, match="its certificate is not trusted"):
-            await HttpTransport(session).within(ACCESS).request(url, "GET", "/")
+            await HttpTransport(session).within(ACCESS).send(Call(url, "GET", "/"))
 
 
 async def test_without_an_access_the_usual_authorities_are_trusted_and_no_other(
@@ -93,7 +93,7 @@ async def test_without_an_access_the_usual_authorities_are_trusted_and_no_other(
 ) -> None:
     async with database(tmp_path, pair(NAME)) as url:
         with pytest.raises(UnreachableError):
-            await HttpTransport(session).request(url, "GET", "/")
+            await HttpTransport(session).send(Call(url, "GET", "/"))
 
 
 async def test_both_authorities_are_trusted_while_one_follows_the_other(
@@ -102,7 +102,7 @@ async def test_both_authorities_are_trusted_while_one_follows_the_other(
     both = Access(NAME, AUTHORITY.bundle + OTHER.bundle, CLIENT.certificate, CLIENT.key)
     for authority in (AUTHORITY, OTHER):
         async with database(tmp_path, pair(NAME, authority=authority)) as url:
-            assert (await HttpTransport(session).within(both).request(url, "GET", "/")).status == 200
+            assert (await HttpTransport(session).within(both).send(Call(url, "GET", "/"))).status == 200
 
 
 async def test_an_authority_is_trusted_alone_though_another_one_has_signed_it(
@@ -112,7 +112,7 @@ async def test_an_authority_is_trusted_alone_though_another_one_has_signed_it(
     team = pki.Authority(intermediate(pki.new_authority("root without a path", NOW).signs, NOW))
     alone = Access(NAME, AUTHORITY.bundle + team.bundle, CLIENT.certificate, CLIENT.key)
     async with database(tmp_path, pair(NAME, authority=team)) as url:
-        assert (await HttpTransport(session).within(alone).request(url, "GET", "/")).status == 200
+        assert (await HttpTransport(session).within(alone).send(Call(url, "GET", "/"))).status == 200
 
 
 async def test_a_client_of_another_authority_is_told_so(tmp_path: Path, session: aiohttp.ClientSession) -> None:
@@ -120,7 +120,7 @@ async def test_a_client_of_another_authority_is_told_so(tmp_path: Path, session:
     access = Access(NAME, AUTHORITY.bundle, stranger.certificate, stranger.key)
     async with database(tmp_path, pair(NAME)) as url:
         with pytest.raises(UnreachableError):
-            await HttpTransport(session).within(access).request(url, "GET", "/")
+            await HttpTransport(session).within(access).send(Call(url, "GET", "/"))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ async def test_what_cannot_be_used_is_said_without_showing_it(access: Access, se
     assert str(refused.value).startswith(f"the certificates for {NAME} cannot be used")
     assert "no key" not in str(refused.value)
     with pytest.raises(UnreachableError, match="cannot be used"):
-        await HttpTransport(session).within(access).request("https://127.0.0.1:1", "GET", "/")
+        await HttpTransport(session).within(access).send(Call("https://127.0.0.1:1", "GET", "/"))
 
 
 def test_the_key_is_in_no_text() -> None:
@@ -160,6 +160,6 @@ async def test_a_changed_certificate_takes_effect_with_the_next_request(
     transport = HttpTransport(session)
     renewed = pki.issue(AUTHORITY.signs, "renewed", ["operator"], NOW)
     async with database(tmp_path, pair(NAME)) as url:
-        assert (await transport.within(ACCESS).request(url, "GET", "/")).body == b"operator"
+        assert (await transport.within(ACCESS).send(Call(url, "GET", "/"))).body == b"operator"
         after = Access(NAME, AUTHORITY.bundle, renewed.certificate, renewed.key)
-        assert (await transport.within(after).request(url, "GET", "/")).body == b"renewed"
+        assert (await transport.within(after).send(Call(url, "GET", "/"))).body == b"renewed"

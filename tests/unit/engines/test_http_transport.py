@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from stateward.engines import opensearch
-from stateward.engines.base import UnreachableError
+from stateward.engines.base import Call, UnreachableError
 from stateward.engines.http import Bounds, HttpTransport
 from stateward.planning.observation import Database, Unknown
 from tests.unit.engines.replay import STATE, TARGET, recorded
@@ -63,7 +63,7 @@ async def test_a_body_is_sent_as_json(server: Server, session: aiohttp.ClientSes
         return web.json_response([request.method, request.query_string, request.content_type, await request.json()])
 
     server.handle = echo
-    answer = await HttpTransport(session).request(server.url, "PUT", "/x", params={"a": "1"}, body={"k": None})
+    answer = await HttpTransport(session).send(Call(server.url, "PUT", "/x", params={"a": "1"}, body={"k": None}))
     assert (answer.status, answer.body) == (200, b'["PUT", "a=1", "application/json", {"k": null}]')
 
 
@@ -72,7 +72,7 @@ async def test_a_status_is_an_answer(server: Server, session: aiohttp.ClientSess
         return web.Response(status=503, text="busy")
 
     server.handle = busy
-    answer = await HttpTransport(session).request(server.url, "GET", "/")
+    answer = await HttpTransport(session).send(Call(server.url, "GET", "/"))
     assert (answer.status, answer.body) == (503, b"busy")
 
 
@@ -81,7 +81,7 @@ async def test_a_redirect_is_not_followed(server: Server, session: aiohttp.Clien
         raise web.HTTPFound("http://127.0.0.1:1/")
 
     server.handle = elsewhere
-    assert (await HttpTransport(session).request(server.url, "GET", "/")).status == 302
+    assert (await HttpTransport(session).send(Call(server.url, "GET", "/"))).status == 302
 
 
 async def test_no_answer_in_time_is_an_error(server: Server, session: aiohttp.ClientSession) -> None:
@@ -94,9 +94,9 @@ async def test_no_answer_in_time_is_an_error(server: Server, session: aiohttp.Cl
     server.handle = hang
     try:
         with pytest.raises(UnreachableError, match="did not answer in time"):
-            await HttpTransport(session, Bounds(total=0.05)).request(server.url, "GET", "/")
+            await HttpTransport(session, Bounds(total=0.05)).send(Call(server.url, "GET", "/"))
         with pytest.raises(UnreachableError, match="did not answer in time"):
-            await HttpTransport(session).request(server.url, "GET", "/", patience=0.05)
+            await HttpTransport(session).send(Call(server.url, "GET", "/", patience=0.05))
         assert isinstance(await observed(server, HttpTransport(session, Bounds(total=0.05))), Unknown)
     finally:
         never.set()
@@ -113,7 +113,7 @@ async def test_an_answer_that_breaks_off_is_an_error(server: Server, session: ai
 
     server.handle = break_off
     with pytest.raises(UnreachableError, match="cannot be asked"):
-        await HttpTransport(session).request(server.url, "GET", "/")
+        await HttpTransport(session).send(Call(server.url, "GET", "/"))
 
 
 async def test_more_than_can_be_read_is_an_error(server: Server, session: aiohttp.ClientSession) -> None:
@@ -127,13 +127,13 @@ async def test_more_than_can_be_read_is_an_error(server: Server, session: aiohtt
 
     server.handle = endless
     with pytest.raises(UnreachableError, match="more than 4 MiB"):
-        await HttpTransport(session, Bounds(largest=4 << 20)).request(server.url, "GET", "/")
+        await HttpTransport(session, Bounds(largest=4 << 20)).send(Call(server.url, "GET", "/"))
 
 
 @pytest.mark.parametrize("endpoint", ["http://127.0.0.1:1", "http://[::1]:1", "http://", "nonsense", "http://h:99999"])
 async def test_where_nobody_listens_is_an_error(endpoint: str, session: aiohttp.ClientSession) -> None:
     with pytest.raises(UnreachableError):
-        await HttpTransport(session).request(endpoint, "GET", "/")
+        await HttpTransport(session).send(Call(endpoint, "GET", "/"))
 
 
 async def test_garbage_over_the_wire_is_unknown(server: Server, session: aiohttp.ClientSession) -> None:

@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from stateward.engines import unanswered
-from stateward.engines.base import UnreachableError
+from stateward.engines.base import Call, UnreachableError
 from stateward.engines.http import HttpTransport
 from stateward.engines.unanswered import in_words
 
@@ -36,7 +36,7 @@ async def asked(scheme: str, peer: Peer) -> str:
 
 async def why(session: aiohttp.ClientSession, endpoint: str) -> str:
     with pytest.raises(UnreachableError) as caught:
-        await HttpTransport(session).request(endpoint, "GET", "/")
+        await HttpTransport(session).send(Call(endpoint, "GET", "/"))
     return str(caught.value)
 
 

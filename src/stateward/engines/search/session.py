@@ -9,6 +9,7 @@ from stateward.api.base import Json
 from stateward.engines.base import (
     AnotherClusterError,
     Answer,
+    Call,
     EngineError,
     GarbledError,
     NotFormedError,
@@ -65,7 +66,7 @@ class Session:
         patience: float | None = None,
     ) -> Answer:
         """Make a request whose answer tells nothing but that it was done; raise `EngineError` where it was not."""
-        answer = await self._transport.request(self.endpoint, method, path, params=params, body=body, patience=patience)
+        answer = await self._transport.send(Call(self.endpoint, method, path, params, body, patience))
         if answer.status != 200:
             raise RefusedError(f"{self.endpoint}{path}: {answer.status}, {reason(answer)}", answer.status)
         return answer

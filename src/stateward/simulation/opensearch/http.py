@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -10,7 +10,7 @@ import msgspec
 
 from stateward.api.base import Json
 from stateward.engines.access import Access
-from stateward.engines.base import Answer, UnreachableError
+from stateward.engines.base import Answer, Call, UnreachableError
 from stateward.simulation.opensearch import answers
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.databases import Databases
@@ -92,27 +92,18 @@ class WorldTransport:
         """Return the same way."""
         return self
 
-    async def request(
-        self,
-        endpoint: str,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: Json | None = None,
-        patience: float | None = None,
-    ) -> Answer:
+    async def send(self, call: Call) -> Answer:
         """Return the whole answer; raise `UnreachableError` where there is none."""
         self.wire.alive()
-        await self.wire.reach(patience or 10.0)
-        node = self._node(endpoint)
+        await self.wire.reach(call.patience or 10.0)
+        node = self._node(call.endpoint)
         if node is None:
             # A connection is refused at once, unless nobody is there to refuse it.
-            await asyncio.sleep(self.wire.chance.choice((0.0, min(patience or 10.0, 3.0))))
-            raise UnreachableError(f"{endpoint}: connection refused")
-        answer = await self._answer(node, method, path, dict(params or {}), body or {})
-        if method != "GET" and "explain" not in path:
-            self.wire.told(f"{method} {path}")
+            await asyncio.sleep(self.wire.chance.choice((0.0, min(call.patience or 10.0, 3.0))))
+            raise UnreachableError(f"{call.endpoint}: connection refused")
+        answer = await self._answer(node, call)
+        if call.method != "GET" and "explain" not in call.path:
+            self.wire.told(f"{call.method} {call.path}")
         await self.wire.back()
         return answer
 
@@ -120,7 +111,8 @@ class WorldTransport:
         node = self._databases.at(str(urlsplit(endpoint).hostname))
         return node if node is not None and node.reachable else None
 
-    async def _answer(self, node: Node, method: str, path: str, params: dict[str, str], body: Json) -> Answer:
+    async def _answer(self, node: Node, call: Call) -> Answer:
+        params = dict(call.params or {})
         if params.get("local") == "true":
             return self._said(answers.greeting(node))
         cluster = node.cluster
@@ -129,9 +121,9 @@ class WorldTransport:
             cluster = node.cluster
             if cluster is None or not cluster.leader:
                 return _refused(503, "master_not_discovered_exception", "no cluster manager")
-        if method == "GET":
-            return await self._read(cluster, path)
-        return await self._command(cluster, path, method, params, body)
+        if call.method == "GET":
+            return await self._read(cluster, call.path)
+        return await self._command(cluster, call.path, call.method, params, call.body or {})
 
     async def _read(self, cluster: Cluster, path: str) -> Answer:
         if path.startswith("/_nodes") and any(not n.reachable for n in cluster.nodes.values()):
