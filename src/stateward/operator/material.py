@@ -16,7 +16,7 @@ from stateward.engines.access import Access
 from stateward.engines.search import xpack
 from stateward.engines.search.flavor import SearchCluster
 from stateward.engines.search.security import alternatives, member_name, operator_name, service_name
-from stateward.operator import rotation
+from stateward.operator import rotation, trust
 from stateward.pki.files import CERTIFICATE, KEY, TRUSTED, authority_files, authority_of
 from stateward.pki.given import UnusableError, given_authority, given_server
 
@@ -57,6 +57,8 @@ class Material(Struct, frozen=True):
     """The operator's, where certificates prove no user."""
     people: Mapping[str, str] = {}
     """Passwords of users that the members are told of, by name."""
+    last: trust.Last = trust.Last()
+    """Whom the operator trusts besides, because some members may still show them."""
 
     def access(self, cluster: SearchCluster) -> Access:
         """Return how the operator gets in."""
@@ -71,6 +73,7 @@ class Material(Struct, frozen=True):
         member = {CERTIFICATE: self.member.certificate, KEY: self.member.key, TRUSTED: bundle}
         server = {HTTP: self.server.certificate, HTTP_KEY: self.server.key}
         operator = {CERTIFICATE: self.operator.certificate, KEY: self.operator.key, TRUSTED: self.trusted}
+        operator |= self.last.files()
         if not self.password:
             return authority_files(self.authority), {**member, **server}, operator
         users = xpack.users({**self.people, xpack.OPERATOR: self.password})
@@ -103,8 +106,11 @@ def made(cluster: SearchCluster, stored: Stored, now: float) -> Made:
     operator = _kept(stored.operator, authority, client, now) or pki.issue(
         authority.signs, operator_name(cluster), client, now, days
     )
-    server, trusted = _server(cluster, stored, now, faults) or (member, "")
-    material = Material(authority, member, server, operator, authority.bundle + trusted, *_users(cluster, stored))
+    server, given = _server(cluster, stored, now, faults) or (member, "")
+    wanted = authority.bundle + given
+    last = trust.last(stored.operator or {}, wanted, now, all_heard=all_heard)
+    trusted = wanted + last.certificates
+    material = Material(authority, member, server, operator, trusted, *_users(cluster, stored), last)
     return Made(material, faults, rotation.sentence(authority, now, all_heard=all_heard))
 
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from stateward import pki
 from stateward.api.base import Condition, Metadata
 from stateward.api.search import OpenSearchCluster, OpenSearchSpec, Pool
-from stateward.api.security import Security, SecurityStatus
+from stateward.api.security import HttpSecurity, Security, SecurityStatus
 from stateward.api.status import ClusterStatus
 from stateward.engines.opensearch import OPENSEARCH
 from stateward.engines.search.pools import find
@@ -142,3 +142,36 @@ def test_a_ca_made_for_a_lost_one_signs_nothing_on_its_first_day_that_can_wait()
     assert pki.fits(material(settled).member, material(fresh).authority.signs, alternatives(cluster(RELOADS)))
     ending = made(cluster(RELOADS, known=first), lost, NOW + 89.5 * DAY)
     assert material(ending).member != material(first).member
+
+
+def web(authority: pki.Pair) -> dict[str, str]:
+    """Return a certificate for clients as cert-manager writes it."""
+    pair = pki.issue(authority, "web", ["logs.data.svc"], NOW, 30)
+    return {"tls.crt": pair.certificate, "tls.key": pair.key, "ca.crt": authority.certificate}
+
+
+@pytest.mark.parametrize("version", [RELOADS, RESTARTS])
+def test_who_signs_for_clients_may_change_and_the_operator_goes_on_knowing_members_that_have_not(version: str) -> None:
+    """It could restart nobody whom it does not believe, and whoever has not restarted shows the old certificate."""
+    one, two = (pki.new_authority("web CA", NOW).signs for _ in range(2))
+    asked = cluster(version)
+    assert asked.spec.security is not None
+    served = replace(asked.spec, security=replace(asked.spec.security, http=HttpSecurity(secret_name="web")))
+    given = theirs()
+
+    def after(known: Made, server: dict[str, str], now: float, *, ready: bool) -> Made:
+        state = replace(cluster(version, known=known, ready=ready), spec=served)
+        return made(state, replace(stored(known, given), given_server=server), now)
+
+    first = made(replace(asked, spec=served), Stored(given_authority=given, given_server=web(one)), NOW)
+    other = web(two)
+    both = after(first, other, NOW + 60, ready=True)
+    assert material(both).server.certificate == other["tls.crt"]
+    assert {one.certificate, two.certificate} <= set(pki.split(material(both).trusted))
+    assert one.certificate not in material(both).authority.bundle
+    held = after(both, other, NOW + DAY, ready=False)
+    assert (one.certificate in material(held).trusted) is (version == RESTARTS)
+    assert one.certificate in material(after(both, other, NOW + 300, ready=True)).trusted
+    done = after(both, other, NOW + DAY, ready=True)
+    assert one.certificate not in material(done).trusted
+    assert material(after(done, other, NOW + DAY + 60, ready=True)) == material(done)

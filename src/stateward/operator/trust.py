@@ -1,0 +1,41 @@
+"""Whom the operator goes on trusting for a while: authorities of certificates that some members may still show. Pure.
+
+The disaster this prevents: clients are to see a certificate of another authority, and from that moment the operator
+believes no member any more. Where members take a new certificate only by a restart, it could not even restart them.
+"""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from stateward import pki
+from stateward.pki.files import TRUSTED
+
+LAST, UNTIL = "last.crt", "last.until"
+"""Files of the operator's Secret."""
+PATIENCE = 900.0
+"""Seconds: members that take a new certificate while they run have it within two minutes."""
+
+
+class Last(Struct, frozen=True):
+    """Certificates that are trusted besides, and until when at least, in seconds since the epoch."""
+
+    certificates: str = ""
+    until: float = 0.0
+
+    def files(self) -> dict[str, str]:
+        """Return the files that remember them."""
+        return {LAST: self.certificates, UNTIL: str(int(self.until))} if self.certificates else {}
+
+
+def last(before: Mapping[str, str], wanted: str, now: float, *, all_heard: bool) -> Last:
+    """Return who is trusted besides those that are wanted, from the operator's Secret as it was."""
+    kept = pki.split(wanted)
+    gone = [each for each in pki.split(before.get(TRUSTED, "")) if each not in kept and pki.ends(each) > now]
+    known, text = pki.split(before.get(LAST, "")), before.get(UNTIL, "")
+    until = float(text) if text.isdigit() else 0.0
+    if any(each not in known for each in gone):
+        until = float(int(now + PATIENCE))
+    elif all_heard and now >= until:
+        return Last()
+    return Last("".join(gone), until) if gone else Last()
