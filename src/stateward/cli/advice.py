@@ -31,6 +31,7 @@ ADVICE = {
         "the node has brought the new configuration into the pod, which takes up to two minutes",
         "if it takes much longer, look at the node's kubelet",
     ),
+    "CrossingFirst": Advice("all processes have changed to the new version", "nothing is needed"),
     "DataMoving": Advice("the data that is on the move has arrived", "nothing is needed; `status --watch` follows it"),
     "DatabaseNotReady": Advice(
         "every shard is recovered, or can nowhere be placed for a reason that this change itself removes",
@@ -92,6 +93,10 @@ ADVICE = {
     "PoolNeeded": Advice(
         "the pool that the broken member belongs to is in the spec again",
         "add the pool again with a spec that starts; it may leave once the database answers",
+    ),
+    "ProgramsBeside": Advice(
+        "each member serves from a pod with the programs of both versions; until then the old version may be set again",
+        "look at the pod of the member that is named: its init container brings the new programs",
     ),
     "ProcessStopped": Advice("the process in the pod runs", "nothing is needed, if it is being started"),
     "RepairNotSafe": Advice(

@@ -121,7 +121,7 @@ class Actor:
         await self._patch(kinds.PODS, holdings, pod, patch)
 
     async def _create(self, action: a.Create, holdings: Holdings) -> None:
-        objects = self._member(holdings, action.pool, action.ordinal, action.version)
+        objects = self._member(holdings, action, action.ordinal)
         # The configuration comes first: a pod that finds no Secret waits in an error state.
         await self._ensure(kinds.SECRETS, objects.config, holdings)
         if objects.claim is not None:
@@ -131,7 +131,7 @@ class Actor:
 
     async def _stage(self, action: a.Stage, holdings: Holdings) -> None:
         ordinal = int(action.member.removeprefix(names.member(holdings.cluster.metadata.name, action.pool, 0)[:-1]))
-        objects = self._member(holdings, action.pool, ordinal, action.version)
+        objects = self._member(holdings, action, ordinal)
         await self._apply(kinds.SECRETS, objects.config)
         await self._introduce(objects, holdings)
         await self._apply(kinds.STATEFUL_SETS, objects.workload)
@@ -141,8 +141,9 @@ class Actor:
         if names.ANNOTATION_AGENT in objects.workload["spec"]["template"]["metadata"]["annotations"]:
             await self._liaison.credentials.ensure(holdings.cluster, objects.workload["metadata"]["name"])
 
-    def _member(self, holdings: Holdings, pool: str, ordinal: int, version: str) -> MemberObjects:
-        return self._family.member_objects(holdings.cluster, pool, ordinal, version)
+    def _member(self, holdings: Holdings, action: a.Create | a.Stage, ordinal: int) -> MemberObjects:
+        step = action.crossing
+        return self._family.member_objects(holdings.cluster, action.pool, ordinal, action.version, crossing=step)
 
     async def _ensure(self, kind: Resource[Any], body: dict[str, Any], holdings: Holdings) -> None:
         """Create an object, or make it so when it is there already and ours."""

@@ -28,7 +28,7 @@ from stateward.operator.holdings import Holdings
 from stateward.operator.kinds import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB, OPENSEARCH, ClusterKind
 from stateward.operator.translate import inputs
 from stateward.planning.budget import Budget
-from stateward.planning.observation import Desired
+from stateward.planning.observation import Crossing, Desired
 
 
 class Family(Protocol):
@@ -45,7 +45,9 @@ class Family(Protocol):
         """Return what should be, with every default filled in."""
         ...
 
-    def member_objects(self, cluster: Cluster, pool: str, ordinal: int, version: str) -> MemberObjects:
+    def member_objects(
+        self, cluster: Cluster, pool: str, ordinal: int, version: str, *, crossing: Crossing = Crossing.NONE
+    ) -> MemberObjects:
         """Return the objects of one member; raises KeyError when the spec has no such pool."""
         ...
 
@@ -74,7 +76,15 @@ class SearchFamily:
         """Return what should be, with every default filled in."""
         return desired.desired(self._flavor, searched(cluster))
 
-    def member_objects(self, cluster: Cluster, pool: str, ordinal: int, version: str) -> MemberObjects:
+    def member_objects(
+        self,
+        cluster: Cluster,
+        pool: str,
+        ordinal: int,
+        version: str,
+        *,
+        crossing: Crossing = Crossing.NONE,  # noqa: ARG002 - versions of search engines talk to each other
+    ) -> MemberObjects:
         """Return the objects of one member; raises KeyError when the spec has no such pool."""
         return member.member_objects(self._flavor, searched(cluster), pool, ordinal, version)
 

@@ -5,6 +5,7 @@ from stateward.api.base import Json
 from stateward.api.cluster import Cluster
 from stateward.api.foundationdb import FoundationDBCluster
 from stateward.engines.base import Engine, Target
+from stateward.engines.foundationdb.build import Build
 from stateward.engines.foundationdb.connection import Address
 from stateward.engines.foundationdb.desired import desired
 from stateward.engines.foundationdb.driver import FoundationEngine
@@ -20,7 +21,7 @@ from stateward.operator.agents import Agents
 from stateward.operator.holdings import Holdings
 from stateward.operator.kinds import FOUNDATIONDB
 from stateward.planning.budget import Budget
-from stateward.planning.observation import Desired
+from stateward.planning.observation import Crossing, Desired
 from stateward.planning.times import parse_time
 
 
@@ -38,9 +39,12 @@ class FoundationDBFamily:
         """Return what should be, with every default filled in."""
         return desired(mine(cluster))
 
-    def member_objects(self, cluster: Cluster, pool: str, ordinal: int, version: str) -> MemberObjects:
+    def member_objects(
+        self, cluster: Cluster, pool: str, ordinal: int, version: str, *, crossing: Crossing = Crossing.NONE
+    ) -> MemberObjects:
         """Return the objects of one member; raises KeyError when the spec has no such pool."""
-        return member_objects(mine(cluster), pool, ordinal, version, agent_image=self._agent_image)
+        build = Build(version, crossing)
+        return member_objects(mine(cluster), pool, ordinal, build, agent_image=self._agent_image)
 
     def cluster_objects(self, holdings: Holdings, budgets: tuple[Budget, ...]) -> list[Json]:
         """Return the objects that all members share."""

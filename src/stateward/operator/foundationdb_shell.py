@@ -16,9 +16,13 @@ LIMIT = 16 * 1024 * 1024
 """Bytes of an answer: a status has about 10 KB for each process."""
 MARK = "stateward-exit "
 SCRIPT = (
+    "PATH=/stateward/run/programs:$PATH; "
     f'fdbcli -C /var/fdb/data/fdb.cluster --timeout "$1" --exec "$2" 2>&1; code=$?; printf "\\n{MARK}%s\\n" "$code"'
 )
-"""The exit code is written behind the output: of a command that fails, `exec` would keep only the failure."""
+"""The exit code is written behind the output: of a command that fails, `exec` would keep only the failure.
+
+The program is of the version that runs in the pod, which need not be that of its image: no other is understood.
+"""
 
 
 class ExecShell:

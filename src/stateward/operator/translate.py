@@ -233,6 +233,7 @@ def pod(source: Pod, nodes: Mapping[str, Node], container: str) -> o.Pod:
         # A node that is gone from the API is no node to wait for; one that was never heard of is not judged.
         node_ready=node.ready if node else not source.spec.node_name or not nodes,
         ip=source.status.pod_ip,
+        beside=annotations.get(names.ANNOTATION_BESIDE, ""),
         claims=names.claim(meta.labels.get(names.LABEL_MEMBER, "")) in source.claim_names,
         bootstrap=annotations.get(names.ANNOTATION_BOOTSTRAP, ""),
         agent=names.ANNOTATION_AGENT in annotations,

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from stateward.planning.observation import Allocation, Inputs, Ref
+from stateward.planning.observation import Allocation, Crossing, Inputs, Ref
 from stateward.planning.phase import Phase
 
 
@@ -29,6 +29,7 @@ class Create(Action, frozen=True):
     pool: str
     ordinal: int
     version: str
+    crossing: Crossing = Crossing.NONE
 
 
 class Stage(Action, frozen=True):
@@ -37,6 +38,7 @@ class Stage(Action, frozen=True):
     member: str
     pool: str
     version: str
+    crossing: Crossing = Crossing.NONE
 
 
 class DeletePod(Action, frozen=True):

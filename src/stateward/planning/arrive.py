@@ -36,7 +36,7 @@ def made(facts: Facts, pool: Pool, ordinal: int, name: str) -> Part:
     known = facts.members.get(name)
     version = member_version(facts, known, pool) if known else facts.versions[pool.name]
     why = f"pool {pool.name} has {pool.replicas} members"
-    action = Create(why=why, member=name, pool=pool.name, ordinal=ordinal, version=version)
+    action = Create(why=why, member=name, pool=pool.name, ordinal=ordinal, version=version, crossing=facts.crossing)
     intent = Intent(name, pool.name, State.CREATING, Effect.NONE, f"{name} is created")
     return Part(actions=(action,), intents={name: intent})
 

@@ -75,6 +75,8 @@ def confirmed(pool: Pool, before: Inputs, config: Inputs) -> Inputs:
 
 def member_target(facts: Facts, member: Member, pool: Pool) -> Inputs:
     """Return what this member should be made from: at the deployed version until its turn has come."""
+    if facts.crossing and pool.crossings:
+        return pool.crossings[facts.crossing]
     return pool.inputs if member_version(facts, member, pool) == facts.obs.desired.version else pool.held_inputs
 
 
@@ -84,6 +86,8 @@ def member_version(facts: Facts, member: Member, pool: Pool) -> str:
     Also one that left the deployed version on the way to a third one does not go back to it: its data could not.
     """
     version = facts.versions[pool.name]
+    if facts.crossing:
+        return version
     begun = [o.version for o in (member.pod, member.workload) if o is not None] + [reached(facts.obs, member)]
     passed = facts.obs.desired.version in begun[:-1] or any(newer(other, version) for other in begun)
     return facts.obs.desired.version if passed else version
@@ -92,7 +96,7 @@ def member_version(facts: Facts, member: Member, pool: Pool) -> str:
 def stranded(facts: Facts, member: Member) -> str | None:
     """Return why a member may not be made anew as it should be: its data is from a later version; None when it may."""
     pool, version = facts.pools.get(member.pool), reached(facts.obs, member)
-    if pool is None or not newer(version, member_version(facts, member, pool)):
+    if pool is None or facts.crossing or not newer(version, member_version(facts, member, pool)):
         return None
     return f"{member.name} has joined with {version}, and its data cannot go back to {facts.obs.desired.version}"
 

@@ -18,6 +18,17 @@ class Effect(IntEnum):
     REPLACE = 4
 
 
+class Crossing(StrEnum):
+    """How far a cluster is on the way to a version whose processes do not talk to those of the deployed one."""
+
+    NONE = ""
+    """It is not on such a way, or has arrived: what is left changes like anything else."""
+    BESIDE = "beside"
+    """Each pod is given the programs of the new version beside those of its image, and goes on running the old ones."""
+    SWITCHED = "switched"
+    """All processes are to run the new programs, from one moment to the next."""
+
+
 class SoleCopy(StrEnum):
     """What to do before a member goes down that holds the only copy of a unit."""
 
@@ -44,6 +55,8 @@ class Pool(Struct, frozen=True):
     storage_class: str | None = None
     coordinated: frozenset[str] = frozenset()
     """First parts of names of inputs that members before and after cannot talk across: all change together."""
+    crossings: Mapping[Crossing, Inputs] = {}
+    """Inputs on the way to the desired version, where its processes do not talk to those of the deployed one."""
     tier: int = 0
     """Tiers change from the lowest number to the highest: frozen, cold, warm, hot."""
 

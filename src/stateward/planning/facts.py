@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
+from stateward.planning.crossing import crossing
 from stateward.planning.fitting import unfit
-from stateward.planning.observation import Database, Effect, Member, Node, Observation, Pool, Unit, Unknown
+from stateward.planning.observation import Crossing, Database, Effect, Member, Node, Observation, Pool, Unit, Unknown
 from stateward.planning.phase import BEGUN, Phase
 from stateward.planning.upgrade import pool_in_turn, versions
 
@@ -39,6 +40,8 @@ class Facts(Struct, frozen=True):
     """By member: the units that have a copy on it, or one on its way to it."""
     holders: Mapping[str, frozenset[str]]
     """By unit: the members with a live copy of it."""
+    crossing: Crossing = Crossing.NONE
+    """How far it is on the way to a version that does not talk to the deployed one."""
 
     @property
     def formed(self) -> bool:
@@ -145,7 +148,8 @@ def derive(obs: Observation, now: float) -> Facts:
     pools = {pool.name: pool for pool in obs.desired.pools}
     going = frozenset(m.name for m in obs.members if m.pod and not m.pod.terminating and m.pod.phase in BEGUN)
     up = frozenset(m.name for m in obs.members if serves(m, database)) - going
-    turn = pool_in_turn(obs, up)
+    step = crossing(obs, up, database)
+    turn = None if step else pool_in_turn(obs, up)
     units, holders = index(database.units if database else ())
     return Facts(
         obs=obs,
@@ -159,9 +163,10 @@ def derive(obs: Observation, now: float) -> Facts:
         ),
         going=going,
         turn=turn,
-        versions=versions(obs, turn, database),
+        versions=versions(obs, turn, database, step),
         units=units,
         holders=holders,
+        crossing=step,
     )
 
 
@@ -205,7 +210,7 @@ def serves(member: Member, database: Database | None) -> bool:
     """Return whether a member is in service.
 
     A live process proves nothing: a node of the wrong version stays alive and never joins. So where the database
-    answers, the member must be in it, with the version that its pod runs.
+    answers, the member must be in it, with a version whose programs are in its pod.
     """
     pod = member.pod
     if pod is None or pod.terminating or not pod.ready:
@@ -213,7 +218,7 @@ def serves(member: Member, database: Database | None) -> bool:
     if database is None:
         return True
     node = database.nodes.get(member.name)
-    return node is not None and (not pod.version or node.version == pod.version)
+    return node is not None and (not pod.version or node.version in (pod.version, pod.beside))
 
 
 def disrupts(effect: Effect) -> bool:

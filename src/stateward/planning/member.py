@@ -58,6 +58,8 @@ class Pod(Struct, frozen=True):
     zone: str = ""
     node_ready: bool = True
     ip: str = ""
+    beside: str = ""
+    """Another version whose programs are in it, beside those of its image."""
     claims: bool = False
     """Whether its data is on the member's own claim, whether or not that claim was seen."""
     taints: tuple[str, ...] = ()

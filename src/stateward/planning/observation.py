@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from stateward.planning.database import Allocation, Copy, CopyState, Database, Health, Node, Unformed, Unit, Unknown
-from stateward.planning.desired import Desired, Effect, Pool, Refusal, Replacement, SoleCopy
+from stateward.planning.desired import Crossing, Desired, Effect, Pool, Refusal, Replacement, SoleCopy
 from stateward.planning.member import Claim, Inputs, Member, Orphan, Pod, Record, Ref, Removal, Workload
 from stateward.planning.phase import Phase
 from stateward.planning.process import Process, ProcessState
@@ -20,6 +20,7 @@ __all__ = [
     "Claim",
     "Copy",
     "CopyState",
+    "Crossing",
     "Database",
     "Desired",
     "Effect",

@@ -3,7 +3,7 @@
 The order below is the order of precedence. A member that an earlier question has claimed is not seen by a later one,
 so no two kinds of work can pick two victims, and none can pick the same one twice.
 
-    replacement ▶ bootstrap ▶ create ▶ restart ▶ idle ▶ leave ▶ repair ▶ together ▶ roll ▶ volumes ▶ templates
+    replacement ▶ bootstrap ▶ create ▶ restart ▶ idle ▶ cross ▶ leave ▶ repair ▶ together ▶ roll ▶ volumes ▶ templates
     ▶ schedule ▶ collect ▶ undo
 """
 
@@ -17,11 +17,12 @@ from stateward.planning.arrive import create
 from stateward.planning.bootstrap import bootstrap
 from stateward.planning.budget import Budget, budgets
 from stateward.planning.collect import collect
+from stateward.planning.cross import cross
 from stateward.planning.facts import Facts, derive
 from stateward.planning.idle import idle
 from stateward.planning.intent import Intent, Part, State, Wait, merge
 from stateward.planning.leave import leave
-from stateward.planning.observation import Observation, Refusal, Removal, Unknown
+from stateward.planning.observation import Crossing, Observation, Refusal, Removal, Unknown
 from stateward.planning.removal import Removals, drained
 from stateward.planning.repair import repair
 from stateward.planning.replacement import replacement
@@ -167,6 +168,8 @@ def work(facts: Facts, scaling: Scale) -> Part:
     part = merge(part, restart(facts, frozenset(part.intents) | unheard))
     part = merge(part, idle(facts, frozenset(part.intents) | unheard))
     leaving = {n: why for n, why in scaling.leaving.items() if n not in part.intents}
+    part = merge(part, cross(facts, leaving))
+    leaving = {} if facts.crossing is Crossing.SWITCHED else leaving
     part = merge(part, leave(facts, leaving, arrival(facts, scaling)))
     moving = next((name for name in sorted(part.drain) if is_moving(facts, name)), None)
     elsewhere = Elsewhere(moving=moving, unvoting=min(part.exclude, default=None), drained=part.drain)

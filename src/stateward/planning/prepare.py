@@ -52,7 +52,7 @@ def intent(member: Member, change: Change, open_ends: Mapping[str, str]) -> Inte
 def stage(facts: Facts, member: Member, why: str) -> Stage:
     """Return the writing of the member's next template, at the version that it should run now."""
     version = member_version(facts, member, facts.pools[member.pool])
-    return Stage(why=why, member=member.name, pool=member.pool, version=version)
+    return Stage(why=why, member=member.name, pool=member.pool, version=version, crossing=facts.crossing)
 
 
 def take_down(facts: Facts, members: Sequence[Member], changes: Mapping[str, Change]) -> tuple[Action, ...]:

@@ -47,7 +47,14 @@ def hold_on(facts: Facts, member: Member, missing: str) -> Part:
     if pool is None or member.name not in facts.obs.records:
         return stay([member], "MayHoldLastCopy", why)
     version = member_version(facts, member, pool)
-    action = Create(why=why, member=member.name, pool=pool.name, ordinal=member.ordinal, version=version)
+    action = Create(
+        why=why,
+        member=member.name,
+        pool=pool.name,
+        ordinal=member.ordinal,
+        version=version,
+        crossing=facts.crossing,
+    )
     return Part(actions=(action,), intents=told(State.CREATING, [member], Effect.NONE, f"{{}} is brought back: {why}"))
 
 

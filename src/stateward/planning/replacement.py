@@ -17,7 +17,7 @@ from stateward.planning.facts import Facts
 from stateward.planning.gate import lost, unready
 from stateward.planning.intent import Part, Wait, merge
 from stateward.planning.missing import OF_THE_MACHINE, Cause, Missing, comparable, missing
-from stateward.planning.observation import Member, Process, Removal
+from stateward.planning.observation import Crossing, Member, Process, Removal
 from stateward.planning.removal import Removals, in_flight, obeyed
 from stateward.planning.times import rfc3339
 from stateward.planning.undo import coming_back
@@ -124,6 +124,8 @@ def held(facts: Facts, member: Member, found: Missing, listed: Mapping[str, Remo
     if database is None:
         yield "the database does not answer"
         return
+    if facts.crossing is Crossing.SWITCHED:
+        yield f"all processes change to {facts.obs.desired.version} first, at one moment"
     if database.maintenance and database.maintenance == facts.zone(member.name):
         yield f"zone {database.maintenance} is in maintenance"
     missing_units = lost(database)

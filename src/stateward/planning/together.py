@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 from stateward.planning.actions import Action
 from stateward.planning.change import change_of, staged, stranded
+from stateward.planning.cross import switch
 from stateward.planning.facts import Facts
 from stateward.planning.intent import Part, State, Wait, told
-from stateward.planning.observation import Effect, Member, Process, Unknown
+from stateward.planning.observation import Crossing, Effect, Member, Process, Unknown
 from stateward.planning.phase import Phase
 from stateward.planning.prepare import stage
 from stateward.planning.process import AGENT_PATIENCE
@@ -46,6 +47,10 @@ def concerned(facts: Facts, member: Member) -> bool:
 
 def preparation(facts: Facts, members: Sequence[Member]) -> tuple[tuple[Action, ...], tuple[Wait, ...]]:
     """Return what has to be written, and what has to be waited for, before the first of them is stopped."""
+    if facts.crossing is Crossing.SWITCHED:
+        part = switch(facts)
+        if part.actions or part.waits:
+            return part.actions, part.waits
     unwritten = [m for m in members if m.pool in facts.pools and not staged(facts, m) and not stranded(facts, m)]
     if unwritten:
         return tuple(stage(facts, m, "all members restart together") for m in unwritten), ()

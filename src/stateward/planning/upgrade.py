@@ -11,7 +11,7 @@ import re
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
-from stateward.planning.observation import Database, Member, Observation, Pool
+from stateward.planning.observation import Crossing, Database, Member, Observation, Pool
 
 
 @lru_cache(maxsize=256)
@@ -56,13 +56,16 @@ def pool_in_turn(obs: Observation, up: AbstractSet[str]) -> Pool | None:
     return next((pool for pool in pool_order(obs) if not upgraded(obs, up, pool)), None)
 
 
-def versions(obs: Observation, turn: Pool | None, database: Database | None) -> dict[str, str]:
-    """Return by pool the version that its members should run now.
+def versions(obs: Observation, turn: Pool | None, database: Database | None, step: Crossing) -> dict[str, str]:
+    """Return by pool the version that its members should be made for now.
 
     A pool whose turn has not come keeps the deployed version, unless every node of the cluster already runs the new
     one: then an older node could not join any more, and would be waited for without end.
     """
     order = [pool.name for pool in pool_order(obs)]
+    if any(pool.crossings for pool in obs.desired.pools):
+        # All of them change at one moment: before it no image does, and after it each may.
+        return dict.fromkeys(order, obs.deployed_version if step else obs.desired.version)
     limit = len(order) if turn is None or all_new(obs, database) else order.index(turn.name) + 1
     return {name: obs.desired.version if i < limit else obs.deployed_version for i, name in enumerate(order)}
 

@@ -14,7 +14,7 @@ from stateward.simulation.cluster.ground import Ground
 from stateward.simulation.cluster.process import Container, Process
 from stateward.simulation.foundationdb.addresses import connection
 from stateward.simulation.foundationdb.ensemble import Client, Ensemble
-from stateward.simulation.foundationdb.state import Worker
+from stateward.simulation.foundationdb.state import Worker, protocol
 from stateward.simulation.opensearch.databases import Damage, Loss
 
 CONTAINER = "foundationdb"
@@ -132,6 +132,8 @@ class FoundationPod:
     alive: bool = True
     file: str = ""
     """What its cluster file says."""
+    version: str = ""
+    """Of the programs that it runs: those of its image, or those that were brought beside them."""
     running: dict[int, Worker] = field(default_factory=dict[int, Worker])
     """Its processes, by number from 1."""
     _database: Ensemble | None = None
@@ -158,7 +160,7 @@ class FoundationPod:
 
     def client(self) -> Client:
         """Return the command line in this pod, with its cluster file."""
-        return Client(self.container.version, self.file)
+        return Client(self.version, self.file)
 
     def begin(self) -> None:
         """Wait for the configuration that the pod was made for and for the cluster file, as the start script does."""
@@ -171,6 +173,7 @@ class FoundationPod:
         if (wanted and hashlib.sha256(found).hexdigest() != wanted) or not cluster or not files:
             self.ground.later(2.0, self.begin)
             return
+        self.version = program(self.container, base64.b64decode(files.get("program", "")).decode().strip())
         self.file = cluster
         self._database = self.all.database(connection(cluster).description)
         self.ground.soon(*self.all.habits.boot, self._boot, files)
@@ -178,7 +181,7 @@ class FoundationPod:
     def _boot(self, files: dict[str, str]) -> None:
         if not self.alive:
             return
-        if self.container.version in self.all.habits.broken:
+        if not self.version or self.version in self.all.habits.broken:
             self.ground.count("database process ended with an error")
             self._end()
             self.container.exited(1, "the database does not start")
@@ -206,7 +209,7 @@ class FoundationPod:
         address = f"{self.container.address}:{PORT - 1 + number}"
         line = " ".join(["fdbserver", f"--locality_instance_id {member}", *words])
         now = self.ground.clock.timestamp()
-        worker = Worker(address, kind, locality, self.container.version, line, now, store)
+        worker = Worker(address, kind, locality, self.version, line, now, store)
         self.running[number] = worker
         if self.container.node not in self.all.isolated:
             self._join(number, worker)
@@ -262,3 +265,10 @@ class FoundationPod:
                 silent = self.container.node in self.all.isolated
                 database.cut(worker.address) if silent else database.end(worker.address)
         self.running.clear()
+
+
+def program(container: Container, wanted: str) -> str:
+    """Return the version of the programs that the start script runs; empty where the wanted ones are not there."""
+    if not wanted or wanted in (container.version, container.beside):
+        return wanted or container.version
+    return container.version if protocol(wanted) == protocol(container.version) else ""

@@ -1,5 +1,6 @@
 """The Kubernetes objects of a FoundationDB cluster, and what each change of the spec does to its members."""
 
+import base64
 import os
 import signal
 import subprocess
@@ -10,17 +11,23 @@ from typing import Any
 import msgspec
 import pytest
 
+from stateward.api import names
+from stateward.api.foundationdb import FoundationDBCluster
+from stateward.engines.foundationdb.build import Build
 from stateward.engines.foundationdb.connection import parse_connection_string
 from stateward.engines.foundationdb.desired import desired
 from stateward.engines.foundationdb.identity import connection, coordinator, member_of
 from stateward.engines.foundationdb.member import member_objects
 from stateward.engines.foundationdb.shared import cluster_objects, start_script
-from stateward.planning.observation import Effect
+from stateward.planning.change import differing, effect_of
+from stateward.planning.observation import Crossing, Effect, Inputs, Pool
 from tests.unit.engines.foundationdb_town import POOLS, cluster
+
+AT = Build("7.1.67")
 
 
 def pod(pool: str = "storage", **spec: Any) -> dict[str, Any]:
-    return member_objects(cluster(**spec), pool, 0, "7.1.67", agent_image="stateward:1").workload["spec"]["template"]
+    return member_objects(cluster(**spec), pool, 0, AT, agent_image="stateward:1").workload["spec"]["template"]
 
 
 def container(pool: str = "storage", **spec: Any) -> dict[str, Any]:
@@ -57,15 +64,15 @@ def test_the_cluster_file_follows_what_the_database_said_last() -> None:
 
 
 def test_members_with_data_have_volumes_and_others_have_none() -> None:
-    assert member_objects(cluster(), "log", 0, "7.1.67").claim is not None
-    assert member_objects(cluster(), "stateless", 0, "7.1.67").claim is None
+    assert member_objects(cluster(), "log", 0, AT).claim is not None
+    assert member_objects(cluster(), "stateless", 0, AT).claim is None
 
 
 def test_the_container_runs_under_the_agent_that_asks_nobody_by_http() -> None:
     words = container()["args"]
     assert words[-2:] == ["/bin/bash", "/stateward/scripts/start.sh"]
     assert not [word for word in words if word.endswith("-url")]
-    plain = member_objects(cluster(), "storage", 0, "7.1.67").workload["spec"]["template"]["spec"]["containers"][0]
+    plain = member_objects(cluster(), "storage", 0, AT).workload["spec"]["template"]["spec"]["containers"][0]
     assert plain["command"] == ["/bin/bash", "/stateward/scripts/start.sh"]
     assert "tcpSocket" in plain["readinessProbe"]
 
@@ -109,13 +116,50 @@ def test_knobs_change_everywhere_at_once_and_counts_touch_nobody() -> None:
     assert changed(redundancy="single") == {}
 
 
-def test_a_version_that_cannot_talk_to_the_one_before_is_refused() -> None:
-    of = cluster(version="7.3.63")
-    running = msgspec.structs.replace(of, status=msgspec.structs.replace(of.status, version="7.1.67"))
-    (refusal,) = desired(running).refusals
-    assert "cannot talk to each other" in refusal.message
-    assert desired(running).version == "7.1.67"
-    assert not desired(of).refusals
+def at(deployed: str, asked: str, **spec: Any) -> FoundationDBCluster:
+    of = cluster(version=asked, **spec)
+    return msgspec.structs.replace(of, status=msgspec.structs.replace(of.status, version=deployed))
+
+
+def test_a_version_that_cannot_talk_to_the_one_before_is_reached_in_steps() -> None:
+    assert not desired(cluster(version="7.3.63")).refusals
+    assert not desired(at("7.1.57", "7.1.67")).pools[0].crossings
+    wanted = desired(at("7.1.67", "7.3.63"))
+    assert not wanted.refusals
+    pool = wanted.pools[0]
+    before, beside = pool.held_inputs, pool.crossings[Crossing.BESIDE]
+    switched, after = pool.crossings[Crossing.SWITCHED], pool.inputs
+    assert needs(pool, before, beside) == {"beside": Effect.RECREATE}
+    assert needs(pool, beside, switched) == {"program": Effect.RESTART}
+    assert needs(pool, switched, after) == {"version": Effect.RECREATE, "beside": Effect.RECREATE}
+    assert "program" in pool.coordinated
+
+
+def needs(pool: Pool, before: Inputs, after: Inputs) -> dict[str, Effect]:
+    return {name: effect_of(pool, name) for name in differing(before, after)}
+
+
+def test_nothing_goes_back_to_a_version_that_cannot_read_the_data() -> None:
+    (refusal,) = desired(at("7.3.63", "7.1.67")).refusals
+    assert "cannot go back" in refusal.message
+    assert desired(at("7.3.63", "7.1.67")).version == "7.3.63"
+
+
+def test_a_pod_on_the_way_has_the_programs_of_both_versions_and_runs_those_that_its_configuration_names() -> None:
+    of = at("7.1.67", "7.3.63", image="mine/fdb:7.3.63")
+    found = {
+        step: member_objects(of, "storage", 0, Build("7.1.67", step), agent_image="stateward:1") for step in Crossing
+    }
+    plain = found[Crossing.NONE].workload["spec"]["template"]
+    assert names.ANNOTATION_BESIDE not in plain["metadata"]["annotations"]
+    assert [c["name"] for c in plain["spec"]["initContainers"]] == ["stateward-agent"]
+    for step, program in ((Crossing.BESIDE, "7.1.67"), (Crossing.SWITCHED, "7.3.63")):
+        template = found[step].workload["spec"]["template"]
+        assert template["metadata"]["annotations"][names.ANNOTATION_BESIDE] == "7.3.63"
+        assert template["metadata"]["annotations"][names.ANNOTATION_VERSION] == "7.1.67"
+        assert [c["image"] for c in template["spec"]["initContainers"]] == ["stateward:1", "mine/fdb:7.3.63"]
+        assert template["spec"]["containers"][0]["image"] == "mine/fdb:7.1.67"
+        assert base64.b64decode(found[step].config["data"]["program"]).decode() == f"{program}\n"
 
 
 FDBSERVER = """#!/bin/bash
@@ -153,6 +197,43 @@ def test_the_start_script_starts_each_process_and_any_that_ends_again(tmp_path: 
         os.kill(int(next(line for line in first if "4501" in line).split()[0]), signal.SIGTERM)
         again = begun(tmp_path, 3)[2]
         assert "4501" in again
+    finally:
+        running.terminate()
+        assert running.wait(20) == 0
+
+
+@pytest.mark.parametrize(("program", "runs"), [("7.3.63", True), ("7.3.64", False), ("7.1.68", False)])
+def test_the_start_script_runs_the_programs_that_the_configuration_names(
+    tmp_path: Path, program: str, *, runs: bool
+) -> None:
+    for folder in ("data", "logs", "config", "cluster", "bin", "beside/7.3.63"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "config/arguments").write_text("--class\nstorage\n")
+    (tmp_path / "config/processes").write_text("1\n")
+    (tmp_path / "config/program").write_text(f"{program}\n")
+    (tmp_path / "cluster/fdb.cluster").write_text("a:b@c.d:4500\n")
+    for server in (tmp_path / "bin/fdbserver", tmp_path / "beside/7.3.63/fdbserver"):
+        server.write_text(FDBSERVER.replace("$$ ", "$0 "))
+        server.chmod(0o755)
+    script = start_script().replace("/var/fdb", str(tmp_path)).replace("/stateward/", f"{tmp_path}/")
+    environment = {
+        "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
+        "ROOT": str(tmp_path),
+        "STATEWARD_CONFIG": str(tmp_path / "config"),
+        "STATEWARD_MEMBER": "ledger-storage-0",
+        "STATEWARD_DOMAIN": "n1",
+        "STATEWARD_ENGINE_VERSION": "7.1.67",
+        "POD_IP": "10.0.0.1",
+    }
+    running = subprocess.Popen(["/bin/bash", "-c", script], env=environment)
+    if program == "7.3.64":  # The old programs on data that the new ones may have written would be a mistake.
+        assert running.wait(20) == 1
+        return
+    try:
+        (line,) = begun(tmp_path, 1)
+        home = tmp_path / ("beside/7.3.63" if runs else "bin")
+        assert line.startswith(f"{home}/fdbserver ")
+        assert (tmp_path / "run/programs").resolve() == home
     finally:
         running.terminate()
         assert running.wait(20) == 0

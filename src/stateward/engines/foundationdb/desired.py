@@ -4,10 +4,11 @@ from stateward.api.cluster import InPlace, Retention, UpdatePolicy, VolumePolicy
 from stateward.api.foundationdb import FoundationDBCluster
 from stateward.api.quantity import parse_bytes
 from stateward.api.version import parse_version
+from stateward.engines.foundationdb.build import Build
 from stateward.engines.foundationdb.inputs import COORDINATED, EFFECTS, inputs
 from stateward.engines.foundationdb.pools import TIERS, ResolvedPool, resolve
 from stateward.engines.replacement import replacement
-from stateward.planning.observation import Desired, Pool, Refusal, SoleCopy
+from stateward.planning.observation import Crossing, Desired, Inputs, Pool, Refusal, SoleCopy
 
 
 def desired(cluster: FoundationDBCluster) -> Desired:
@@ -34,20 +35,27 @@ def desired(cluster: FoundationDBCluster) -> Desired:
 
 
 def refuse_upgrade(deployed: str, asked: str) -> str | None:
-    """Return why a deployed version cannot become another one; None where it can.
-
-    Processes of one major and minor version talk to each other, and to no others: with members of both, the database
-    would be down from the first pod to the last.
-    """
+    """Return why a deployed version cannot become another one; None where it can."""
     before, after = parse_version(deployed), parse_version(asked)
     if before is None or after is None or before == after:
         return None
-    if (before.major, before.minor) != (after.major, after.minor):
-        return (
-            f"processes of {deployed} and of {asked} cannot talk to each other, and Stateward does not upgrade across"
-            f" that yet: choose a version {before.major}.{before.minor}.x"
-        )
+    if (after.major, after.minor) < (before.major, before.minor):
+        return f"data of {deployed} cannot go back to {asked}: choose {before.major}.{before.minor}.x or later"
     return None
+
+
+def apart(first: str, second: str) -> bool:
+    """Return whether processes of two versions do not talk to each other: those of one major and minor version do."""
+    one, other = parse_version(first), parse_version(second)
+    return one is not None and other is not None and (one.major, one.minor) != (other.major, other.minor)
+
+
+def crossings(pool: ResolvedPool, version: str) -> dict[Crossing, Inputs]:
+    """Return what members are made from on the way to a version that the deployed one does not talk to."""
+    deployed = pool.cluster.status.version
+    if not apart(deployed, version):
+        return {}
+    return {step: inputs(pool, Build(deployed, step)) for step in (Crossing.BESIDE, Crossing.SWITCHED)}
 
 
 def _pool(pool: ResolvedPool, version: str) -> Pool:
@@ -58,8 +66,9 @@ def _pool(pool: ResolvedPool, version: str) -> Pool:
         voting=False,
         data=True,
         ephemeral=storage.ephemeral,
-        inputs=inputs(pool, version),
-        held_inputs=inputs(pool, pool.cluster.status.version or version),
+        inputs=inputs(pool, Build(version)),
+        held_inputs=inputs(pool, Build(pool.cluster.status.version or version)),
+        crossings=crossings(pool, version),
         effects=EFFECTS,
         coordinated=COORDINATED,
         volume_size=0 if storage.ephemeral else parse_bytes(storage.size),

@@ -104,14 +104,25 @@ class FoundationEngine:
         raise RefusedError("FoundationDB places copies by itself")
 
     async def _status(self, target: FoundationTarget) -> tuple[str, Status]:
-        """Return a status, and the pod in which it was asked for; raises UnreachableError, GarbledError."""
+        """Return a status, and the pod in which it was asked for; raises UnreachableError, GarbledError.
+
+        One that says that there is no database is believed only when no other pod says anything else: its programs may
+        be of a version that the database does not talk to.
+        """
         failure: EngineError = UnreachableError("no pod of it runs")
+        found: tuple[str, Status] | None = None
         for pod in target.endpoints[:ASKED]:
             try:
-                return pod, parse_status((await self._shell.run(pod, STATUS, QUESTION)).output)
+                status = parse_status((await self._shell.run(pod, STATUS, QUESTION)).output)
             except EngineError as error:
                 failure = error
-        raise failure
+                continue
+            if status.cluster.recovery_state is not None:
+                return pod, status
+            found = found or (pod, status)
+        if found is None:
+            raise failure
+        return found
 
     async def _certain(self, target: FoundationTarget) -> tuple[str, Status]:
         """Return a status of this very database while it is available; raises RefusedError for any other."""

@@ -5,8 +5,10 @@ from typing import Any
 
 from stateward.api.foundationdb import FaultDomain
 from stateward.engines.digests import digest, quantities, template_parts
+from stateward.engines.foundationdb.build import Build, series
 from stateward.engines.foundationdb.pools import ResolvedPool
 from stateward.engines.images import pattern
+from stateward.planning.crossing import PROGRAM, PROGRAMS
 from stateward.planning.observation import Effect, Inputs
 
 IMAGE = "docker.io/foundationdb/foundationdb"
@@ -17,24 +19,30 @@ EFFECTS = {
     "version": Effect.RECREATE,
     "image": Effect.RECREATE,
     KNOBS: Effect.RESTART,
+    PROGRAM: Effect.RESTART,
+    PROGRAMS: Effect.RECREATE,
     "domain": Effect.RECREATE,
     "resources": Effect.RECREATE,
     "template": Effect.RECREATE,
     "storage": Effect.REPLACE,
 }
 """What a change needs, by the first part of an input's name."""
-COORDINATED = frozenset({KNOBS})
-"""Processes with different knobs may disagree on what they all have to agree on, so knobs change everywhere at once."""
+COORDINATED = frozenset({KNOBS, PROGRAM})
+"""Processes with different knobs may disagree on what they all have to agree on, so knobs change everywhere at once, as
+do programs of versions that do not talk to each other."""
 
 
-def inputs(pool: ResolvedPool, version: str) -> Inputs:
-    """Return the inputs of the pool's members at a version."""
-    return {name: digest(name, value) for name, value in _asked(pool, version)}
+def inputs(pool: ResolvedPool, build: Build) -> Inputs:
+    """Return the inputs of the pool's members that are made so."""
+    return {name: digest(name, value) for name, value in _asked(pool, build)}
 
 
-def _asked(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
+def _asked(pool: ResolvedPool, build: Build) -> Iterator[tuple[str, Any]]:
     spec, cluster = pool.spec, pool.cluster.spec
-    yield "version", version
+    yield "version", build.version
+    yield PROGRAM, series(build.program(cluster.version))
+    if build.crossing:
+        yield PROGRAMS, build.beside(cluster.version)
     if cluster.image is not None:
         yield "image", pattern(IMAGE, cluster.image, cluster.version)
     for name, value in pool.knobs.items():

@@ -2,6 +2,7 @@
 
 from stateward.api.foundationdb import FoundationDBCluster
 from stateward.engines import objects
+from stateward.engines.foundationdb.build import Build
 from stateward.engines.foundationdb.configuration import config_files
 from stateward.engines.foundationdb.labels import member_labels
 from stateward.engines.foundationdb.pod import made_from, template
@@ -10,9 +11,9 @@ from stateward.engines.objects import Blueprint, MemberObjects
 
 
 def member_objects(
-    cluster: FoundationDBCluster, pool_name: str, ordinal: int, version: str, *, agent_image: str = ""
+    cluster: FoundationDBCluster, pool_name: str, ordinal: int, build: Build, *, agent_image: str = ""
 ) -> MemberObjects:
-    """Return the objects of a member at a version; raise KeyError when the spec has no such pool."""
+    """Return the objects of a member that is made so; raise KeyError when the spec has no such pool."""
     pool = find(cluster, pool_name, agent_image)
     return objects.member_objects(
         Blueprint(
@@ -20,8 +21,8 @@ def member_objects(
             name=pool.member(ordinal),
             labels=member_labels(pool, ordinal),
             storage=pool.storage,
-            made_from=made_from(pool, version),
-            files=config_files(pool),
-            template=template(pool, ordinal, version),
+            made_from=made_from(pool, build),
+            files=config_files(pool, build),
+            template=template(pool, ordinal, build),
         )
     )

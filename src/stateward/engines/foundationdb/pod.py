@@ -4,6 +4,8 @@ from stateward.api import names
 from stateward.api.base import Json
 from stateward.api.foundationdb import FaultDomain
 from stateward.engines import agent, images, pods
+from stateward.engines.foundationdb.beside import BESIDE, bring
+from stateward.engines.foundationdb.build import Build
 from stateward.engines.foundationdb.configuration import config_files
 from stateward.engines.foundationdb.identity import PORT
 from stateward.engines.foundationdb.inputs import IMAGE, inputs
@@ -18,24 +20,25 @@ DATA, LOGS = "/var/fdb/data", "/var/fdb/logs"
 DEFAULT_RESOURCES: Json = {"requests": {"cpu": "500m", "memory": "2Gi"}, "limits": {"memory": "2Gi"}}
 
 
-def template(pool: ResolvedPool, ordinal: int, version: str) -> Json:
-    """Return the template of a member's pod at a version."""
-    metadata: Json = {"labels": member_labels(pool, ordinal), "annotations": annotations(pool, version)}
-    return pods.overridden({"metadata": metadata, "spec": _spec(pool, ordinal, version)}, pool.template)
+def template(pool: ResolvedPool, ordinal: int, build: Build) -> Json:
+    """Return the template of a pod of a member that is made so."""
+    metadata: Json = {"labels": member_labels(pool, ordinal), "annotations": annotations(pool, build)}
+    return pods.overridden({"metadata": metadata, "spec": _spec(pool, ordinal, build)}, pool.template)
 
 
-def annotations(pool: ResolvedPool, version: str) -> dict[str, str]:
+def annotations(pool: ResolvedPool, build: Build) -> dict[str, str]:
     """Return what a pod says of itself."""
-    managed = pods.agent_annotations(config_files(pool)) if pool.managed else {}
-    return {**made_from(pool, version), **managed}
+    beside = build.beside(pool.cluster.spec.version)
+    said = {**made_from(pool, build), **({names.ANNOTATION_BESIDE: beside} if beside else {})}
+    return {**said, **(pods.agent_annotations(config_files(pool, build)) if pool.managed else {})}
 
 
-def made_from(pool: ResolvedPool, version: str) -> dict[str, str]:
+def made_from(pool: ResolvedPool, build: Build) -> dict[str, str]:
     """Return the annotations that say what an object was made from."""
-    return pods.made_from(inputs(pool, version), version)
+    return pods.made_from(inputs(pool, build), build.version)
 
 
-def _spec(pool: ResolvedPool, ordinal: int, version: str) -> Json:
+def _spec(pool: ResolvedPool, ordinal: int, build: Build) -> Json:
     return {
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
@@ -43,19 +46,26 @@ def _spec(pool: ResolvedPool, ordinal: int, version: str) -> Json:
         "securityContext": pods.security_context(USER),
         "affinity": _affinity(pool),
         "topologySpreadConstraints": pods.spread(pool.cluster.metadata.name, pool.name),
-        **({"initContainers": [agent.init_container(pool.agent_image)]} if pool.managed else {}),
-        "containers": [_container(pool, ordinal, version)],
-        "volumes": _volumes(pool, ordinal),
+        **({"initContainers": initial} if (initial := _initial(pool, build)) else {}),
+        "containers": [_container(pool, ordinal, build)],
+        "volumes": [*_volumes(pool, ordinal), *([{"name": "beside", "emptyDir": {}}] if build.crossing else [])],
     }
 
 
-def _container(pool: ResolvedPool, ordinal: int, version: str) -> Json:
+def _initial(pool: ResolvedPool, build: Build) -> list[Json]:
+    """Return the containers that bring the agent, and the programs of another version."""
+    brought = [agent.init_container(pool.agent_image)] if pool.managed else []
+    beside = build.beside(pool.cluster.spec.version)
+    return [*brought, bring(beside, image(pool, beside))] if beside else brought
+
+
+def _container(pool: ResolvedPool, ordinal: int, build: Build) -> Json:
     script = ["/bin/bash", "/stateward/scripts/start.sh"]
     return {
         "name": ENGINE,
-        "image": image(pool, version),
+        "image": image(pool, build.version),
         **(agent.start(script, GRACE, asks=False) if pool.managed else {"command": script}),
-        "env": _environment(pool, ordinal, version),
+        "env": _environment(pool, ordinal, build),
         "ports": [
             *({"name": f"fdb-{i}", "containerPort": PORT + i, "protocol": "TCP"} for i in range(_processes(pool))),
             *(agent.ports() if pool.managed else ()),
@@ -70,6 +80,7 @@ def _container(pool: ResolvedPool, ordinal: int, version: str) -> Json:
                 for name in ("config", "cluster", "scripts", "pod")
             ),
             {"name": "run", "mountPath": "/stateward/run"},
+            *([{"name": "beside", "mountPath": BESIDE, "readOnly": True}] if build.crossing else ()),
             *(agent.volume_mounts() if pool.managed else ()),
         ],
         **(agent.probes() if pool.managed else {"readinessProbe": _listens()}),
@@ -91,14 +102,14 @@ def _listens() -> Json:
     return {"tcpSocket": {"port": PORT}, "periodSeconds": 5, "timeoutSeconds": 3, "failureThreshold": 3}
 
 
-def _environment(pool: ResolvedPool, ordinal: int, version: str) -> list[Json]:
+def _environment(pool: ResolvedPool, ordinal: int, build: Build) -> list[Json]:
     member = pool.member(ordinal)
     node = pool.cluster.spec.fault_domain is FaultDomain.NODE
     domain: Json = {"valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}} if node else {"value": member}
     values = {
         "STATEWARD_MEMBER": member,
-        "STATEWARD_ENGINE_VERSION": version,
-        **({} if pool.managed else {"STATEWARD_CONFIG_SHA256": pods.files_digest(config_files(pool))}),
+        "STATEWARD_ENGINE_VERSION": build.version,
+        **({} if pool.managed else {"STATEWARD_CONFIG_SHA256": pods.files_digest(config_files(pool, build))}),
     }
     return [
         {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},

@@ -19,6 +19,21 @@ fi
 until [[ -s /stateward/cluster/fdb.cluster ]]; do sleep 1; done
 cp /stateward/cluster/fdb.cluster "$file.new" && mv "$file.new" "$file"
 
+# On the way to a version that those of the image do not talk to, an init container has brought its programs, too. Never
+# others than what the configuration says: the old ones would find nobody to talk to, on data of the new ones.
+programs=$(dirname "$(command -v fdbserver)")
+version=$(cat "$config/program" 2>/dev/null)
+if [[ -n $version && $version != "$STATEWARD_ENGINE_VERSION" ]]; then
+  if [[ -x /stateward/beside/$version/fdbserver ]]; then
+    programs=/stateward/beside/$version
+  elif [[ ${version%.*} != "${STATEWARD_ENGINE_VERSION%.*}" ]]; then
+    echo "the programs of $version are not in this pod" >&2
+    exit 1
+  fi
+fi
+# The command line has to be of the version that runs: it is found by this.
+mkdir -p /stateward/run && ln -sfn "$programs" /stateward/run/programs.new && mv -T /stateward/run/programs.new /stateward/run/programs
+
 mapfile -t arguments <"$config/arguments"
 processes=$(<"$config/processes")
 declare -a running
@@ -26,7 +41,7 @@ declare -a running
 start() {
   mkdir -p "$data/$1"
   local address=$host:$((4499 + $1))
-  fdbserver --cluster_file "$file" --datadir "$data/$1" --logdir /var/fdb/logs \
+  "$programs/fdbserver" --cluster_file "$file" --datadir "$data/$1" --logdir /var/fdb/logs \
     --public_address "$address" --listen_address "$address" \
     --locality_instance_id "$STATEWARD_MEMBER" --locality_process_id "$STATEWARD_MEMBER-$1" \
     --locality_zoneid "$STATEWARD_DOMAIN" --locality_machineid "$STATEWARD_DOMAIN" \

@@ -102,7 +102,7 @@ class Kubelets:
             self._waiting(run, pod, "ContainerCreating", problem)
             self._ground.later(3.0, self._begin, run)
             return
-        if image_version(pod) in self.habits.missing:
+        if {image_version(pod), beside_version(pod)} & set(self.habits.missing):
             self._ground.count("image not pulled")
             self._waiting(run, pod, "ImagePullBackOff", f"Back-off pulling image {image_of(pod)}")
             self._ground.later(30.0, self._begin, run)
@@ -131,6 +131,7 @@ class Kubelets:
             zone=node.labels.get(ZONE, "") if node else "",
             address=run.address,
             version=image_version(pod),
+            beside=beside_version(pod),
             config=lambda: self._mounts.given(run, pod),
             shown=lambda: self._mounts.shown(run, pod),
             managed=names.ANNOTATION_AGENT in part(pod.doc, "metadata", "annotations"),
@@ -230,4 +231,15 @@ def image_of(pod: Stored) -> str:
 
 def image_version(pod: Stored) -> str:
     """Return the version in the tag of a pod's image."""
-    return image_of(pod).partition("@")[0].rpartition(":")[2].partition("-")[0]
+    return tag_version(image_of(pod))
+
+
+def beside_version(pod: Stored) -> str:
+    """Return the version in the tag of the image that brings other programs beside those of the pod's own."""
+    images = [c.get("image", "") for c in items(pod.doc["spec"], "initContainers") if c["name"] == "stateward-beside"]
+    return tag_version(str(images[0])) if images else ""
+
+
+def tag_version(image: str) -> str:
+    """Return the version in the tag of an image."""
+    return image.partition("@")[0].rpartition(":")[2].partition("-")[0]

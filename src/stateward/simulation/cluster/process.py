@@ -19,6 +19,8 @@ class Container:
     address: str
     version: str
     """The version of the image."""
+    beside: str
+    """Another version whose programs an init container has brought; empty where none has."""
     config: Callable[[], dict[str, str]]
     """The files of the configuration, in base64, as a pod that starts now is given them."""
     shown: Callable[[], dict[str, str]]

@@ -79,13 +79,14 @@ class Members:
             claim = Claim(ref, pool.volume_size, pool.volume_size, pool.storage_class or "", expandable=True)
         member = Member(name=action.member, pool=action.pool, ordinal=action.ordinal, claim=claim)
         self.all[action.member] = member
-        self.stage(action.member, action.pool, action.version)
+        self.stage(a.Stage(action.why, action.member, action.pool, action.version, action.crossing))
         self._make(action.member)
 
-    def stage(self, name: str, pool: str, version: str) -> None:
+    def stage(self, action: a.Stage) -> None:
         """Write a member's template."""
-        desired = self.pools[pool]
+        name, version, desired = action.member, action.version, self.pools[action.pool]
         inputs = desired.inputs if version == self._version else desired.held_inputs
+        inputs = desired.crossings.get(action.crossing, inputs)
         workload = Workload(ref=self._ref(name), inputs=inputs, version=version, replicas=1, observed=True)
         self.all[name] = replace(self.all[name], workload=workload, config=inputs)
 

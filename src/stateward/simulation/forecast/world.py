@@ -85,7 +85,7 @@ class TimedWorld:
             case a.Create():
                 members.create(action)
             case a.Stage():
-                members.stage(action.member, action.pool, action.version)
+                members.stage(action)
             case a.DeletePod():
                 members.end(action.member)
             case a.Release():

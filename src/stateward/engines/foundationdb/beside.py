@@ -1,0 +1,26 @@
+"""The programs of another version in a member's pod, beside those of its image: brought by an init container.
+
+A pod that is Ready has them: the container ends only when what it has copied says that it is of that version.
+"""
+
+from stateward.api.base import Json
+
+BESIDE = "/stateward/beside"
+"""Where they are: a directory for each version."""
+CONTAINER = "stateward-beside"
+_SCRIPT = (
+    f'set -eu; to={BESIDE}/$1; mkdir -p "$to"; cp "$(command -v fdbserver)" "$(command -v fdbcli)" "$to/";'
+    ' "$to/fdbserver" --version | grep -F "$1"'
+)
+
+
+def bring(version: str, image: str) -> Json:
+    """Return the container that copies the programs of a version out of its image."""
+    return {
+        "name": CONTAINER,
+        "image": image,
+        "command": ["/bin/bash", "-c", _SCRIPT, CONTAINER, version],
+        "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        "volumeMounts": [{"name": "beside", "mountPath": BESIDE}],
+    }

@@ -1,0 +1,67 @@
+"""What a cluster waits for on the way to a version whose processes do not talk to those of the deployed one.
+
+What is done on it are the changes of members that `crossing` asks for; here is what holds it up, and what it holds up.
+"""
+
+from collections.abc import Mapping
+
+from stateward.planning.actions import Action
+from stateward.planning.change import staged
+from stateward.planning.crossing import both
+from stateward.planning.facts import Facts
+from stateward.planning.gate import unready
+from stateward.planning.intent import Part, Wait
+from stateward.planning.observation import Crossing, Member
+from stateward.planning.prepare import stage
+from stateward.planning.release import stay
+
+NAMED = 3
+"""Members that are named at once."""
+
+
+def cross(facts: Facts, leaving: Mapping[str, str]) -> Part:
+    """Return what is said of the way; nothing where the cluster is on none."""
+    if facts.crossing is Crossing.BESIDE:
+        return Part(waits=(preparing(facts, leaving),))
+    if facts.crossing is Crossing.SWITCHED:
+        text = f"all processes change to {facts.obs.desired.version} first, at one moment, and it has to be among them"
+        return stay([facts.members[name] for name in sorted(leaving)], "CrossingFirst", text)
+    return Part()
+
+
+def preparing(facts: Facts, leaving: Mapping[str, str]) -> Wait:
+    """Return whom the switch of all processes waits for."""
+    wanted, members = facts.obs.desired.version, [m for m in facts.obs.members if m.alive or m.pod is not None]
+    reasons = [f"{m.name} {why}" for m in members if (why := problem(facts, m, leaving))]
+    more = [f"and {len(reasons) - NAMED} more"] if len(reasons) > NAMED else []
+    first = ", ".join(reasons[:NAMED] + more) or "the database is asked first"
+    text = (
+        f"processes of {facts.obs.deployed_version} and of {wanted} do not talk to each other, so all change at one"
+        f" moment, once each pod has both programs: {first}"
+    )
+    return Wait(facts.obs.name, "ProgramsBeside", text)
+
+
+def problem(facts: Facts, member: Member, leaving: Mapping[str, str]) -> str:
+    """Return why the switch waits for a member, as a clause about it; empty when it does not."""
+    draining = facts.database.draining if facts.database is not None else frozenset[str]()
+    if member.name in leaving or member.name in draining or member.pool not in facts.pools:
+        return "leaves first"
+    if not both(facts.pools[member.pool], member):
+        return "has not got them yet"
+    return "" if member.name in facts.up else "does not serve"
+
+
+def switch(facts: Facts) -> Part:
+    """Return what has to be written, or waited for, before the first process is stopped for the switch of all.
+
+    Everybody is written to, also who is away: whoever came back with the old program would find nobody to talk to.
+    """
+    mine = [m for m in facts.obs.members if m.pool in facts.pools and m.workload is not None]
+    why = f"all processes change to {facts.obs.desired.version} at one moment"
+    unwritten: tuple[Action, ...] = tuple(stage(facts, m, why) for m in mine if not staged(facts, m))
+    doubt = unready(facts)
+    text = f"all processes change to {facts.obs.desired.version} at one moment, and not while {doubt}"
+    return Part(
+        actions=unwritten, waits=() if unwritten or doubt is None else (Wait(facts.obs.name, "DatabaseNotReady", text),)
+    )
