@@ -38,7 +38,7 @@ def arrived(story: Story) -> None:
 
 
 async def test_all_processes_change_at_one_moment_and_images_after_that() -> None:
-    with Story().told() as story:
+    with Story(agents=True).told() as story:
         await story.begin()
         story.edit(version=NEW)
         assert await story.until(lambda: len(beside(story)) == 12, 7200.0), story.doing
@@ -51,9 +51,18 @@ async def test_all_processes_change_at_one_moment_and_images_after_that() -> Non
         assert await story.excluded() == []
 
 
-@pytest.mark.parametrize("nth", range(1, 110, 6))
+async def test_pods_without_agents_are_all_made_anew_at_one_moment() -> None:
+    with Story().told() as story:
+        await story.begin()
+        story.edit(version=NEW)
+        assert await story.settled(7200.0), story.doing
+        arrived(story)
+        assert story.unavailable < 120
+
+
+@pytest.mark.parametrize("nth", range(3, 263, 20))
 async def test_the_operator_may_die_after_every_write(nth: int) -> None:
-    with Story(seed=nth).told() as story:
+    with Story(seed=nth, agents=True).told() as story:
         await story.begin()
         story.crash_after(nth)
         story.edit(version=NEW)
@@ -63,7 +72,7 @@ async def test_the_operator_may_die_after_every_write(nth: int) -> None:
 
 
 async def test_before_the_switch_it_can_be_taken_back() -> None:
-    with Story().told() as story:
+    with Story(agents=True).told() as story:
         await story.begin()
         story.edit(version=NEW)
         assert await story.until(lambda: len(beside(story)) == 7, 7200.0), story.doing
@@ -76,7 +85,7 @@ async def test_before_the_switch_it_can_be_taken_back() -> None:
 
 
 async def test_after_the_switch_nothing_goes_back() -> None:
-    with Story().told() as story:
+    with Story(agents=True).told() as story:
         await story.begin()
         story.edit(version=NEW)
         assert await story.until(lambda: NEW in programs(story), 7200.0), story.doing
@@ -91,7 +100,7 @@ async def test_after_the_switch_nothing_goes_back() -> None:
 
 
 async def test_programs_that_cannot_be_pulled_stop_it_at_the_first_pod_and_the_way_back_is_open() -> None:
-    with Story().told() as story:
+    with Story(agents=True).told() as story:
         await story.begin()
         story.world.kubelets.habits.missing = frozenset({NEW})
         story.edit(version=NEW)
@@ -108,7 +117,7 @@ async def test_programs_that_cannot_be_pulled_stop_it_at_the_first_pod_and_the_w
 
 @pytest.mark.parametrize("when", [1, 6, 11, 12])
 async def test_a_member_that_is_replaced_meanwhile_leaves_before_or_after_the_switch(when: int) -> None:
-    with Story(seed=when).told() as story:
+    with Story(seed=when, agents=True).told() as story:
         await story.begin()
         story.edit(version=NEW)
         assert await story.until(lambda: len(beside(story)) >= when, 7200.0), story.doing
@@ -122,7 +131,7 @@ async def test_a_member_that_is_replaced_meanwhile_leaves_before_or_after_the_sw
 
 @pytest.mark.parametrize("seed", range(3))
 async def test_a_member_that_is_away_at_the_switch_comes_back_with_the_new_programs(seed: int) -> None:
-    with Story(seed=seed).told() as story:
+    with Story(seed=seed, agents=True).told() as story:
         await story.begin()
         story.edit(version=NEW)
 
@@ -143,7 +152,7 @@ async def test_a_member_that_is_away_at_the_switch_comes_back_with_the_new_progr
 
 
 async def test_it_grows_on_the_way() -> None:
-    with Story().told() as story:
+    with Story(agents=True).told() as story:
         await story.begin()
         story.edit(version=NEW)
         assert await story.until(lambda: len(beside(story)) == 5, 7200.0), story.doing

@@ -86,12 +86,12 @@ class Process:
 
     def _family(self, wire: Wire) -> Family:
         """Return the one kind of cluster that it handles: each other one would cost every run its watches."""
+        agents = WorldAgents(self._world.agents, wire, self._hears, self.stopping)
         if self._foundationdb:
-            return FoundationDBFamily(WorldShell(self._world.foundations, wire))
+            return FoundationDBFamily(WorldShell(self._world.foundations, wire), self.agent_image, agents)
         databases = self._world.databases
         flavor = replace(OPENSEARCH, announces=databases.announced)
         engine = SearchEngine(flavor, WorldTransport(databases, wire, self.looked))
-        agents = WorldAgents(self._world.agents, wire, self._hears, self.stopping)
         return OpenSearchFamily(engine, self.agent_image, agents)
 
     def kill(self) -> None:
@@ -110,7 +110,8 @@ class Process:
 
     def _hears(self, node: str) -> bool:
         world = self._world
-        return node not in world.databases.isolated and node not in world.kubelets.powerless
+        isolated = world.databases.isolated | world.foundations.isolated
+        return node not in isolated and node not in world.kubelets.powerless
 
     def _wrote(self, verb: str, kind: str) -> None:
         self.wrote(verb, kind)

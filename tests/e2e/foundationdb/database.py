@@ -11,6 +11,8 @@ from sandbox import Sandbox
 from tests.e2e.clusters import Clusters
 
 FILE = "/var/fdb/data/fdb.cluster"
+RUN = 'PATH=/stateward/run/programs:$PATH; exec fdbcli "$@"'
+"""The program of the version that runs in the pod, which need not be that of its image."""
 SMALL = {"limits": {"memory": "256Mi"}, "requests": {"memory": "64Mi", "cpu": "20m"}}
 
 
@@ -39,7 +41,7 @@ class Fdb:
 
     def run(self, pod: str, command: str, seconds: int = 15) -> str:
         """Run a command in a member's pod; raises CalledProcessError."""
-        words = ["fdbcli", "-C", FILE, "--timeout", str(seconds), "--exec", command]
+        words = ["sh", "-c", RUN, "fdbcli", "-C", FILE, "--timeout", str(seconds), "--exec", command]
         where = ["exec", "-n", self.clusters.namespace, pod, "-c", "foundationdb", "--"]
         return self.sandbox.kubectl(*where, *words, timeout=seconds + 30)
 
