@@ -98,3 +98,57 @@ async def test_the_operator_may_die_after_every_write_of_a_shrink(nth: int) -> N
         assert len(story.members()) == 11
         assert await story.excluded() == []
         story.check()
+
+
+def maintenance(story: Story) -> str:
+    assert story.database.cluster is not None
+    return story.database.cluster.state.maintenance
+
+
+async def test_the_zone_of_whoever_is_made_anew_is_in_maintenance_and_no_longer_than_that() -> None:
+    with Story().told() as story:
+        await story.begin()
+        commands: list[str] = []
+        story.process.told = lambda *words: commands.extend(words)
+        story.edit(version="7.1.67")
+        assert await story.settled(7200.0), story.doing
+        begun = [c for c in commands if c.startswith("maintenance on")]
+        assert len(begun) >= 9, "storage and logs, each by itself"
+        assert maintenance(story) == ""
+        assert not any("exclude" in c for c in commands)
+        story.check()
+
+
+async def test_maintenance_ends_although_the_operator_died_right_after_it_began_it() -> None:
+    with Story().told() as story:
+        await story.begin()
+
+        def told(*words: str) -> None:
+            if any(word.startswith("maintenance on") for word in words):
+                story.process.told = lambda *_: None
+                story.process.kill()
+
+        story.process.told = told
+        story.edit(version="7.1.67")
+        assert await story.until(lambda: maintenance(story), 3600.0), story.doing
+        story.edit(version="7.1.57")
+        assert await story.settled(), story.doing
+        assert maintenance(story) == ""
+        story.check()
+
+
+async def test_a_persons_maintenance_is_left_alone_and_waited_for() -> None:
+    with Story().told() as story:
+        await story.begin()
+        pod = story.world.foundations.pods[min(story.world.foundations.pods)]
+        zone = {"op": "maintenance", "zone": "n-elsewhere", "seconds": 3600}
+        await story.database.ask(pod.client(), zone)
+        before = story.pods()
+        story.edit(version="7.1.67")
+        assert await story.until(lambda: "n-elsewhere is in maintenance" in story.doing), story.doing
+        await asyncio.sleep(1800.0)
+        assert maintenance(story) == "n-elsewhere"
+        assert story.pods() == before
+        assert await story.settled(7200.0), story.doing
+        assert {p["version"] for p in (await story.processes()).values()} == {"7.1.67"}
+        story.check()

@@ -52,6 +52,9 @@ ADVICE = {
     ),
     "Draining": Advice("the member holds nothing any more", "nothing is needed; the old size set again undoes it"),
     "ImageWithoutVersion": Advice("spec.image shows the version in its tag", "name such an image"),
+    "InMaintenance": Advice(
+        "the maintenance of the zone is over, which a person has begun", "end it with `maintenance off` of fdbcli"
+    ),
     "InvalidSpec": Advice("the spec is valid", "correct the field; `validate -f` checks a file before it is applied"),
     "KeepConflict": Advice("spec.members names it once", "remove it from members.keep, or from the lists to replace"),
     "KeptStopped": Advice("a person lets it start again", "run `start` with the member's name"),

@@ -3,7 +3,7 @@
 from stateward.api import names
 from stateward.api.base import Json
 from stateward.api.cluster import Cluster
-from stateward.api.foundationdb import FoundationDBCluster
+from stateward.api.foundationdb import FaultDomain, FoundationDBCluster
 from stateward.engines.base import Engine, Target
 from stateward.engines.foundationdb.build import Build
 from stateward.engines.foundationdb.connection import Address
@@ -64,6 +64,7 @@ class FoundationDBFamily:
             identity=description(cluster),
             cluster=cluster,
             known=addresses(cluster, holdings.pods, counts),
+            domains=domains(cluster, holdings.pods),
             processes={
                 s.metadata.name: counts.get(s.metadata.labels.get(names.LABEL_POOL, ""), 1)
                 for s in holdings.sets
@@ -99,3 +100,10 @@ def addresses(cluster: FoundationDBCluster, pods: tuple[Pod, ...], counts: dict[
     return {
         name: frozenset(Address(host, PORT + i).endpoint for i in range(count)) for name, (host, count) in hosts.items()
     }
+
+
+def domains(cluster: FoundationDBCluster, pods: tuple[Pod, ...]) -> dict[str, str]:
+    """Return the fault domain of each member: the node of its pod, or else the one that it ran on last."""
+    nodes = {state.name: state.node for state in cluster.status.member_states if state.node}
+    nodes |= {member_of(pod): pod.spec.node_name for pod in pods if pod.spec.node_name}
+    return nodes if cluster.spec.fault_domain is FaultDomain.NODE else {name: name for name in nodes}

@@ -112,6 +112,8 @@ class Database(Struct, frozen=True):
     """Whether it answered over a secured connection."""
     maintenance: str = ""
     """The zone that is in maintenance: its members are away on purpose."""
+    maintained: frozenset[str] = frozenset()
+    """The members of that zone."""
     tolerance: int | None = None
     """How many more failures cost no data and no availability; None where the database does not say."""
     connection: str = ""
@@ -119,4 +121,4 @@ class Database(Struct, frozen=True):
     untended: str = ""
     """What the database should be told for its own sake and nobody's move, as a clause; empty when there is nothing."""
     limited: bool = False
-    """Whether it was Stateward that limited the allocation (and so must lift it)."""
+    """Whether it was Stateward that limited the allocation, or began the maintenance (and so must lift it)."""

@@ -126,7 +126,7 @@ def held(facts: Facts, member: Member, found: Missing, listed: Mapping[str, Remo
         return
     if facts.crossing is Crossing.SWITCHED:
         yield f"all processes change to {facts.obs.desired.version} first, at one moment"
-    if database.maintenance and database.maintenance == facts.zone(member.name):
+    if member.name in database.maintained:
         yield f"zone {database.maintenance} is in maintenance"
     missing_units = lost(database)
     if missing_units:

@@ -54,9 +54,20 @@ def in_order(facts: Facts, waiting: list[Member], changes: Mapping[str, Change],
     first = unproven(facts, changes)
     if first is not None:
         return hold(waiting, changes, "NotSafeYet", f"{first} has to come back with the change first")
+    waiting, away = beside_maintenance(facts, waiting, changes)
     waiting, later = in_turn(facts, waiting, changes)
     waiting, busy = clear(facts, waiting, changes, elsewhere)
-    return merge(later, busy, next_step(facts, waiting, changes, elsewhere.drained))
+    return merge(away, later, busy, next_step(facts, waiting, changes, elsewhere.drained))
+
+
+def beside_maintenance(facts: Facts, waiting: list[Member], changes: Mapping[str, Change]) -> tuple[list[Member], Part]:
+    """Split the waiting members into those that may go while a person has a zone in maintenance, and all others."""
+    database = facts.database
+    if database is None or not database.maintenance or database.limited:
+        return waiting, Part()
+    others = [m for m in waiting if m.name not in database.maintained]
+    reason = f"zone {database.maintenance} is in maintenance, which a person has begun"
+    return [m for m in waiting if m not in others], hold(others, changes, "InMaintenance", reason)
 
 
 def unproven(facts: Facts, changes: Mapping[str, Change]) -> str | None:

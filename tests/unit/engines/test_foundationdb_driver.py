@@ -4,7 +4,7 @@ import pytest
 
 from stateward.engines.base import RefusedError
 from stateward.engines.foundationdb.driver import FoundationEngine
-from stateward.planning.observation import CopyState, Database, Health, Unformed, Unknown
+from stateward.planning.observation import Allocation, CopyState, Database, Health, Unformed, Unknown
 from tests.unit.engines.foundationdb_town import Nobody, Town, cluster
 
 
@@ -163,3 +163,38 @@ async def test_members_with_too_few_processes_do_not_serve(town: Town) -> None:
     database = await town.seen(processes={"ledger-log-0": 2})
     assert "ledger-log-0" not in database.nodes
     assert "ledger-log-1" in database.nodes
+
+
+async def test_the_zone_of_a_member_that_goes_down_for_a_moment_is_in_maintenance_until_it_is_lifted(
+    town: Town,
+) -> None:
+    await town.made()
+    await town.engine.limit_allocation(town.target(), Allocation.PRIMARIES, frozenset({"ledger-storage-4"}))
+    assert "maintenance on z4 300" in town.commands
+    database = await town.seen(domains={"ledger-log-9": "z4"})
+    assert database.limited
+    assert (database.maintenance, database.maintained) == ("z4", {"ledger-storage-4", "ledger-log-9"})
+    await town.engine.restore_allocation(town.target())
+    assert not (await town.seen()).maintenance
+    town.commands.clear()
+    await town.engine.restore_allocation(town.target())
+    assert set(town.commands) == {"status json"}
+
+
+async def test_members_of_several_zones_and_of_none_put_nothing_into_maintenance(town: Town) -> None:
+    await town.made()
+    for members in (frozenset[str](), frozenset({"ledger-storage-1", "ledger-storage-2"}), frozenset({"nobody"})):
+        await town.engine.limit_allocation(town.target(), Allocation.PRIMARIES, members)
+    assert not (await town.seen()).maintenance
+
+
+async def test_the_maintenance_that_a_person_has_begun_is_left_alone(town: Town) -> None:
+    await town.made()
+    await town.run("bank/any", "maintenance on z1 3600", 10)
+    assert not (await town.seen()).limited
+    await town.engine.restore_allocation(town.target())
+    with pytest.raises(RefusedError, match="z1 is in maintenance"):
+        await town.engine.limit_allocation(town.target(), Allocation.PRIMARIES, frozenset({"ledger-storage-4"}))
+    await town.engine.limit_allocation(town.target(), Allocation.PRIMARIES, frozenset({"ledger-storage-1"}))
+    assert (await town.seen()).maintenance == "z1"
+    assert [c for c in town.commands if c.startswith("maintenance")] == ["maintenance on z1 3600"]

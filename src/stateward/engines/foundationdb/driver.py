@@ -10,6 +10,7 @@ from stateward.engines.foundationdb.commands import STATUS, Outcome, Printed, ju
 from stateward.engines.foundationdb.connection import Address, ConnectionStringError, parse_address
 from stateward.engines.foundationdb.identity import coordinator
 from stateward.engines.foundationdb.leaving import Exclusions, exclusions, known_addresses
+from stateward.engines.foundationdb.maintenance import PERIOD, own, zone_of
 from stateward.engines.foundationdb.members import view
 from stateward.engines.foundationdb.picture import NEVER, absent, coordinating, draining, picture, provable
 from stateward.engines.foundationdb.status import Status, parse_status
@@ -80,12 +81,31 @@ class FoundationEngine:
             raise RefusedError(wanted.why)
 
     async def limit_allocation(
-        self, target: Target, allocation: Allocation, members: frozenset[str] = frozenset()
+        self,
+        target: Target,
+        allocation: Allocation,  # noqa: ARG002 - there is nothing that could be allowed in part
+        members: frozenset[str] = frozenset(),
     ) -> None:
-        """Do nothing: the database itself waits before it makes copies of what a process kept that went away."""
+        """Put the zone of members that go down for a moment into maintenance; nothing where they are of several.
+
+        Raises RefusedError where a person has put another zone into maintenance: the database has one at a time.
+        """
+        mine = meant(target)
+        pod, status = await self._certain(mine)
+        now, seen = status.cluster.maintenance_zone, view(status, mine.known)
+        zone = zone_of(seen, members) if seen is not None else ""
+        if now and not own(status):
+            if zone != now:
+                raise RefusedError(f"zone {now} is in maintenance, which a person has begun")
+        elif zone:
+            await self._told(pod, commands.maintenance(zone, PERIOD))
 
     async def restore_allocation(self, target: Target) -> None:
-        """Do nothing: nothing was limited."""
+        """End the maintenance that was begun for members that went down; one that a person has begun goes on."""
+        mine = meant(target)
+        pod, status = await self._certain(mine)
+        if own(status):
+            await self._told(pod, commands.MAINTENANCE_OFF)
 
     async def flush(self, target: Target) -> None:
         """Do nothing: what is acknowledged is on the disks of the logs."""

@@ -11,6 +11,7 @@ from stateward.api.foundationdb import COPIES
 from stateward.engines.foundationdb.connection import ConnectionStringError, parse_address, parse_connection_string
 from stateward.engines.foundationdb.exclusion import removal_problem, replicated, unclear
 from stateward.engines.foundationdb.identity import description, member_of
+from stateward.engines.foundationdb.maintenance import maintained, own
 from stateward.engines.foundationdb.members import LOCALITY, MemberView, View, view
 from stateward.engines.foundationdb.status import Status
 from stateward.engines.foundationdb.target import FoundationTarget
@@ -45,6 +46,8 @@ def picture(target: FoundationTarget, status: Status, proved: frozenset[str] = f
         voters=coordinators,
         draining=leaving,
         maintenance=status.cluster.maintenance_zone or "",
+        maintained=maintained(status, seen, target.domains),
+        limited=own(status),
         tolerance=tolerance(status),
         connection=status.cluster.connection_string or "",
         untended=untended(target, status, seen, coordinators),

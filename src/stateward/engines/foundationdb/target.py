@@ -14,6 +14,8 @@ class FoundationTarget(Target, frozen=True, kw_only=True):
     cluster: FoundationDBCluster
     known: Mapping[str, frozenset[str]] = {}
     """By member: the last known addresses of its pod, also of one that is gone and still leaves."""
+    domains: Mapping[str, str] = {}
+    """By member: the fault domain in which it runs, or ran last."""
     processes: Mapping[str, int] = {}
     """By member that is meant to run: how many processes it has."""
     lasting: frozenset[str] = frozenset()
