@@ -8,7 +8,7 @@ import yaml
 
 from stateward.api.crd import FOUNDATIONDB, crd
 from stateward.api.foundationdb import FoundationDBCluster, replicas
-from stateward.api.parse import convert_cluster
+from stateward.api.parse import InvalidDocumentError, convert_cluster
 from stateward.api.problem import Problem, Severity
 from stateward.api.validation import validate
 from tests.unit.engines.foundationdb_town import POOLS, cluster
@@ -91,3 +91,11 @@ def test_counts_that_bear_too_little_are_told() -> None:
 def test_the_status_keeps_the_cluster_file() -> None:
     of = msgspec.json.decode(msgspec.json.encode({"connection": "a:b@c:1"}), type=type(cluster().status))
     assert of.connection == "a:b@c:1"
+
+
+def test_security_that_is_asked_for_is_refused_and_not_left_out() -> None:
+    document = msgspec.to_builtins(cluster())
+    document["spec"]["security"] = {"enabled": True}
+    with pytest.raises(InvalidDocumentError) as refused:
+        convert_cluster(document)
+    assert any(p.path == "spec.security" and "no known field" in p.message for p in refused.value.problems)

@@ -1,5 +1,6 @@
 """The driver of FoundationDB, before the model of the database."""
 
+import msgspec
 import pytest
 
 from stateward.engines.base import RefusedError
@@ -198,3 +199,13 @@ async def test_the_maintenance_that_a_person_has_begun_is_left_alone(town: Town)
     await town.engine.limit_allocation(town.target(), Allocation.PRIMARIES, frozenset({"ledger-storage-1"}))
     assert (await town.seen()).maintenance == "z1"
     assert [c for c in town.commands if c.startswith("maintenance")] == ["maintenance on z1 3600"]
+
+
+async def test_a_pod_whose_programs_the_database_does_not_talk_to_is_not_believed(town: Town) -> None:
+    await town.made()
+    pods = ("bank/ledger-storage-0-0", "bank/ledger-storage-1-0")
+    town.strange = {pods[0]}
+    found = await town.engine.observe(msgspec.structs.replace(town.target(), endpoints=pods))
+    assert isinstance(found, Database)
+    town.strange = set(pods)
+    assert isinstance(await town.engine.observe(msgspec.structs.replace(town.target(), endpoints=pods)), Unknown)
