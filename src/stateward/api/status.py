@@ -38,6 +38,7 @@ class MemberStatus(Record):
     volume: Annotated[str, Meta(description="UID of the volume claim with which it has joined the cluster.")] = ""
     node: Annotated[str, Meta(description="The Kubernetes node that its pod is on.")] = ""
     zone: Annotated[str, Meta(description="The zone of that node.")] = ""
+    address: Annotated[str, Meta(description="The address at which its process was last in the cluster.")] = ""
     pending: Annotated[str, Meta(description="The effect that still waits for this member.")] = ""
     reason: Annotated[str, Meta(description="Why the member is in its state, in one sentence.")] = ""
     since: Annotated[str, Meta(description="Since when the member is in its state.")] = ""

@@ -4,6 +4,8 @@ from stateward.api import names
 from stateward.api.base import Json
 from stateward.api.cluster import Cluster
 from stateward.api.foundationdb import FaultDomain, FoundationDBCluster
+from stateward.api.replacement import RemovalStatus
+from stateward.api.status import MemberStatus
 from stateward.engines.base import Engine, Target
 from stateward.engines.foundationdb.build import Build
 from stateward.engines.foundationdb.connection import Address
@@ -90,8 +92,11 @@ def member_of(pod: Pod) -> str:
 
 
 def addresses(cluster: FoundationDBCluster, pods: tuple[Pod, ...], counts: dict[str, int]) -> dict[str, frozenset[str]]:
-    """Return the last known addresses of each member: those of its pod, or what its removal remembers of one."""
-    hosts = {r.name: (r.address, max(counts.values(), default=1)) for r in cluster.status.pending_removals if r.address}
+    """Return the last known addresses of each member: those of its pod, or else what the status remembers of one."""
+    remembered: list[RemovalStatus | MemberStatus] = [*cluster.status.member_states, *cluster.status.pending_removals]
+    # Addresses are used again: what a pod has now says nothing of whoever had it before.
+    taken = {pod.status.pod_ip for pod in pods} | {""}
+    hosts = {one.name: (one.address, max(counts.values(), default=1)) for one in remembered if one.address not in taken}
     hosts |= {
         member_of(pod): (pod.status.pod_ip, counts.get(pod.metadata.labels.get(names.LABEL_POOL, ""), 1))
         for pod in pods

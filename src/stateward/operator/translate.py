@@ -74,7 +74,9 @@ def observation(
 
 def records(status: ClusterStatus) -> dict[str, o.Record]:
     """Return what is remembered of members that have been in the cluster."""
-    return {m.name: o.Record(m.version, m.volume, zone=m.zone) for m in status.member_states if m.version}
+    return {
+        m.name: o.Record(m.version, m.volume, zone=m.zone, address=m.address) for m in status.member_states if m.version
+    }
 
 
 def since(status: ClusterStatus) -> dict[str, float]:

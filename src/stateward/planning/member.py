@@ -133,6 +133,8 @@ class Record(Struct, frozen=True):
     """UID of the claim it joined with; empty when its data is ephemeral."""
     zone: str = ""
     """Zone that its pod was last seen in: where it counts as down while it has no pod."""
+    address: str = ""
+    """Address at which its process was last in the cluster, for databases that exclude by address."""
 
 
 class Removal(Struct, frozen=True):

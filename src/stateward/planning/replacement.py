@@ -65,13 +65,18 @@ def conflicts(facts: Facts) -> Part:
 
 
 def entry(facts: Facts, member: Member, reason: str, *, automatic: bool = False) -> Removal:
-    """Return what is written down of a member that is replaced."""
+    """Return what is written down of a member that is replaced.
+
+    A pod that does not start has no address; the one before it had, and that is where the database knows the member.
+    """
+    record = facts.obs.records.get(member.name)
+    now = member.pod.ip if member.pod else ""
     return Removal(
         reason=reason,
         since=facts.now,
         automatic=automatic,
         volume=member.claim.ref.uid if member.claim else "",
-        address=member.pod.ip if member.pod else "",
+        address=record.address if record is not None and record.address else now,
     )
 
 

@@ -109,6 +109,7 @@ def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatu
     if node is not None and member.claim is not None:
         joined = node.version if volume != member.claim.ref.uid else joined  # An empty volume may hold any version.
         volume = member.claim.ref.uid
+    address = member.pod.ip if node is not None and member.pod is not None else ""
     missing_since, cause = missing_status(facts, member, earlier)
     return MemberStatus(
         name=member.name,
@@ -118,6 +119,7 @@ def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatu
         volume=volume,
         node=member.pod.node if member.pod else "",
         zone=facts.zone(member.name) or (earlier.zone if earlier else ""),
+        address=address or (earlier.address if earlier else ""),
         pending=pending,
         reason=intent.sentence if intent else "",
         since=earlier.since if same and earlier else rfc3339(now),

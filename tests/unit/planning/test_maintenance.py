@@ -51,9 +51,10 @@ def test_a_member_of_the_zone_is_not_replaced_meanwhile_and_the_reason_is_said()
             states={"c-s-1": "Down"},
         )
         desired = msgspec.structs.replace(obs.desired, replacement=wishes)
-        gone = msgspec.structs.replace(
-            obs.members[1], pod=msgspec.structs.replace(obs.members[1].pod, node_ready=False, ready=False, node="n1")
-        )
+        pod = obs.members[1].pod
+        assert pod is not None
+        away = msgspec.structs.replace(pod, node_ready=False, ready=False, node="n1")
+        gone = msgspec.structs.replace(obs.members[1], pod=away)
         members = (obs.members[0], gone, obs.members[2])
         found = made(msgspec.structs.replace(obs, desired=desired, members=members))
         said = " ".join(w.message for w in found.waits if w.reason == "ReplacementHeld")
