@@ -24,6 +24,7 @@ Then one file per question:
     volume      bigger, smaller, other                       fitting     does a kept volume fit
     bootstrap   form the cluster once                        undo        what was set is lifted
     byword      tell a database to make itself, once         tend        what else it is told for its own sake
+    crossing    how far to what it does not talk to          cross       and what that holds up
     budget      what others may evict                        resting     where a member stands otherwise
 
 Processes of members that do not serve (stopped, hanging, kept down) are `idle`.

@@ -4,7 +4,7 @@ import pytest
 
 from sandbox import Sandbox
 from tests.e2e.clusters import Clusters, pool, settled
-from tests.e2e.failing import break_volume, held, no_room, phase, ready
+from tests.e2e.failing import held, no_room, phase, ready
 from tests.e2e.witness import Promises, Writer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
@@ -19,24 +19,6 @@ def nodes(replicas: int = 3) -> list[dict[str, object]]:
 async def nothing_left_behind(clusters: Clusters, name: str) -> None:
     settings = await clusters.database(name).settings()
     assert not any(key.startswith("cluster.routing.allocation") for key in settings)
-
-
-@pytest.mark.images(f"opensearch:{NEW}")
-async def test_a_member_whose_volume_is_broken_is_replaced(clusters: Clusters, stateward: Sandbox) -> None:
-    policy = {"enabled": True, "after": "60s"}
-    await clusters.apply("broken", version=NEW, pools=nodes(), replacement=policy)
-    await clusters.until("broken", settled, seconds=600)
-    await clusters.database("broken").create_index("docs")
-    await clusters.database("broken").ask("_cluster/health?wait_for_status=green&timeout=30s")
-    member = "broken-nodes-1"
-    async with Writer(clusters.database("broken"), "docs") as writer:
-        await break_volume(stateward, clusters, member)
-        await clusters.until("broken", lambda c: phase(c, member) != "", seconds=300)
-        done = await clusters.until("broken", lambda c: settled(c) and member not in ready(c), seconds=420)
-    assert ready(done) == {"broken-nodes-0", "broken-nodes-2", "broken-nodes-3"}
-    assert done.status.health == "green"
-    assert await writer.missing() == set()
-    await nothing_left_behind(clusters, "broken")
 
 
 @pytest.mark.images(f"opensearch:{OLD}", f"opensearch:{NEW}")
