@@ -1,6 +1,6 @@
 """`python -m bench [NAME…]`: measures and prints one table.
 
-Names: micro, agent, rollout, sandbox, inplace, packages, many, scale; by default all.
+Names: micro, agent, rollout, simulation, sandbox, inplace, packages, many, scale; by default all.
 """
 
 import argparse
@@ -8,7 +8,7 @@ import dataclasses
 import sys
 from collections.abc import Callable, Sequence
 
-from bench import agent, ground, inplace, machine, micro, packages, rollout, scale
+from bench import agent, ground, inplace, machine, micro, packages, rollout, scale, simulated
 from bench.table import Row, render
 from sandbox.errors import SandboxError
 
@@ -66,6 +66,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "micro": lambda _: micro.measure(),
     "agent": lambda _: agent.measure(),
     "rollout": lambda chosen: rollout.rows((6, 30) if chosen.quick else rollout.SIZES),
+    "simulation": lambda chosen: simulated.rows(quick=chosen.quick),
     "sandbox": lambda chosen: ground.rows(cold=chosen.cold),
     "inplace": lambda _: inplace.measure(),
     "packages": _packages,
