@@ -41,7 +41,9 @@ _RECIPES = {
         _SERVERS, command=("nginx",), files={"etc/nginx/nginx.conf": "nginx.conf"}
     ),
     "docker.io/library/redis:5.0.1-alpine": _Recipe(
-        _SERVERS, command=("redis-server",), files={"usr/local/bin/nslookup": "nslookup.sh"}
+        _SERVERS,
+        command=("redis-server",),
+        files={"usr/local/bin/nslookup": "nslookup.sh", "usr/local/bin/redis-cli": "redis-cli.sh"},
     ),
 }
 
