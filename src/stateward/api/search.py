@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from stateward.api.base import Json, Record
 from stateward.api.cluster import Cluster, ClusterSpec, MemberPool
+from stateward.api.keystore import SecureSettings
 from stateward.api.security import Security
 from stateward.api.settings import OWNED
 from stateward.api.shapes import version
@@ -70,6 +71,13 @@ class SearchSpec(ClusterSpec, kw_only=True):
     service: Annotated[ServiceTemplate | None, Meta(description="Overrides of the Service that clients use.")] = None
     security: Annotated[
         Security | None, Meta(description="Who may talk to the database, and by which certificates.")
+    ] = None
+    secure_settings: Annotated[
+        Annotated[list[SecureSettings], Meta(max_length=50)] | None,
+        Meta(
+            description="Secrets whose content goes into the keystore of every member. A change of one restarts"
+            " processes in their pods, and one that is gone leaves the keystores as they are."
+        ),
     ] = None
 
 

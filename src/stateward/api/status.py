@@ -113,6 +113,13 @@ class ClusterStatus(Record):
             extra={"map_keys": ["type"]},
         ),
     ] = field(default_factory=list)
+    data: Annotated[
+        dict[str, str] | None,
+        Meta(
+            description="Keyed digests of what the members use of ConfigMaps and Secrets, by Kind/name:key; they say"
+            " nothing about the data."
+        ),
+    ] = None
     last_progress: Annotated[
         str, Meta(description="When something last moved forward while changes were going on.")
     ] = ""

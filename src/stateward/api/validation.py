@@ -4,7 +4,19 @@ The API server's schema and rules refuse most of it already; this says the rest,
 that never saw an API server. Pure. What a *change* may not do (a smaller volume, a lower version) is for planning.
 """
 
-from stateward.api.checks import config, foundationdb, image, memory, naming, roles, security, storage, template, update
+from stateward.api.checks import (
+    config,
+    foundationdb,
+    image,
+    keystore,
+    memory,
+    naming,
+    roles,
+    security,
+    storage,
+    template,
+    update,
+)
 from stateward.api.cluster import Cluster
 from stateward.api.foundationdb import FoundationDBCluster
 from stateward.api.problem import Problem, Severity, errors
@@ -22,6 +34,7 @@ _CHECKS = (
     template.check,
     update.check,
     security.check,
+    keystore.check,
 )
 
 

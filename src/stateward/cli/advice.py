@@ -37,6 +37,10 @@ ADVICE = {
         "every shard is recovered, or can nowhere be placed for a reason that this change itself removes",
         "if it takes long, ask the database why: GET _cluster/allocation/explain",
     ),
+    "DataUnknown": Advice(
+        "the operator can read the ConfigMap or Secret that is named; until then nobody restarts because of it",
+        "let the operator get it, and its own Secret stateward-digest-key",
+    ),
     "DatabaseUnknown": Advice(
         "the database answers the operator again; until then nothing is known, so nothing is taken down",
         "look at the managers' pods, and whether network policies let the operator reach port 9200",
@@ -114,6 +118,10 @@ ADVICE = {
     "RestartPhaseUnknown": Advice("the annotation is one of the values that are named above", "correct or remove it"),
     "RestartPoolUnknown": Advice("the annotation names pools that are there", "correct or remove it"),
     "RestartsFirst": Advice("the restart that has begun is ended"),
+    "SecretMissing": Advice(
+        "the Secret that is named for the keystore is there, with its keys",
+        "make it, or take it out of spec.secureSettings",
+    ),
     "SecretNotUsable": Advice(
         "the Secret that is named can be used; until then what it replaces goes on being used",
         "correct the Secret, or name another one; it is read again every half minute",

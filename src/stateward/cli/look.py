@@ -15,6 +15,7 @@ from stateward.api.cluster import Cluster
 from stateward.api.foundationdb import FoundationDBCluster
 from stateward.api.problem import Problem
 from stateward.api.validation import validate
+from stateward.cli.offered_data import Objects, with_offered
 from stateward.cli.pacing import Pacing, asked, pacing
 from stateward.cli.session import Session
 from stateward.engines.access import Access
@@ -51,8 +52,12 @@ class Look:
     pacing: Pacing = field(default_factory=Pacing)
 
 
-async def look(session: Session, kind: ClusterKind, name: str, changed: Cluster | None = None) -> Look:
+async def look(
+    session: Session, kind: ClusterKind, name: str, changed: Cluster | None = None, offered: Objects | None = None
+) -> Look:
     """Return what a plan for the cluster is made from, with the spec of `changed` in place of its own if given.
+
+    `offered` are ConfigMaps and Secrets that come with the change.
 
     Raises NotFound when there is no such cluster and nothing that would make one.
     """
@@ -63,6 +68,7 @@ async def look(session: Session, kind: ClusterKind, name: str, changed: Cluster 
             raise
         holdings, exists = nothing_yet(changed, session.namespace), False
     cluster = holdings.cluster if changed is None else replace(holdings.cluster, spec=changed.spec)
+    cluster = await with_offered(session, cluster, offered or {})
     holdings = with_cluster(holdings, cluster)
     family = family_of(kind, Carried(session.api), ExecShell(session.execute, asks=True))
     database, notes = await ask(family, holdings, exists=exists)

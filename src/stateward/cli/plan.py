@@ -10,7 +10,7 @@ from stateward.api.cluster import Cluster
 from stateward.api.installation import Installation
 from stateward.cli import screen
 from stateward.cli.completion import cluster_names
-from stateward.cli.documents import parts, read_documents
+from stateward.cli.documents import is_ours, parts, read_documents
 from stateward.cli.failures import Failure
 from stateward.cli.find import no_such_cluster, read_cluster
 from stateward.cli.forecast import forecast, unknowns
@@ -19,6 +19,7 @@ from stateward.cli.installation_forecast import lines
 from stateward.cli.installation_look import Offered
 from stateward.cli.installation_plan import installations_in, outlook, packages_in
 from stateward.cli.look import Look, look
+from stateward.cli.offered_data import data_in
 from stateward.cli.preview import Preview, preview
 from stateward.cli.session import Session, run, target_options
 from stateward.kube.errors import NotFound
@@ -39,6 +40,9 @@ def plan(name: str | None, path: str | None, *, output: str, **target: str) -> N
     that grow, how long it takes and what that rests on, what is refused and what would wait. Exit code 1 when not
     everything would go through.
 
+    ConfigMaps and Secrets in the file count as applied: members that use them restart because of which key of which
+    object. With the NAME of a cluster the file may have nothing else.
+
     For an Installation: the plan that runs, the objects that change, and whose pods restart because of which key of
     which object. Packages in the same file count as if they were on the server.
     """
@@ -46,7 +50,8 @@ def plan(name: str | None, path: str | None, *, output: str, **target: str) -> N
     if installs := installations_in(given, name):
         plan_installation(installs, packages_in(given), output, **target)
         return
-    changed = changed_cluster(path, name, given)
+    data = data_in(given)
+    changed = None if only_data(given, name) else changed_cluster(path, name, given)
     wanted = name or (changed.metadata.name if changed else "")
     if changed is not None and changed.metadata.namespace and not target["namespace"]:
         target["namespace"] = changed.metadata.namespace
@@ -54,7 +59,7 @@ def plan(name: str | None, path: str | None, *, output: str, **target: str) -> N
     async def work(session: Session) -> tuple[Look, Preview]:
         kind = kind_of(changed or await read_cluster(session, wanted))
         try:
-            found = await look(session, kind, wanted, changed)
+            found = await look(session, kind, wanted, changed, data)
         except NotFound as error:
             raise no_such_cluster(session, wanted) from error
         return found, preview(found.observed, session.now(), found.pacing.pace)
@@ -80,6 +85,11 @@ def plan_installation(found: list[Installation], offered: Offered, output: str, 
     else:
         screen.show_document(installation_document(what), output)
     click.get_current_context().exit(0 if what.goes_through else 1)
+
+
+def only_data(given: Iterable[tuple[str, Any]], name: str | None) -> bool:
+    """Return whether a file changes data that the named cluster uses, and no cluster."""
+    return name is not None and bool(data_in(given)) and not any(is_ours(item) for _, item in given)
 
 
 def changed_cluster(

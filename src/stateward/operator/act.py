@@ -25,7 +25,7 @@ from stateward.operator.holdings import Holdings
 from stateward.operator.liaison import Liaison
 from stateward.operator.ownership import NotOurs, exists, key_in
 from stateward.planning import actions as a
-from stateward.planning.observation import Ref
+from stateward.planning.observation import Inputs, Ref
 
 __all__ = ["Actor", "NotOurs"]
 
@@ -69,6 +69,7 @@ class Actor:
             a.StopProcess: self._stop_process,
             a.StartProcess: self._start_process,
             a.FinishRestart: self._finish_restart,
+            a.NoteData: self._note_data,
             a.ClearSchedule: self._clear_schedule,
             a.CollectConfiguration: self._collect,
         }
@@ -96,13 +97,17 @@ class Actor:
         await self._liaison.start(holdings, action.member, action.address, action.checksum)
 
     async def _finish_restart(self, action: a.FinishRestart, holdings: Holdings) -> None:
-        inputs = json.dumps(dict(action.inputs), sort_keys=True, separators=(",", ":"))
         checksum = {names.ANNOTATION_CHECKSUM: action.checksum} if action.checksum else {}
-        changes = {names.ANNOTATION_PHASE: None, names.ANNOTATION_INPUTS: inputs, **checksum}
-        patch = {
-            "metadata": {"uid": action.pod.uid, "resourceVersion": action.pod.resource_version, "annotations": changes}
-        }
-        await self._patch(kinds.PODS, holdings, action.pod, patch)
+        changes = {names.ANNOTATION_PHASE: None, names.ANNOTATION_INPUTS: written(action.inputs), **checksum}
+        await self._annotate_as_read(holdings, action.pod, changes)
+
+    async def _note_data(self, action: a.NoteData, holdings: Holdings) -> None:
+        await self._annotate_as_read(holdings, action.pod, {names.ANNOTATION_INPUTS: written(action.inputs)})
+
+    async def _annotate_as_read(self, holdings: Holdings, pod: Ref, changes: Mapping[str, str | None]) -> None:
+        """Write on a pod that nobody has written on since it was read: what it was made from is no guess."""
+        meta = {"uid": pod.uid, "resourceVersion": pod.resource_version, "annotations": dict(changes)}
+        await self._patch(kinds.PODS, holdings, pod, {"metadata": meta})
 
     async def _clear_schedule(self, _action: a.ClearSchedule, holdings: Holdings) -> None:
         meta = holdings.cluster.metadata
@@ -142,8 +147,11 @@ class Actor:
             await self._liaison.credentials.ensure(holdings.cluster, objects.workload["metadata"]["name"])
 
     def _member(self, holdings: Holdings, action: a.Create | a.Stage, ordinal: int) -> MemberObjects:
-        step = action.crossing
-        return self._family.member_objects(holdings.cluster, action.pool, ordinal, action.version, crossing=step)
+        if holdings.keystore is None:
+            raise RefusedError("not everything that belongs into the keystores is known")
+        cluster, files = holdings.cluster, holdings.keystore
+        make = self._family.member_objects
+        return make(cluster, action.pool, ordinal, action.version, crossing=action.crossing, extra_files=files)
 
     async def _ensure(self, kind: Resource[Any], body: dict[str, Any], holdings: Holdings) -> None:
         """Create an object, or make it so when it is there already and ours."""
@@ -193,6 +201,11 @@ class Actor:
     async def _patch(self, kind: Resource[Any], holdings: Holdings, ref: Ref, patch: dict[str, Any]) -> None:
         key = Key(holdings.cluster.metadata.namespace, ref.name)
         self._wrote(kind, await self._api.patch(kind, key, patch, kind=PatchKind.MERGE))
+
+
+def written(inputs: Inputs) -> str:
+    """Return inputs as an annotation."""
+    return json.dumps(dict(inputs), sort_keys=True, separators=(",", ":"))
 
 
 def in_database(action: a.Action, engine: Engine, target: Target) -> Awaitable[None] | None:

@@ -8,7 +8,7 @@ from stateward.kube.events import EventRecorder
 from stateward.operator.kinds import kind_of
 from stateward.planning import actions as a
 
-ROUTINE = (a.Flush, a.RecordBootstrap, a.SetPhase, a.StartProcess)
+ROUTINE = (a.Flush, a.RecordBootstrap, a.SetPhase, a.StartProcess, a.NoteData)
 """Steps that mean nothing by themselves."""
 
 

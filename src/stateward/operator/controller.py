@@ -22,6 +22,7 @@ from stateward.operator.act import Actor
 from stateward.operator.announce import Announcer
 from stateward.operator.caches import Caches, Objects
 from stateward.operator.credentials import Credentials
+from stateward.operator.data import Data
 from stateward.operator.engine import Family
 from stateward.operator.furnish import Furnisher
 from stateward.operator.liaison import Liaison
@@ -47,6 +48,8 @@ class Common:
     workers: int
     limit: ReplacementLimit
     secure_new_clusters: bool
+    namespace: str
+    """The operator's own, where the key of digests is kept."""
 
 
 class Controller:
@@ -58,6 +61,7 @@ class Controller:
         self.caches = Caches(family.kind, common.objects)
         observer = common.metrics.queue(family.kind.resource.plural)
         self.queue = WorkQueue[Key](clock=clock, observer=observer, chance=common.chance)
+        self.data = Data(api, common.namespace)
         liaison = Liaison(family.agents, Credentials(api, self.caches, clock))
         parts = Parts(
             caches=self.caches,
@@ -66,6 +70,7 @@ class Controller:
             actor=Actor(api, self.caches, family, liaison, common.fence),
             furnisher=Furnisher(api, self.caches, family, Applier(api, FIELD_MANAGER)),
             keeper=Keeper(api, self.caches, clock, common.fence, by_default=common.secure_new_clusters),
+            data=self.data,
             announcer=Announcer(common.recorder),
             metrics=common.metrics,
             clock=clock,

@@ -1,6 +1,6 @@
 """One kind of cluster as the operator handles it: its objects, and the database behind them."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Protocol
@@ -46,9 +46,19 @@ class Family(Protocol):
         ...
 
     def member_objects(
-        self, cluster: Cluster, pool: str, ordinal: int, version: str, *, crossing: Crossing = Crossing.NONE
+        self,
+        cluster: Cluster,
+        pool: str,
+        ordinal: int,
+        version: str,
+        *,
+        crossing: Crossing = Crossing.NONE,
+        extra_files: Mapping[str, str] | None = None,
     ) -> MemberObjects:
-        """Return the objects of one member; raises KeyError when the spec has no such pool."""
+        """Return the objects of one member; raises KeyError when the spec has no such pool.
+
+        `extra_files` are those of its configuration whose content is in no resource.
+        """
         ...
 
     def cluster_objects(self, holdings: Holdings, budgets: tuple[Budget, ...]) -> list[Json]:
@@ -84,9 +94,10 @@ class SearchFamily:
         version: str,
         *,
         crossing: Crossing = Crossing.NONE,  # noqa: ARG002 - versions of search engines talk to each other
+        extra_files: Mapping[str, str] | None = None,
     ) -> MemberObjects:
         """Return the objects of one member; raises KeyError when the spec has no such pool."""
-        return member.member_objects(self._flavor, searched(cluster), pool, ordinal, version)
+        return member.member_objects(self._flavor, searched(cluster), pool, ordinal, version, extra_files)
 
     def cluster_objects(self, holdings: Holdings, budgets: tuple[Budget, ...]) -> list[Json]:
         """Return the objects that all members share; seeds are the addresses of the pods that vote."""

@@ -1,5 +1,7 @@
 """FoundationDB clusters as the operator handles them."""
 
+from collections.abc import Mapping
+
 from stateward.api import names
 from stateward.api.base import Json
 from stateward.api.cluster import Cluster
@@ -42,7 +44,14 @@ class FoundationDBFamily:
         return desired(mine(cluster))
 
     def member_objects(
-        self, cluster: Cluster, pool: str, ordinal: int, version: str, *, crossing: Crossing = Crossing.NONE
+        self,
+        cluster: Cluster,
+        pool: str,
+        ordinal: int,
+        version: str,
+        *,
+        crossing: Crossing = Crossing.NONE,
+        extra_files: Mapping[str, str] | None = None,  # noqa: ARG002 - it has no keystore
     ) -> MemberObjects:
         """Return the objects of one member; raises KeyError when the spec has no such pool."""
         build = Build(version, crossing)

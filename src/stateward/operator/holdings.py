@@ -1,7 +1,7 @@
 """What was read from the API server about one cluster, from the caches or live, before it is frozen for planning."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from stateward.api.cluster import Cluster
 from stateward.engines.access import Access
@@ -35,3 +35,5 @@ class Holdings:
     access: Access | None = None
     """How to get into the database where it is secured."""
     protection: Protection | None = None
+    keystore: Mapping[str, str] | None = field(default_factory=dict[str, str], repr=False)
+    """Files of the members' configuration with the settings of their keystores; None where not all are known."""

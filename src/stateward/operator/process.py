@@ -8,7 +8,7 @@ import asyncio
 import random
 import signal
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from uuid import uuid4
@@ -25,6 +25,7 @@ from stateward.kube.http_client import HttpApi
 from stateward.kube.lease import LeaderElection
 from stateward.kube.metadata import Key
 from stateward.kube.reflector import ReflectorOptions
+from stateward.kube.store import Store
 from stateward.operator.admission.judge import Verdict, judge
 from stateward.operator.admission.packages import PackageDesk
 from stateward.operator.admission.server import Webhook, open_webhook
@@ -45,6 +46,7 @@ from stateward.operator.metrics import Metrics
 from stateward.operator.options import OperatorOptions
 from stateward.operator.restarts.control import RestartControl
 from stateward.operator.restarts.control import Setting as RestartSetting
+from stateward.operator.restarts.views import SourceView
 
 _log = structlog.get_logger(__name__)
 LEASE_MARGIN = 5.0
@@ -95,9 +97,15 @@ class Operator:
             workers=options.workers,
             limit=ReplacementLimit(options.max_replacements),
             secure_new_clusters=options.secure_new_clusters,
+            namespace=options.lease_namespace,
         )
         self.controllers = {family.kind.engine: Controller(family, common) for family in families}
         self.companions: list[Companion] = []
+
+    def follow(self, watched: Mapping[str, Store[SourceView]]) -> None:
+        """Have clusters looked at when a watch tells of a change of data that they use."""
+        for controller in self.controllers.values():
+            controller.data.follow(watched, controller.queue.add)
 
     def ready(self) -> bool:
         """Return whether the caches have the whole state; a kind that the server does not serve has none."""
@@ -158,7 +166,9 @@ async def run_operator(options: OperatorOptions) -> None:
         api = await stack.enter_async_context(HttpApi(connection))
         families = await stack.enter_async_context(open_families(api.execute, options.agent_image))
         operator = Operator(api, families, options)
-        operator.companions += [restart_control(api, operator), installation_control(api, operator, api.execute)]
+        restarts = restart_control(api, operator)
+        operator.follow(restarts.sources)
+        operator.companions += [restarts, installation_control(api, operator, api.execute)]
         if options.agent_image:
             operator.companions.append(detection_control(api, operator))
         else:

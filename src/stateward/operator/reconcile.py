@@ -22,6 +22,7 @@ from stateward.operator.act import Actor, NotOurs
 from stateward.operator.agents import AgentError
 from stateward.operator.announce import Announcer
 from stateward.operator.caches import Caches
+from stateward.operator.data import Data
 from stateward.operator.detection.look import suspected
 from stateward.operator.engine import Family
 from stateward.operator.furnish import Furnisher
@@ -72,6 +73,7 @@ class Parts:
     actor: Actor
     furnisher: Furnisher
     keeper: Keeper
+    data: Data
     announcer: Announcer
     metrics: Metrics
     clock: Clock
@@ -89,6 +91,7 @@ class Reconciler:
         self._liaison = parts.liaison
         self._actor = parts.actor
         self._keeper = parts.keeper
+        self._data = parts.data
         self._furnisher = parts.furnisher
         self._announcer = parts.announcer
         self._metrics = parts.metrics
@@ -104,6 +107,7 @@ class Reconciler:
             self._caches.forget(key)
             self._keeper.forget(key)
             self._wanted.forget(key)
+            self._data.forget(key)
             return None
         with structlog.contextvars.bound_contextvars(cluster=str(key)):
             try:
@@ -138,6 +142,8 @@ class Reconciler:
     async def _decide(self, holdings: Holdings) -> Round:
         before = holdings.cluster.status
         holdings, refused = await self._secured(holdings)
+        holdings, unknown = await self._data.known(holdings)
+        refused = (*refused, *unknown)
         uid, desired = holdings.cluster.metadata.uid, self._wanted.desired(holdings.cluster)
         if refused:
             desired = msgspec.structs.replace(desired, refusals=(*desired.refusals, *refused))
@@ -200,10 +206,12 @@ class Reconciler:
             wait = Wait(key.name, "StepFailed", f"{type(failure).__name__}: {failure}")
             shown = msgspec.structs.replace(shown, waits=(*shown.waits, wait), settled=False)
         now = self._now()
-        after = status(turn.observed, shown, before, now)
+        # What was known of its data before goes on being so until the status says otherwise.
+        known = msgspec.structs.replace(before, data=turn.holdings.cluster.status.data)
+        after = status(turn.observed, shown, known, now)
         if shown.settled and self._furnisher.changes(turn.holdings, after, shown.budgets):
             shown = msgspec.structs.replace(shown, settled=False, doing=RECORDED)
-            after = status(turn.observed, shown, before, now)
+            after = status(turn.observed, shown, known, now)
         self._announcer.changed(turn.holdings.cluster, before, after)
         self._metrics.cluster(self._kind.engine, key, shown, after, now)
         if after != before:

@@ -54,6 +54,7 @@ def essence(cluster: Cluster) -> Cluster:
         cluster_uuid=cluster.status.cluster_uuid,
         bootstrap=cluster.status.bootstrap,
         security=cluster.status.security,
+        data=cluster.status.data,
     )
     metadata = msgspec.structs.replace(cluster.metadata, resource_version="")
     return msgspec.structs.replace(cluster, metadata=metadata, status=status)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import msgspec
 
 from stateward.api.base import GROUP, Json
+from stateward.api.digests import OUT, THERE
 from stateward.packages.dependencies import PROVIDER_CLASS, SECRET, Dependency
 from stateward.packages.trees import at, obj, text
 
@@ -21,10 +22,6 @@ ANNOTATION_SKIP = f"{GROUP}/skip-restart"
 """On a ConfigMap or Secret: `true` takes it out, a list of keys (`a, b`) takes those out."""
 ALL = "*"
 """Stands for all keys of an object that has too many to name."""
-THERE = "+"
-"""Recorded for an object (with an empty key) all of whose keys are used: it is there, and has no others."""
-OUT = "-"
-"""Recorded for a key, or a whole object, that an annotation takes out."""
 MOST_KEYS = 64
 """Keys of one object that are told apart; the record has to fit into an annotation."""
 

@@ -16,8 +16,9 @@ from typing import Any
 import msgspec
 
 from stateward.api.base import GROUP, Json
+from stateward.api.digests import differs
 from stateward.packages.dependencies import Dependency, template_path
-from stateward.packages.digests import OUT, THERE, Digests, Key, label
+from stateward.packages.digests import Digests, Key, label
 from stateward.packages.trees import at, obj, text
 
 ANNOTATION_RECORD = f"{GROUP}/restart-record"
@@ -85,21 +86,11 @@ def judge(live: Json | None, used: frozenset[Dependency], found: Digests, key: K
         # A new workload's digest restarts nobody. One that exists keeps what it has: nothing is known to have changed.
         digest = _digest(found, key) if live is None and used else digest_in(live or {})
         return Verdict(Record(key.name, found).text(), digest)
-    because = tuple(sorted(_changed(before.digests, found)))
+    names = before.digests.keys() | found.keys()
+    because = tuple(sorted(name for name in names if differs(name, before.digests, found)))
     now = _kept(used, before.digests, found) | dict(found)
     digest = _digest(now, key) if because else digest_in(live)
     return Verdict(Record(key.name, now).text(), digest, because)
-
-
-def _changed(before: Digests, found: Digests) -> set[str]:
-    """Return the keys with other data, and those that an object which was there and is there has gained or lost."""
-    changed = {name for name in before.keys() & found.keys() if OUT not in (before[name], found[name])}
-    changed = {name for name in changed if before[name] != found[name]}
-    for name in before.keys() ^ found.keys():
-        home = f"{name.partition(':')[0]}:"
-        if before.get(home) == found.get(home) == THERE and OUT not in (before.get(name), found.get(name)):
-            changed.add(name)
-    return changed
 
 
 def _kept(used: frozenset[Dependency], before: Digests, found: Digests) -> dict[str, str]:

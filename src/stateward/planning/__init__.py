@@ -29,6 +29,8 @@ Then one file per question:
 
 Processes of members that do not serve (stopped, hanging, kept down) are `idle`.
 
+Which data of others counts as changed says `data`.
+
 Where `choice` does not find the largest set in time, `packing` builds a large one.
 
 What people read of all that: `status`, with its `conditions` and where each pool stands (`standing`), and its `times`.

@@ -89,6 +89,14 @@ class FinishRestart(Action, frozen=True):
     checksum: str
 
 
+class NoteData(Action, frozen=True):
+    """Say on the member's pod which data it uses: what was not known of it, and is no change."""
+
+    member: str
+    pod: Ref
+    inputs: Inputs
+
+
 class ClearSchedule(Action, frozen=True):
     """Take the request for a restart off the cluster, since it stands on its pods."""
 

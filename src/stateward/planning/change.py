@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from stateward.planning.data import changed
 from stateward.planning.facts import Facts
 from stateward.planning.observation import Effect, Inputs, Member, Pool, Unknown
 from stateward.planning.process import AGENT_PATIENCE
@@ -25,8 +26,11 @@ class Change(Struct, frozen=True):
 
 
 def differing(before: Inputs, after: Inputs) -> tuple[str, ...]:
-    """Return the names whose digests differ, those that came and those that went included, in order."""
-    return tuple(sorted(k for k in before.keys() | after.keys() if before.get(k) != after.get(k)))
+    """Return the names whose digests differ, in order, with those that came and those that went.
+
+    Data of others is no part of that when it comes or goes: see `data`.
+    """
+    return tuple(sorted(name for name in before.keys() | after.keys() if changed(name, before, after)))
 
 
 def effect_of(pool: Pool, name: str) -> Effect:

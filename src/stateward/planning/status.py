@@ -47,6 +47,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         pools=pools,
         member_states=[member_status(facts, plan, m, before, now) for m in present],
         waiting=[wait_status(wait, before, now) for wait in plan.waits],
+        data=before.data,
         last_progress=before.last_progress,
         pending_removals=pending_removals(facts, plan, before),
         conditions=conditions(facts, plan, before, now),

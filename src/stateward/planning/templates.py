@@ -10,7 +10,8 @@ A new version of Stateward restarts nothing; its agent comes with each member's 
 from collections.abc import Mapping
 
 from stateward.planning.actions import Action
-from stateward.planning.change import change_of, staged, stranded
+from stateward.planning.change import change_of, member_target, staged, stranded
+from stateward.planning.data import note
 from stateward.planning.facts import Facts
 from stateward.planning.intent import Intent, Part
 from stateward.planning.observation import Effect, Member
@@ -21,13 +22,15 @@ def templates(facts: Facts, claimed: Mapping[str, Intent]) -> Part:
     """Return the templates to write of members that need no restart and that no other question has claimed."""
     actions: list[Action] = []
     for member in facts.obs.members:
-        idle = member.name not in claimed and member.alive and member.pod is not None and member.pool in facts.pools
-        complete = staged(facts, member)
-        if not idle or (complete and not dated(facts, member)) or stranded(facts, member):
+        pool = facts.pools.get(member.pool)
+        idle = member.name not in claimed and member.alive and member.pod is not None
+        if pool is None or not idle or stranded(facts, member) or change_of(facts, member).effect is not Effect.NONE:
             continue
-        if change_of(facts, member).effect is Effect.NONE:
+        complete = staged(facts, member)
+        if not complete or dated(facts, member):
             why = "has the newer agent" if complete else "is made from what it runs now"
             actions.append(stage(facts, member, f"its next pod {why}"))
+        actions += note(member, member_target(facts, member, pool))
     return Part(actions=tuple(actions))
 
 

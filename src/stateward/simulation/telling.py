@@ -25,6 +25,7 @@ DOES = {
     "StopProcess": "stops the process of {} in its pod",
     "StartProcess": "starts the process of {} in its pod",
     "FinishRestart": "ends the restart of {}",
+    "NoteData": "writes down on the pod of {} which data it uses",
     "ClearSchedule": "takes the wish for a restart off the cluster",
     "CollectConfiguration": "collects a Secret of nobody",
 }

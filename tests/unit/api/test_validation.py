@@ -346,6 +346,26 @@ class TestTemplate:
         assert only(cluster(pools=[pool(podTemplate=template)]))[0] == f"spec.pools[0].podTemplate.{path}"
 
 
+class TestSecureSettings:
+    def test_secrets_and_single_keys_of_them_go_into_the_keystore(self) -> None:
+        entries = [{"key": "access", "setting": "s3.client.default.access_key"}]
+        assert validate(cluster(secureSettings=[{"secretName": "s3", "entries": entries}, {"secretName": "b"}])) == []
+
+    def test_a_setting_is_given_once_and_a_secret_named_once(self) -> None:
+        entries = [{"key": "a"}, {"key": "b", "setting": "a"}]
+        path, said = only(cluster(secureSettings=[{"secretName": "s3", "entries": entries}]))
+        assert path == "spec.secureSettings[0].entries[1]"
+        assert said == "is given by spec.secureSettings[0].entries[0] already"
+        path, _ = only(cluster(secureSettings=[{"secretName": "s3"}, {"secretName": "s3"}]))
+        assert path == "spec.secureSettings[1].secretName"
+
+    @pytest.mark.parametrize("name", ["keystore.seed", "cluster.name"])
+    def test_what_stateward_sets_is_no_setting_of_the_keystore(self, name: str) -> None:
+        path, said = only(cluster(secureSettings=[{"secretName": "s3", "entries": [{"key": name}]}]))
+        assert path == "spec.secureSettings[0].entries[0]"
+        assert said.startswith("cannot be set: ")
+
+
 class TestSecurity:
     def test_the_examples_are_right(self) -> None:
         assert validate(cluster(security={"enabled": True, "certificateLifetime": "12h"})) == []

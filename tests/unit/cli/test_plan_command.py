@@ -3,9 +3,11 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from stateward.api import names
+from stateward.api.search import OpenSearchCluster
 from stateward.cli.look import Carried, endpoints
 from stateward.engines import opensearch
 from stateward.engines.base import Call, RefusedError, UnreachableError
@@ -153,3 +155,54 @@ async def test_a_missing_right_is_named() -> None:
     api.refusal = Forbidden("pods is forbidden", status=Status(code=403))
     with pytest.raises(UnreachableError, match="pods/proxy"):
         await Carried(api).send(Call("/api/v1/x", "GET", "/"))
+
+
+SECRET = """\
+apiVersion: v1
+kind: Secret
+metadata: {name: words}
+stringData: {WORD: %s}
+"""
+
+
+@pytest.fixture
+def using(running: FakeApi) -> FakeApi:
+    """The same cluster, whose data members have a Secret in their variables and whose keystores have another."""
+    env = {"containers": [{"name": "opensearch", "envFrom": [{"secretRef": {"name": "words"}}]}]}
+    pools = [{**pool, "podTemplate": {"spec": env}} if pool["name"] == "hot" else pool for pool in SPEC["pools"]]
+    document = running.objects["opensearchclusters", Key("default", "logs")]
+    document["spec"] = {**SPEC, "pools": pools, "secureSettings": [{"secretName": "store"}]}
+    document["status"]["data"] = {
+        "Secret/words:": "+",
+        "Secret/words:WORD": "mine/1",
+        "keystore/Secret/store:word": "mine/2",
+    }
+    for pool in opensearch.desired(msgspec.convert(document, OpenSearchCluster)).pools:
+        for (_, key), stored in running.objects.items():
+            if key.name.startswith(f"logs-{pool.name}-") and "annotations" in stored["metadata"]:
+                stored["metadata"]["annotations"][names.ANNOTATION_INPUTS] = json.dumps(dict(pool.inputs))
+    for name, key in (("words", "WORD"), ("store", "word")):
+        running.add("secrets", {"metadata": {"name": name, "namespace": "default"}, "data": {key: "b25l"}})
+    return running
+
+
+def effects(output: str) -> dict[str, tuple[str, str]]:
+    return {m["name"]: (m["effect"], m["because"]) for m in json.loads(output)["members"]}
+
+
+def test_a_secret_in_the_file_shows_whom_it_restarts_because_of_which_key(run: Run, using: FakeApi) -> None:
+    shown = effects(run("plan", "logs", "-f", "-", "-o", "json", stdin=SECRET % "two").output)
+    assert shown["logs-hot-0"] == ("recreate", "Secret/words:WORD")
+    assert shown["logs-managers-0"] == ("none", "")
+
+
+def test_a_secret_of_the_keystore_in_the_file_is_shown_for_every_member(run: Run, using: FakeApi) -> None:
+    offered = (SECRET % "one") + "---\n" + (SECRET % "two").replace("words", "store").replace("WORD", "word")
+    shown = effects(run("plan", "logs", "-f", "-", "-o", "json", stdin=offered).output)
+    assert {because for _, because in shown.values()} == {"keystore/Secret/store:word"}
+
+
+def test_the_same_data_in_the_file_restarts_nobody_and_shows_no_value(run: Run, using: FakeApi) -> None:
+    result = run("plan", "logs", "-f", "-", stdin=SECRET % "one")
+    assert "nothing would happen to any member" in result.output
+    assert "two" not in run("plan", "logs", "-f", "-", stdin=SECRET % "two").output

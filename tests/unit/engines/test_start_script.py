@@ -1,5 +1,6 @@
 """The start script, run with bash in front of a pretended entrypoint: who may form a cluster, and how it ends."""
 
+import base64
 import hashlib
 import os
 import signal
@@ -10,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from stateward.engines.search.keystore import Setting, files
 from stateward.engines.search.shared import start_script
+from stateward.packages.dependencies import Dependency
+from stateward.packages.digests import Key
 
 SETTING = "cluster.initial_cluster_manager_nodes"
 ENTRYPOINT = """#!/bin/bash
@@ -141,6 +145,88 @@ def test_a_container_that_starts_again_does_not_ask_for_its_configuration_again(
     pod.configure("second")
     assert pod.run(STATEWARD_CONFIG_SHA256=digest("first"))[0] == 0
     assert (pod.home / "config" / "opensearch.yml").read_text() == "first"
+
+
+KEYSTORE = """#!/bin/bash
+# Does to a file what the tool does to the keystore: `create` makes it, `add-file` takes names and files.
+store=${0%/bin/*}/config/opensearch.keystore
+[[ -z ${OPENSEARCH_JAVA_OPTS:-} ]] || exit 1
+case $1 in
+create) [[ -e $store ]] && exit 1; : >"$store" ;;
+add-file) shift 2; while (($#)); do printf '%s=%s\\n' "$1" "$(base64 -w0 <"$2")" >>"$store"; shift 2; done ;;
+esac
+"""
+
+
+def with_settings(pod: Pod, **values: bytes) -> None:
+    """Put settings into the configuration, as the operator writes them."""
+    home = pod.root / "config"
+    for old in home.glob("stateward-keystore*"):
+        old.unlink()
+    source = [Setting(name, Dependency("Secret", "s", name), value) for name, value in values.items()]
+    for name, content in files(source, Key(b"x" * 32)).items():
+        (home / name).write_text(content)
+    (pod.home / "bin").mkdir(exist_ok=True)
+    (pod.home / "bin" / "opensearch-keystore").write_text(KEYSTORE)
+    (pod.home / "bin" / "opensearch-keystore").chmod(0o755)
+
+
+def stored(pod: Pod) -> dict[str, bytes] | None:
+    path = pod.home / "config" / "opensearch.keystore"
+    if not path.exists():
+        return None
+    pairs = (line.split("=", 1) for line in path.read_text().splitlines())
+    return {name: base64.b64decode(value) for name, value in pairs}
+
+
+def test_the_keystore_is_made_of_the_settings_byte_by_byte_and_nothing_of_them_lies_about(pod: Pod) -> None:
+    with_settings(pod, a=b"word", b=b"\x00\n two\nlines\n")
+    scratch = pod.root / "scratch"
+    scratch.mkdir()
+    assert pod.run(TMPDIR=str(scratch), OPENSEARCH_JAVA_OPTS="-Xms1g")[0] == 0
+    assert stored(pod) == {"a": b"word", "b": b"\x00\n two\nlines\n"}
+    assert list(scratch.iterdir()) == []
+    assert sorted(p.name for p in (pod.home / "config").iterdir()) == [
+        ".stateward-keystore",
+        "opensearch.keystore",
+        "opensearch.yml",
+        "unicast_hosts.txt",
+    ]
+
+
+def test_a_restart_in_place_makes_the_keystore_anew_and_without_settings_it_goes(pod: Pod) -> None:
+    given = str(pod.root / "config")
+    with_settings(pod, a=b"1", b=b"2")
+    assert pod.run(STATEWARD_CONFIG=given)[0] == 0
+    with_settings(pod, b=b"3")
+    assert pod.run(STATEWARD_CONFIG=given)[0] == 0
+    assert stored(pod) == {"b": b"3"}
+    for file in (pod.root / "config").glob("stateward-keystore*"):
+        file.unlink()
+    assert pod.run(STATEWARD_CONFIG=given)[0] == 0
+    assert stored(pod) is None
+
+
+def test_a_keystore_that_the_image_brings_stays_where_no_settings_are_asked_for(pod: Pod) -> None:
+    (pod.home / "config" / "opensearch.keystore").write_text("image=\n")
+    assert pod.run()[0] == 0
+    assert stored(pod) == {"image": b""}
+
+
+def test_a_container_without_an_agent_keeps_the_settings_that_its_pod_was_made_with(pod: Pod) -> None:
+    with_settings(pod, a=b"1")
+    assert pod.run()[0] == 0
+    with_settings(pod, a=b"2", b=b"2")
+    assert pod.run()[0] == 0
+    assert stored(pod) == {"a": b"1"}
+
+
+def test_a_member_whose_keystore_cannot_be_made_starts_nothing(pod: Pod) -> None:
+    with_settings(pod, a=b"1")
+    (pod.home / "bin" / "opensearch-keystore").write_text("#!/bin/sh\nexit 1\n")
+    status, output = pod.run()
+    assert (status, pod.arguments) == (1, None)
+    assert "the keystore could not be made" in output
 
 
 def test_a_candidate_with_leave_forms_the_cluster_alone(pod: Pod) -> None:

@@ -35,6 +35,7 @@ class Hands(FakeKubernetes):
             a.StopProcess: self.stop_process,
             a.StartProcess: self.start_process,
             a.FinishRestart: self.finish_restart,
+            a.NoteData: self.note_data,
             a.ClearSchedule: self.clear_schedule,
             a.CollectConfiguration: self.nothing,
         }[type(action)](action)  # type: ignore[operator]
@@ -159,6 +160,11 @@ class Hands(FakeKubernetes):
         assert pod is not None
         assert pod.process == "running"
         pod.phase, pod.inputs = "", dict(action.inputs)
+
+    def note_data(self, action: a.NoteData) -> None:
+        pod = self.bodies[action.member].pod
+        assert pod is not None
+        pod.inputs = dict(action.inputs)
 
     def clear_schedule(self, _: a.ClearSchedule) -> None:
         self.schedule = None

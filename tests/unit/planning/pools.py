@@ -41,6 +41,7 @@ class PoolSpec:
                 "config": o.Effect.RESTART,
                 "security": o.Effect.RESTART,
                 "template": o.Effect.RECREATE,
+                "keystore": o.Effect.RESTART,
                 "storage": o.Effect.REPLACE,
                 "dynamic": o.Effect.RELOAD,
                 "label": o.Effect.NONE,

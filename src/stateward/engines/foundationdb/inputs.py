@@ -8,6 +8,7 @@ from stateward.engines.digests import digest, quantities, template_parts
 from stateward.engines.foundationdb.build import Build, series
 from stateward.engines.foundationdb.pools import ResolvedPool
 from stateward.engines.images import pattern
+from stateward.engines.uses import DATA_EFFECTS, known
 from stateward.planning.crossing import PROGRAM, PROGRAMS
 from stateward.planning.observation import Effect, Inputs
 
@@ -25,6 +26,7 @@ EFFECTS = {
     "resources": Effect.RECREATE,
     "template": Effect.RECREATE,
     "storage": Effect.REPLACE,
+    **DATA_EFFECTS,
 }
 """What a change needs, by the first part of an input's name."""
 COORDINATED = frozenset({KNOBS, PROGRAM})
@@ -34,7 +36,8 @@ do programs of versions that do not talk to each other."""
 
 def inputs(pool: ResolvedPool, build: Build) -> Inputs:
     """Return the inputs of the pool's members that are made so."""
-    return {name: digest(name, value) for name, value in _asked(pool, build)}
+    own = {name: digest(name, value) for name, value in _asked(pool, build)}
+    return {**own, **known(pool.template, pool.cluster.status.data)}
 
 
 def _asked(pool: ResolvedPool, build: Build) -> Iterator[tuple[str, Any]]:

@@ -17,6 +17,7 @@ def config_files(pool: ResolvedPool, ordinal: int, version: str) -> dict[str, st
         pool.flavor.config_file: render(pool, ordinal, version),
         **probe_files(security.question(pool)),
         **security.files(pool),
+        **pool.extra_files,
     }
 
 

@@ -5,9 +5,10 @@ from typing import Any, cast
 
 from stateward.api.base import Json
 from stateward.engines.digests import digest, quantities, template_parts
-from stateward.engines.search import security
+from stateward.engines.search import keystore, security
 from stateward.engines.search.images import image_pattern
 from stateward.engines.search.pools import ResolvedPool
+from stateward.engines.uses import DATA_EFFECTS, known
 from stateward.planning.observation import Effect, Inputs
 
 EFFECTS = {
@@ -20,6 +21,8 @@ EFFECTS = {
     "storage": Effect.REPLACE,
     security.TOGETHER: Effect.RESTART,
     "certificates": Effect.RESTART,
+    keystore.INPUT: Effect.RESTART,
+    **DATA_EFFECTS,
 }
 """What a change needs, by the first part of an input's name."""
 COORDINATED = frozenset({security.TOGETHER})
@@ -30,7 +33,9 @@ _NEWEST = "9999.0.0"
 
 def inputs(pool: ResolvedPool, version: str) -> Inputs:
     """Return the inputs of the pool's members at a version."""
-    return {name: digest(name, value) for name, value in _asked(pool, version)}
+    data, asked = pool.cluster.status.data, pool.cluster.spec.secure_settings
+    own = {name: digest(name, value) for name, value in _asked(pool, version)}
+    return {**own, **keystore.inputs(asked, data), **known(pool.template, data)}
 
 
 def _asked(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
@@ -47,6 +52,8 @@ def _asked(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
         # a new member. Members with all roles have no such input: naming the default roles changes nothing.
         yield "storage/holds", pool.role_label
     yield from security.inputs(pool, version)
+    if cluster.secure_settings:
+        yield keystore.INPUT, keystore.summary(cluster.secure_settings)
     if spec.resources:
         yield "resources", quantities(spec.resources)
     if spec.storage is not None and spec.storage.ephemeral:

@@ -1,5 +1,7 @@
 """The Kubernetes objects of one member of a search cluster."""
 
+from collections.abc import Mapping
+
 from stateward.api import names
 from stateward.engines import objects
 from stateward.engines.objects import Blueprint, MemberObjects
@@ -10,9 +12,19 @@ from stateward.engines.search.pod import made_from, template
 from stateward.engines.search.pools import find
 
 
-def member_objects(flavor: Flavor, cluster: SearchCluster, pool_name: str, ordinal: int, version: str) -> MemberObjects:
-    """Return the objects of a member at a version; raise KeyError when the spec has no such pool."""
-    pool = find(flavor, cluster, pool_name)
+def member_objects(
+    flavor: Flavor,
+    cluster: SearchCluster,
+    pool_name: str,
+    ordinal: int,
+    version: str,
+    extra_files: Mapping[str, str] | None = None,
+) -> MemberObjects:
+    """Return the objects of a member at a version; raise KeyError when the spec has no such pool.
+
+    `extra_files` are those of its configuration whose content is in no resource.
+    """
+    pool = find(flavor, cluster, pool_name, extra_files)
     return objects.member_objects(
         Blueprint(
             cluster=cluster,

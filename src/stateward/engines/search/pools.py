@@ -26,6 +26,8 @@ class ResolvedPool(Struct, frozen=True, dict=True):
     flavor: Flavor
     cluster: SearchCluster
     spec: Pool
+    extra_files: Mapping[str, str] = {}
+    """Files of its members' configuration whose content is in no resource."""
 
     @property
     def name(self) -> str:
@@ -101,11 +103,13 @@ def resolve(flavor: Flavor, cluster: SearchCluster) -> tuple[ResolvedPool, ...]:
     return tuple(ResolvedPool(flavor, cluster, spec) for spec in cluster.spec.pools)
 
 
-def find(flavor: Flavor, cluster: SearchCluster, name: str) -> ResolvedPool:
+def find(
+    flavor: Flavor, cluster: SearchCluster, name: str, extra_files: Mapping[str, str] | None = None
+) -> ResolvedPool:
     """Return a pool by name; raise KeyError when the spec has none of that name."""
-    for pool in resolve(flavor, cluster):
-        if pool.name == name:
-            return pool
+    for spec in cluster.spec.pools:
+        if spec.name == name:
+            return ResolvedPool(flavor, cluster, spec, extra_files or {})
     raise KeyError(f"{cluster.metadata.name} has no pool {name!r}")
 
 

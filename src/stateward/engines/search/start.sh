@@ -54,16 +54,18 @@ place_configuration() {
   local file kept name
   for file in "${STATEWARD_CONFIG:-$root/config}"/*; do
     name=${file##*/}
-    [[ $name == stateward-* ]] && continue # for the agent
+    [[ $name == stateward-* && $name != stateward-keystore* ]] && continue # for the agent
     kept=$file
     if [[ -z ${STATEWARD_CONFIG:-} ]]; then
       kept=$root/run/$name
-      if [[ ! -e $kept ]]; then
+      if [[ ! -e $kept && ! -e $root/run/.placed ]]; then
         cp -L -- "$file" "$kept.new" && mv -- "$kept.new" "$kept" || return 1
       fi
     fi
+    [[ $name == stateward-* || ! -e $kept ]] && continue # for the keystore; or written after the first start
     cp -- "$kept" "$home/config/$name" || return 1
   done
+  [[ -n ${STATEWARD_CONFIG:-} ]] || : >"$root/run/.placed"
   # The addresses of the voting members follow the pods, and the database reads the file again whenever it looks for them.
   ln -sfn -- "$root/seeds/unicast_hosts.txt" "$home/config/unicast_hosts.txt"
 }
@@ -95,6 +97,35 @@ place_security() {
   mkdir -p -- "$folder" && mv -f -- "$home/config/internal_users.yml" "$folder/" || return 1
   export DISABLE_SECURITY_PLUGIN=false
 }
+
+# The keystore is made of what belongs into it at each start, so nothing is left in it of a start before. The container is
+# the same one after a restart in place; where no settings are asked for any more, the keystore that was made here goes.
+place_keystore() {
+  local from=${STATEWARD_CONFIG:-$root/run} keystore=$home/config/$STATEWARD_ENGINE.keystore scratch status
+  local mine=$home/config/.stateward-keystore
+  [[ -e $mine ]] && { rm -f -- "$keystore" "$mine" || return 1; }
+  [[ -e $from/stateward-keystore-seal ]] || return 0
+  : >"$mine" && rm -f -- "$keystore" && scratch=$(mktemp -d) || return 1
+  fill_keystore "$from" "$scratch"
+  status=$?
+  rm -rf -- "$scratch"
+  return "$status"
+}
+
+fill_keystore() {
+  local file name settings=()
+  for file in "$1"/stateward-keystore.*; do
+    [[ -e $file ]] || continue
+    name=${file##*/stateward-keystore.}
+    head -n 1 -- "$file" | base64 -d >"$2/$name" || return 1
+    settings+=("$name" "$2/$name")
+  done
+  keystore create || return 1
+  ((${#settings[@]} == 0)) || keystore add-file --force "${settings[@]}"
+}
+
+# Options for the database, such as its heap, are not for its tools.
+keystore() { env -u OPENSEARCH_JAVA_OPTS -u ES_JAVA_OPTS "$home/bin/$STATEWARD_ENGINE-keystore" "$@"; }
 
 formed() { [[ -s $root/seeds/formed ]]; }
 
@@ -155,6 +186,7 @@ stop() {
 await_configuration || exit 1
 place_configuration || { fail "the configuration could not be put in place"; exit 1; }
 place_security || exit 1
+place_keystore || { say "the keystore could not be made"; exit 1; }
 if [[ ${STATEWARD_BOOTSTRAP_CANDIDATE:-} == true ]]; then
   await_leave || exit 1
 fi

@@ -5,7 +5,7 @@ and the digest in one patch, under the version that was read. Whoever dies in be
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,12 +77,17 @@ class RestartControl:
         names = setting.namespaces
         self._workloads: dict[str, Store[WorkloadView]] = {kind: Store(kind, namespaces=names) for kind in WORKLOADS}
         self._sources: dict[str, Store[SourceView]] = {kind: Store(kind, namespaces=names) for kind in SOURCES}
-        self._uses = Uses()
+        self._uses = Uses[Workload]()
         self._settling: dict[Workload, Settling] = {}
         self._said: dict[Workload, str] = {}
         self._queue = WorkQueue[Workload](clock=self._clock)
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=self._clock)
         self._key: Key | None = None
+
+    @property
+    def sources(self) -> Mapping[str, Store[SourceView]]:
+        """What is known of ConfigMaps and Secrets, by kind: filled while it runs."""
+        return self._sources
 
     async def run(self) -> None:
         """Watch and work until cancelled, or until `stop`."""
@@ -148,7 +153,7 @@ class RestartControl:
             return None
         used = dependencies(live)
         # Noted before anything is read: what changes from now on brings the workload back here.
-        self._uses.put(workload, used)
+        self._uses.put(workload, workload.namespace, used)
         verdict = await self._judge(workload, live)
         held = self._held(workload, live, verdict) or await self._over_budget(workload, live, verdict)
         if held is not None:

@@ -1,36 +1,38 @@
-"""Which workloads use an object: what to look at when it changes."""
+"""Which workloads, or clusters, use an object: what to look at when it changes."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+from typing import Generic, TypeVar
 
-from stateward.operator.restarts.views import Workload
 from stateward.packages.dependencies import Dependency
+
+User = TypeVar("User", bound=Hashable)
 
 Source = tuple[str, str, str]
 """Namespace, kind and name of an object whose data is used."""
 
 
-class Uses:
-    """Workloads by what they use, as it was when they were last looked at."""
+class Uses(Generic[User]):
+    """Users by what they use, as it was when they were last looked at."""
 
     def __init__(self) -> None:
-        self._sources: dict[Workload, frozenset[Source]] = {}
-        self._workloads: dict[Source, set[Workload]] = {}
+        self._sources: dict[User, frozenset[Source]] = {}
+        self._users: dict[Source, set[User]] = {}
 
-    def put(self, workload: Workload, used: Iterable[Dependency]) -> None:
-        """Note what a workload uses."""
-        self.drop(workload)
-        sources = frozenset((workload.namespace, d.kind, d.name) for d in used)
-        self._sources[workload] = sources
+    def put(self, user: User, namespace: str, used: Iterable[Dependency]) -> None:
+        """Note what somebody uses, in a namespace."""
+        self.drop(user)
+        sources = frozenset((namespace, d.kind, d.name) for d in used)
+        self._sources[user] = sources
         for source in sources:
-            self._workloads.setdefault(source, set()).add(workload)
+            self._users.setdefault(source, set()).add(user)
 
-    def drop(self, workload: Workload) -> None:
-        """Forget a workload."""
-        for source in self._sources.pop(workload, frozenset()):
-            self._workloads[source].discard(workload)
-            if not self._workloads[source]:
-                del self._workloads[source]
+    def drop(self, user: User) -> None:
+        """Forget somebody."""
+        for source in self._sources.pop(user, frozenset()):
+            self._users[source].discard(user)
+            if not self._users[source]:
+                del self._users[source]
 
-    def of(self, source: Source) -> frozenset[Workload]:
+    def of(self, source: Source) -> frozenset[User]:
         """Return who uses an object."""
-        return frozenset(self._workloads.get(source, ()))
+        return frozenset(self._users.get(source, ()))

@@ -37,6 +37,8 @@ class Processes:
                 self._agenda.after(self._pace.start_of(pool), partial(self._started, action.member))
             case a.FinishRestart():
                 self._mark(action.member, Phase.NONE, action.inputs)
+            case a.NoteData():
+                self._mark(action.member, None, action.inputs)
             case _:
                 return False
         return True
@@ -47,10 +49,14 @@ class Processes:
         checksum = member.config_checksum
         return replace(member, process=Process(state, checksum, checksum if up else ""))
 
-    def _mark(self, name: str, phase: Phase, inputs: Inputs | None = None) -> None:
+    def _mark(self, name: str, phase: Phase | None, inputs: Inputs | None = None) -> None:
         member = self._members.all[name]
         if member.pod is not None:
-            pod = replace(member.pod, phase=phase, inputs=member.pod.inputs if inputs is None else inputs)
+            pod = replace(
+                member.pod,
+                phase=member.pod.phase if phase is None else phase,
+                inputs=member.pod.inputs if inputs is None else inputs,
+            )
             self._members.all[name] = replace(member, pod=pod)
             self._listener.news = True
 

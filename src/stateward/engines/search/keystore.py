@@ -1,0 +1,114 @@
+"""The settings of the keystore: out of the Secrets that are named, into the configuration of every member.
+
+They travel as files of the configuration's Secret, so a process is given exactly those that were written for it, by the
+checksum that its agent confirms. The start script makes the keystore of them. Each file says where its setting has come
+from: while a Secret is away or cannot be read, what the members have is what stays.
+"""
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from stateward.api.keystore import SecureSettings
+from stateward.packages.dependencies import SECRET, Dependency
+from stateward.packages.digests import Key, label
+from stateward.planning.data import KEPT
+
+PREFIX = "stateward-keystore."
+"""Begins the name of the file of a setting."""
+SEAL = "stateward-keystore-seal"
+"""A file that nobody can guess: without it the checksum of a configuration would let short passwords be tried out."""
+INPUT = KEPT
+"""The input that says what is asked for, and first part of the names of those of the settings."""
+
+
+class Setting(Struct, frozen=True):
+    """A setting, and which key of which Secret it is."""
+
+    name: str
+    source: Dependency
+    value: bytes
+
+    @property
+    def input(self) -> str:
+        """The name of its input."""
+        return input_of(self.name, self.source)
+
+
+def input_of(name: str, source: Dependency) -> str:
+    """Return the name of the input of a setting, which says the key and the Secret that it comes from."""
+    renamed = "" if name == source.key else f" as {name}"
+    return f"{INPUT}/{label(source)}{renamed}"
+
+
+def sources(asked: Sequence[SecureSettings]) -> frozenset[Dependency]:
+    """Return what is read for the keystore."""
+    whole = {Dependency(SECRET, each.secret_name) for each in asked if each.entries is None}
+    keys = {Dependency(SECRET, each.secret_name, entry.key) for each in asked for entry in each.entries or ()}
+    return frozenset(whole | keys)
+
+
+def settings(asked: SecureSettings, data: Mapping[str, bytes]) -> Iterator[Setting]:
+    """Yield the settings of one Secret; a key that it lacks is left out."""
+    if asked.entries is None:
+        for key, value in sorted(data.items()):
+            yield Setting(key, Dependency(SECRET, asked.secret_name, key), value)
+        return
+    for entry in asked.entries:
+        if entry.key in data:
+            name = entry.setting or entry.key
+            yield Setting(name, Dependency(SECRET, asked.secret_name, entry.key), data[entry.key])
+
+
+def lacking(asked: SecureSettings, found: Sequence[Setting]) -> tuple[str, ...]:
+    """Return the keys that are asked for by name and were not found."""
+    there = {setting.source.key for setting in found}
+    return tuple(entry.key for entry in asked.entries or () if entry.key not in there)
+
+
+def files(found: Sequence[Setting], key: Key) -> dict[str, str]:
+    """Return the files of settings; where one is given twice, the last one counts."""
+    latest = {setting.name: setting for setting in found}
+    made = {f"{PREFIX}{name}": _file(setting) for name, setting in sorted(latest.items())}
+    return {**made, SEAL: f"{key.digest(b'seal', *(text.encode() for text in made.values()))}\n"}
+
+
+def _file(setting: Setting) -> str:
+    """Return the value in one line, whatever is in it, and below it where it has come from."""
+    return f"{base64.b64encode(setting.value).decode()}\n{setting.source.name}\n{setting.source.key}\n"
+
+
+def read(written: Mapping[str, str]) -> tuple[Setting, ...]:
+    """Return the settings in the files of a configuration; what is none is left out."""
+    found: list[Setting] = []
+    for name, text in sorted(written.items()):
+        parts = text.splitlines()
+        if not name.startswith(PREFIX) or len(parts) < 3:
+            continue
+        try:
+            value = base64.b64decode(parts[0], validate=True)
+        except binascii.Error:
+            continue
+        found.append(Setting(name.removeprefix(PREFIX), Dependency(SECRET, parts[1], parts[2]), value))
+    return tuple(found)
+
+
+def inputs(asked: Sequence[SecureSettings] | None, data: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the digests of the settings that are asked for, out of what is known of a cluster's data."""
+    wanted = {f"{INPUT}/{label(source)}" for source in sources(asked or ())}
+    known = {name: digest for name, digest in (data or {}).items() if name.startswith(f"{INPUT}/")}
+    return {
+        name: digest
+        for name, digest in known.items()
+        if name.partition(" ")[0] in wanted or f"{name.partition(':')[0]}:" in wanted
+    }
+
+
+def summary(asked: Sequence[SecureSettings]) -> list[tuple[str, str]]:
+    """Return what is asked for, in an order that says nothing: pairs of a source and the name of a setting."""
+    named = ((each.secret_name, entry) for each in asked for entry in each.entries or ())
+    pairs = [(label(Dependency(SECRET, name, entry.key)), entry.setting or entry.key) for name, entry in named]
+    whole = [(label(Dependency(SECRET, each.secret_name)), "") for each in asked if each.entries is None]
+    return sorted([*pairs, *whole])

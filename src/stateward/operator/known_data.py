@@ -1,0 +1,128 @@
+"""What is known of the data that a cluster uses, out of what was read of it; pure.
+
+An object that could not be read is not one that is not there: what was known of it stays, and the cluster says so. A
+Secret of the keystore that is gone leaves the keystore as it is; one that was never there holds back what would be made
+without it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from stateward.api.base import Json
+from stateward.api.cluster import Cluster
+from stateward.api.digests import OUT, THERE
+from stateward.api.keystore import SecureSettings
+from stateward.api.search import SearchCluster
+from stateward.engines.search.keystore import INPUT, Setting, files, lacking, settings
+from stateward.packages.dependencies import SECRET, Dependency
+from stateward.packages.digests import Key, data_of, digests_of, skipped
+from stateward.planning.observation import Refusal
+
+UNKNOWN, MISSING = "DataUnknown", "SecretMissing"
+"""Reasons to wait: it could not be read; it is not there."""
+
+Identity = tuple[str, str]
+"""Kind and name of an object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read: the objects that are there, and why others could not be read, in words."""
+
+    objects: Mapping[Identity, Json] = field(default_factory=dict[Identity, Json], repr=False)
+    troubles: Mapping[Identity, str] = field(default_factory=dict[Identity, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known: digests by name of the input, the files of keystores, and what is refused for want of more."""
+
+    data: Mapping[str, str] = field(default_factory=dict[str, str])
+    files: Mapping[str, str] | None = field(default_factory=dict[str, str], repr=False)
+    """None where not everything that belongs into them is known: then nothing is made with what there is."""
+    refusals: tuple[Refusal, ...] = ()
+
+
+def asked_of(cluster: Cluster) -> Sequence[SecureSettings]:
+    """Return the Secrets whose content goes into the keystores of a cluster."""
+    return (cluster.spec.secure_settings or ()) if isinstance(cluster, SearchCluster) else ()
+
+
+def known(cluster: Cluster, used: frozenset[Dependency], found: Read, copy: Sequence[Setting], key: Key) -> Known:
+    """Return what is known; `copy` are the settings that the members of the cluster have."""
+    chosen: list[Setting] = []
+    refusals = [unread(identity, why) for identity, why in sorted(found.troubles.items())]
+    for i, asked in enumerate(asked_of(cluster)):
+        here = settings_of(asked, found, copy)
+        refusals += missing(i, asked, here, found)
+        chosen += here
+    digests = {name: marked(value, key) for name, value in digests_of(used, found.objects, key).items()}
+    of_settings = {setting.input: _digest(setting, found, key) for setting in chosen}
+    data = {**kept(cluster, found), **digests, **of_settings}
+    if any(refusal.everything for refusal in refusals):
+        return Known(data, None, tuple(refusals))
+    return Known(data, files(chosen, key) if asked_of(cluster) else {}, tuple(refusals))
+
+
+def incomplete(asked: SecureSettings, found: Read) -> bool:
+    """Return whether something that is asked for is not in what was read."""
+    body = found.objects.get((SECRET, asked.secret_name))
+    return body is None or bool(lacking(asked, list(settings(asked, data_of(body)))))
+
+
+def unlocked(name: str, why: str, *, held: bool) -> Refusal:
+    """Return that nothing can be told apart for want of the operator's key; what was known stays."""
+    text = f"nobody knows whether the data that {name} uses has changed, for want of the key of its digests: {why}"
+    return Refusal(name, UNKNOWN, text, everything=held)
+
+
+def unread(identity: Identity, why: str) -> Refusal:
+    """Return that an object could not be read: what uses it goes on as it is."""
+    text = f"{'/'.join(identity)} could not be read, so nobody knows whether it has changed: {why}"
+    return Refusal("/".join(identity), UNKNOWN, text, everything=False)
+
+
+def settings_of(asked: SecureSettings, found: Read, copy: Sequence[Setting]) -> list[Setting]:
+    """Return the settings of one Secret; what is not found in it is as the members have it."""
+    body = found.objects.get((SECRET, asked.secret_name))
+    here = list(settings(asked, data_of(body))) if body is not None else []
+    have = [setting for setting in copy if setting.source.name == asked.secret_name]
+    if asked.entries is None:
+        return here if body is not None else have
+    wanted = {(entry.key, entry.setting or entry.key) for entry in asked.entries}
+    there = {(setting.source.key, setting.name) for setting in here}
+    return [*here, *(s for s in have if (s.source.key, s.name) in wanted - there)]
+
+
+def missing(i: int, asked: SecureSettings, here: Sequence[Setting], found: Read) -> Iterator[Refusal]:
+    """Yield what holds back everything: members would start without a setting that nobody has."""
+    identity, path = (SECRET, asked.secret_name), f"spec.secureSettings[{i}]"
+    what = "could not be read" if identity in found.troubles else "is not there"
+    if identity not in found.objects and not here:
+        text = f"Secret {asked.secret_name} {what}, and no member has what was in it: members wait for it"
+        yield Refusal(path, MISSING, text)
+        return
+    lost = lacking(asked, here)
+    if lost:
+        text = f"Secret {asked.secret_name} has no key {', '.join(lost)}: members wait for it"
+        yield Refusal(path, MISSING, text)
+
+
+def kept(cluster: Cluster, found: Read) -> dict[str, str]:
+    """Return what was known of objects that could not be read."""
+    before = cluster.status.data or {}
+    homes = tuple(f"{kind}/{name}:" for kind, name in found.troubles)
+    return {name: digest for name, digest in before.items() if name.startswith(homes)} if homes else {}
+
+
+def marked(digest: str, key: Key) -> str:
+    """Return a digest with the name of the key that it was made with; a mark that is none stays."""
+    return digest if digest in (OUT, THERE) else f"{key.name}/{digest}"
+
+
+def _digest(setting: Setting, found: Read, key: Key) -> str:
+    body = found.objects.get((SECRET, setting.source.name))
+    out = skipped(body) if body is not None else frozenset[str]()
+    if out is None or setting.source.key in out:
+        return OUT
+    return marked(key.digest(INPUT.encode(), setting.source.key.encode(), setting.value), key)

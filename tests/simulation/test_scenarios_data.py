@@ -1,0 +1,141 @@
+"""Secrets that members use: whose change restarts whom, and how."""
+
+import asyncio
+import base64
+from typing import Any
+
+import pytest
+
+from stateward.api.base import Json
+from stateward.kube.client import DeleteOptions, Preconditions
+from stateward.kube.metadata import Key
+from tests.simulation.story import PODS, SECRETS, Story, hot, managers
+
+pytestmark = pytest.mark.simulation
+
+ENV: Json = {"spec": {"containers": [{"name": "opensearch", "envFrom": [{"secretRef": {"name": "words"}}]}]}}
+STORE: list[Json] = [{"secretName": "store"}]
+MEMBERS = ["logs-hot-0", "logs-hot-1", "logs-hot-2", "logs-managers-0"]
+
+
+class Drawer:
+    """The Secrets that people write."""
+
+    def __init__(self, story: Story) -> None:
+        self._server, self._store = story.world.server, story.world.store
+
+    def put(self, name: str, annotations: Json | None = None, **values: str) -> None:
+        data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
+        meta = {"name": name, "namespace": "data", "annotations": annotations or {}}
+        body = {"apiVersion": "v1", "kind": "Secret", "metadata": meta, "data": data}
+        key = Key("data", name)
+        live = self._store.get(SECRETS, key)
+        if live is None:
+            self._server.create(SECRETS, "data", body)
+        else:
+            self._server.update(SECRETS, key, {**body, "metadata": {**live.meta, **meta}})
+
+    def remove(self, name: str) -> None:
+        live = self._store.get(SECRETS, Key("data", name))
+        assert live is not None
+        self._server.delete(SECRETS, live.key, DeleteOptions(Preconditions(live.uid)))
+
+
+def keystores(story: Story) -> set[Any]:
+    """Return what the configurations of the members say of a setting."""
+    written = [s for s in story.world.store.all(SECRETS) if s.key.name in MEMBERS]
+    return {base64.b64decode(s.doc["data"]["stateward-keystore.word"]).splitlines()[0] for s in written}
+
+
+async def looked(story: Story) -> None:
+    """Wait until the operator has begun: without the watch of restart control it looks once a minute."""
+    assert await story.until(lambda: story.disrupted() or not story.process.running)
+
+
+async def test_data_in_variables_makes_the_pods_of_that_pool_anew_one_after_the_other() -> None:
+    with Story(managers(1), hot(3, podTemplate=ENV), agents=True).told() as story:
+        drawer = Drawer(story)
+        drawer.put("words", WORD="one")
+        await story.begin()
+        pods = story.uids(PODS)
+        drawer.put("words", WORD="two")
+        await looked(story)
+        await story.settle()
+        assert sorted(story.disrupted()) == MEMBERS[:3]
+        assert story.uids(PODS)["logs-managers-0-0"] == pods["logs-managers-0-0"]
+        assert story.most_down == 1
+        assert story.red == 0
+
+
+async def test_data_that_goes_comes_back_or_is_taken_out_restarts_nobody() -> None:
+    with Story(managers(1), hot(2, podTemplate=ENV), agents=True).told() as story:
+        drawer = Drawer(story)
+        drawer.put("words", WORD="one", OTHER="x")
+        await story.begin()
+        pods = story.uids(PODS)
+        drawer.remove("words")
+        await asyncio.sleep(150.0)
+        story.process.kill()
+        drawer.put("words", {"stateward.dev/skip-restart": "OTHER"}, WORD="one", OTHER="y")
+        await asyncio.sleep(150.0)
+        await story.settle()
+        assert story.uids(PODS) == pods
+        assert story.disrupted() == []
+
+
+async def test_data_of_the_keystore_restarts_each_process_once_in_its_pod() -> None:
+    with Story(managers(1), hot(3), agents=True, secureSettings=STORE).told() as story:
+        drawer = Drawer(story)
+        drawer.put("store", word="one")
+        await story.begin()
+        pods = story.uids(PODS)
+        drawer.put("store", word="two")
+        await looked(story)
+        await story.settle()
+        assert story.uids(PODS) == pods
+        assert sorted(story.disrupted()) == MEMBERS
+        assert story.most_down == 1
+        assert keystores(story) == {base64.b64encode(b"two")}
+
+
+async def test_a_secret_of_the_keystore_that_is_gone_leaves_it_as_it_is_also_for_new_members() -> None:
+    with Story(managers(1), hot(2), agents=True, secureSettings=STORE).told() as story:
+        drawer = Drawer(story)
+        drawer.put("store", word="one")
+        await story.begin()
+        pods = story.uids(PODS)
+        drawer.remove("store")
+        story.pools(managers(1), hot(3))
+        await story.settle()
+        assert pods.items() <= story.uids(PODS).items()
+        assert story.disrupted() == []
+        assert keystores(story) == {base64.b64encode(b"one")}
+
+
+async def test_members_wait_for_a_secret_of_the_keystore_that_was_never_there() -> None:
+    with Story(managers(1), hot(2), agents=True).told() as story:
+        drawer = Drawer(story)
+        await story.begin()
+        pods = story.uids(PODS)
+        story.edit(secureSettings=STORE)
+        assert await story.until(lambda: "SecretMissing" in story.waits)
+        await asyncio.sleep(300.0)
+        assert story.disrupted() == []
+        drawer.put("store", word="one")
+        await story.settle()
+        assert story.uids(PODS) == pods
+        assert sorted(story.disrupted()) == ["logs-hot-0", "logs-hot-1", "logs-managers-0"]
+
+
+@pytest.mark.parametrize(("verb", "kind"), [("patch", "pods"), ("apply", "secrets"), ("patch", "opensearchclusters")])
+async def test_an_operator_that_dies_while_data_is_rolled_out_restarts_nobody_twice(verb: str, kind: str) -> None:
+    with Story(managers(1), hot(3), agents=True, secureSettings=STORE).told() as story:
+        drawer = Drawer(story)
+        drawer.put("store", word="one")
+        await story.begin()
+        story.crash_after(verb, kind, 2)
+        drawer.put("store", word="two")
+        await looked(story)
+        await story.settle()
+        assert sorted(story.disrupted()) == MEMBERS
+        assert keystores(story) == {base64.b64encode(b"two")}
