@@ -9,17 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
+from stateward.kube.client import Api, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.clock import SystemClock
-from stateward.kube.config import connect
 from stateward.kube.errors import ApiError, Invalid, NotFound
 from stateward.kube.events import EventRecorder
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key, PartialObject
+from stateward.kube.metadata import Key
 from stateward.kube.resource import Resource, Selection
-from stateward.kube.resources import CONFIG_MAPS, NAMESPACES, PODS, SERVICES
+from stateward.kube.resources import CONFIG_MAPS, PODS, SERVICES
 from stateward.operator.installations.control import InstallationControl, Setting
 from stateward.operator.installations.views import INSTALLATIONS, PACKAGES
 from stateward.operator.restarts.views import WORKLOADS
@@ -27,16 +24,12 @@ from stateward.packages.archive import pack
 from stateward.packages.decision import ANNOTATION_TRIGGER
 from stateward.packages.reading import read_package
 from stateward.packages.restarts import ANNOTATION_BECAUSE
+from tests.integration.ground import PATIENCE, ROOT, at_work, define, own_namespace, run_pods
 from tests.unit.packages.samples import files
 
 pytestmark = pytest.mark.integration
-ROOT = Path(__file__).parents[2]
-DEFINITIONS = Resource(
-    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", PartialObject, False
-)
 DEPLOYMENTS = WORKLOADS["Deployment"].raw()
 JOBS: Resource[dict[str, Any]] = Resource("batch", "v1", "jobs", "Job", dict[str, Any])
-PATIENCE = 180.0
 
 
 class Place:
@@ -100,33 +93,16 @@ class Place:
         control = InstallationControl(
             Setting(self.api, recorder, clock, lambda: None, self.namespace, (self.namespace,), execute=_written)
         )
-        tasks = [asyncio.create_task(work) for work in (recorder.run(), control.run(), self._kubelet())]
-        try:
+        pods = run_pods(self.api, self.namespace)
+        async with at_work(recorder.run(), control.run(), pods, self._finish_jobs()):
             yield control
-        finally:
-            for task in tasks:
-                task.cancel()
-            for task in tasks:
-                with suppress(asyncio.CancelledError):
-                    await task
 
-    async def _kubelet(self) -> None:
+    async def _finish_jobs(self) -> None:
         while True:
             with suppress(ApiError):
-                for pod in (await self.api.list(PODS.raw(), Selection(self.namespace))).items:
-                    await self._serve(pod)
                 for job in (await self.api.list(JOBS, Selection(self.namespace))).items:
                     await self._succeed(job)
             await asyncio.sleep(0.2)
-
-    async def _serve(self, pod: dict[str, Any]) -> None:
-        meta = pod["metadata"]
-        key = self.key(meta["name"])
-        if "deletionTimestamp" in meta:
-            await self.api.delete(PODS, key, DeleteOptions(Preconditions(meta["uid"]), grace_seconds=0))
-        elif pod["status"].get("phase") == "Pending":
-            status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
-            await self.api.patch(PODS, key, {"status": status}, kind=PatchKind.MERGE, subresource="status")
 
     async def _succeed(self, job: dict[str, Any]) -> None:
         if job.get("status", {}).get("succeeded"):
@@ -154,29 +130,9 @@ def _ready(body: dict[str, Any] | None) -> bool:
 
 @pytest.fixture
 async def place(control_plane: Path) -> AsyncGenerator[Place]:
-    async with HttpApi(connect(kubeconfig=str(control_plane))) as api:
-        for path in sorted((ROOT / "charts/stateward/crds").glob("*.yaml")):
-            body = yaml.safe_load(path.read_text())
-            await api.apply(DEFINITIONS, Key("", body["metadata"]["name"]), body, ApplyOptions("test", force=True))
-        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "packages-"}}
-        namespace = await api.create(NAMESPACES, body)
-        place = Place(api, namespace.metadata.name)
-        await _served(place)
-        yield place
-        await api.delete(NAMESPACES, Key("", namespace.metadata.name), DeleteOptions(Preconditions.of(namespace)))
-
-
-async def _served(place: Place) -> None:
-    """Wait until the API server serves the kinds that it has just been told of."""
-    deadline = time.monotonic() + PATIENCE
-    for kind in (PACKAGES.raw(), INSTALLATIONS.raw()):
-        while True:
-            try:
-                await place.api.list(kind, Selection(place.namespace))
-                break
-            except ApiError:
-                assert time.monotonic() < deadline
-                await asyncio.sleep(0.2)
+    async with own_namespace(control_plane, "packages") as (api, namespace):
+        await define(api, PACKAGES, INSTALLATIONS)
+        yield Place(api, namespace)
 
 
 async def test_the_life_of_an_installation(place: Place) -> None:

@@ -9,19 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from aiohttp import web
 
 from sandbox import Sandbox
 from stateward.engines.access import show
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.clock import SystemClock
-from stateward.kube.config import connect
 from stateward.kube.errors import ApiError, Invalid
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key, PartialObject
-from stateward.kube.resource import Resource, Selection
-from stateward.kube.resources import NAMESPACES
+from stateward.kube.metadata import Key
+from stateward.kube.resource import Selection
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.packages import PackageDesk
 from stateward.operator.admission.registration import CONFIGURATIONS
@@ -30,15 +26,11 @@ from stateward.operator.installations.views import INSTALLATIONS, PACKAGES
 from stateward.packages.archive import pack
 from stateward.packages.reading import read_package
 from stateward.pki import issue, new_authority
+from tests.integration.ground import PATIENCE, define, own_namespace
 from tests.unit.packages.samples import files
 
 pytestmark = pytest.mark.integration
-ROOT = Path(__file__).parents[2]
-DEFINITIONS = Resource(
-    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", PartialObject, False
-)
 NAME = "packages-under-test"
-PATIENCE = 180.0
 
 
 class Place:
@@ -70,12 +62,8 @@ class Place:
 
 @pytest.fixture
 async def place(integration_sandbox: Sandbox, control_plane: Path) -> AsyncGenerator[Place]:
-    async with HttpApi(connect(kubeconfig=str(control_plane))) as api:
-        for path in sorted((ROOT / "charts/stateward/crds").glob("*.yaml")):
-            body = yaml.safe_load(path.read_text())
-            await api.apply(DEFINITIONS, Key("", body["metadata"]["name"]), body, ApplyOptions("test", force=True))
-        space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "webhook-"}}
-        namespace = await api.create(NAMESPACES, space)
+    async with own_namespace(control_plane, "webhook") as (api, namespace):
+        await define(api, PACKAGES, INSTALLATIONS)
         webhook = Webhook(api, lambda _new, _old: Verdict(), "x", SystemClock(), PackageDesk(api, ("",)))
         app = web.Application()
         app.add_routes([web.post(PATH_PACKAGES, webhook.answer_on_packages)])
@@ -89,13 +77,12 @@ async def place(integration_sandbox: Sandbox, control_plane: Path) -> AsyncGener
                 host = address.rpartition(":")[0]
                 shown = issue(authority, host, [host], time.time())
                 show(context, shown.certificate, shown.key)
-                place = Place(api, namespace.metadata.name)
+                place = Place(api, namespace)
                 await _register(api, address, authority.certificate, place)
                 yield place
         finally:
             await _unregister(api)
             await runner.cleanup()
-            await api.delete(NAMESPACES, Key("", namespace.metadata.name), DeleteOptions(Preconditions.of(namespace)))
 
 
 async def _register(api: Api, address: str, trusted: str, place: Place) -> None:

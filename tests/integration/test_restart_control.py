@@ -10,16 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
+from stateward.kube.client import Api, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.clock import SystemClock
-from stateward.kube.config import connect
 from stateward.kube.events import EventRecorder
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key, PartialObject
-from stateward.kube.resource import Resource, Selection
-from stateward.kube.resources import EVENTS, NAMESPACES, SECRETS
+from stateward.kube.metadata import Key
+from stateward.kube.resource import Selection
+from stateward.kube.resources import EVENTS, SECRETS
 from stateward.operator.options import OperatorOptions
 from stateward.operator.process import run_operator
 from stateward.operator.restarts.control import RestartControl, Setting
@@ -27,20 +24,11 @@ from stateward.operator.restarts.digestkey import NAME as KEY_NAME
 from stateward.operator.restarts.views import ANNOTATION_CONTROL, SOURCES, WORKLOADS
 from stateward.packages.guards import ANNOTATION_PAUSED
 from stateward.packages.restarts import ANNOTATION_BECAUSE, ANNOTATION_DIGEST, ANNOTATION_RECORD
+from tests.integration.ground import PATIENCE, define, own_namespace
 
 pytestmark = pytest.mark.integration
 DEPLOYMENTS = WORKLOADS["Deployment"].raw()
 CONFIG_MAPS = SOURCES["ConfigMap"].raw()
-DEFINITIONS = Resource(
-    "apiextensions.k8s.io",
-    "v1",
-    "customresourcedefinitions",
-    "CustomResourceDefinition",
-    PartialObject,
-    namespaced=False,
-)
-ROOT = Path(__file__).parents[2]
-PATIENCE = 180.0
 
 
 class Place:
@@ -136,11 +124,8 @@ class Place:
 
 @pytest.fixture
 async def place(control_plane: Path) -> AsyncGenerator[Place]:
-    async with HttpApi(connect(kubeconfig=str(control_plane))) as api:
-        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "restarts-"}}
-        namespace = await api.create(NAMESPACES, body)
-        yield Place(api, namespace.metadata.name)
-        await api.delete(NAMESPACES, Key("", namespace.metadata.name), DeleteOptions(Preconditions.of(namespace)))
+    async with own_namespace(control_plane, "restarts") as (api, namespace):
+        yield Place(api, namespace)
 
 
 async def test_a_change_of_used_data_restarts_once_and_says_which_key(place: Place) -> None:
@@ -230,9 +215,7 @@ async def test_a_paused_workload_waits_with_an_event_and_goes_on(place: Place) -
 
 
 async def test_the_operator_brings_restart_control_with_it(place: Place, control_plane: Path) -> None:
-    for path in sorted((ROOT / "charts/stateward/crds").glob("*.yaml")):
-        body = yaml.safe_load(path.read_text())
-        await place.api.apply(DEFINITIONS, Key("", body["metadata"]["name"]), body, ApplyOptions("test", force=True))
+    await define(place.api)
     await place.config(x="1")
     await place.deploy()
     options = OperatorOptions(

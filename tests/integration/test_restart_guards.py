@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,30 +12,20 @@ import pytest
 
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.clock import SystemClock
-from stateward.kube.config import connect
 from stateward.kube.errors import ApiError
 from stateward.kube.events import EventRecorder
-from stateward.kube.http_client import HttpApi
 from stateward.kube.metadata import Key
-from stateward.kube.resource import Resource, Selection
-from stateward.kube.resources import BUDGETS, EVENTS, NAMESPACES, PODS, SECRETS
+from stateward.kube.resource import Selection
+from stateward.kube.resources import BUDGETS, EVENTS, SECRETS
 from stateward.operator.restarts.control import RestartControl, Setting
 from stateward.operator.restarts.views import ANNOTATION_CONTROL, PROVIDER_CLASSES, SOURCES, WORKLOADS
 from stateward.packages.digests import ANNOTATION_SKIP
 from stateward.packages.guards import ANNOTATION_WINDOW
 from stateward.packages.restarts import ANNOTATION_BECAUSE, ANNOTATION_DIGEST, ANNOTATION_RECORD
+from tests.integration.ground import DEFINITIONS, PATIENCE, at_work, own_namespace, run_pods
 
 pytestmark = pytest.mark.integration
 CONFIG_MAPS = SOURCES["ConfigMap"].raw()
-DEFINITIONS: Resource[dict[str, Any]] = Resource(
-    "apiextensions.k8s.io",
-    "v1",
-    "customresourcedefinitions",
-    "CustomResourceDefinition",
-    dict[str, Any],
-    namespaced=False,
-)
-PATIENCE = 180.0
 CLASSES: dict[str, Any] = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
@@ -130,41 +120,14 @@ class Place:
             self.api, recorder, clock, lambda: None, self.namespace, (self.namespace,), settle=0.2, classes=0.5
         )
         control = RestartControl(setting)
-        tasks = [asyncio.create_task(work) for work in (recorder.run(), control.run(), self._kubelet())]
-        try:
+        async with at_work(recorder.run(), control.run(), run_pods(self.api, self.namespace)):
             yield
-        finally:
-            for task in tasks:
-                task.cancel()
-            for task in tasks:
-                with suppress(asyncio.CancelledError):
-                    await task
-
-    async def _kubelet(self) -> None:
-        """Make pods ready, as nobody else does here."""
-        while True:
-            with suppress(ApiError):
-                for pod in (await self.api.list(PODS.raw(), Selection(self.namespace))).items:
-                    meta = pod["metadata"]
-                    if "deletionTimestamp" in meta:
-                        exact = DeleteOptions(Preconditions(meta["uid"]), grace_seconds=0)
-                        await self.api.delete(PODS, self.key(meta["name"]), exact)
-                    elif pod["status"].get("phase") == "Pending":
-                        ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
-                        patch = {"status": ready}
-                        await self.api.patch(
-                            PODS, self.key(meta["name"]), patch, kind=PatchKind.MERGE, subresource="status"
-                        )
-            await asyncio.sleep(0.2)
 
 
 @pytest.fixture
 async def place(control_plane: Path) -> AsyncGenerator[Place]:
-    async with HttpApi(connect(kubeconfig=str(control_plane))) as api:
-        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "guards-"}}
-        namespace = await api.create(NAMESPACES, body)
-        yield Place(api, namespace.metadata.name)
-        await api.delete(NAMESPACES, Key("", namespace.metadata.name), DeleteOptions(Preconditions.of(namespace)))
+    async with own_namespace(control_plane, "guards") as (api, namespace):
+        yield Place(api, namespace)
 
 
 PROJECTED = {
