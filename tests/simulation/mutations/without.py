@@ -196,7 +196,7 @@ def no_waiting(patch: pytest.MonkeyPatch) -> None:
 
 
 def any_configuration(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(pod, "_config_digest", lambda *_: "")
+    patch.setattr(pod, "files_digest", lambda *_: "")
 
 
 def any_checksum(patch: pytest.MonkeyPatch) -> None:
