@@ -94,7 +94,11 @@ class Engine(Protocol):
     """A database's driver. All but `observe` raise `EngineError`, and may be called again after they did."""
 
     async def observe(self, target: Target) -> Database | Unknown:
-        """Return one consistent picture of the database, or why there is none; never a part of one."""
+        """Return one consistent picture of the database, or why there is none; never a part of one.
+
+        With `target.proves` it may set something in the database to prove what it answers, and takes it back: see the
+        driver of FoundationDB. Without, it only asks.
+        """
         ...
 
     async def limit_allocation(

@@ -14,9 +14,9 @@ from stateward.engines.foundationdb.connection import Address
 from stateward.engines.foundationdb.desired import desired
 from stateward.engines.foundationdb.driver import FoundationEngine
 from stateward.engines.foundationdb.identity import PORT, description
+from stateward.engines.foundationdb.inputs import processes as processes_of
 from stateward.engines.foundationdb.labels import ENGINE
 from stateward.engines.foundationdb.member import member_objects
-from stateward.engines.foundationdb.pools import resolve
 from stateward.engines.foundationdb.shared import cluster_objects
 from stateward.engines.foundationdb.target import FoundationTarget, Shell
 from stateward.engines.objects import MemberObjects
@@ -24,6 +24,7 @@ from stateward.kube.pods import Pod
 from stateward.operator.agents import Agents
 from stateward.operator.holdings import Holdings
 from stateward.operator.kinds import FOUNDATIONDB
+from stateward.operator.translate import inputs
 from stateward.planning.budget import Budget
 from stateward.planning.observation import Crossing, Desired
 from stateward.planning.times import parse_time
@@ -66,7 +67,7 @@ class FoundationDBFamily:
         cluster = mine(holdings.cluster)
         pods = [pod for pod in holdings.pods if pod.status.pod_ip and not pod.metadata.terminating]
         pods.sort(key=lambda pod: (not pod.ready, pod.metadata.name))
-        counts = {pool.name: pool.spec.processes_per_member for pool in resolve(cluster)}
+        counts = processes(holdings)
         states = cluster.status.member_states
         away = {m.name: since for m in states if (since := parse_time(m.missing_since)) is not None}
         return FoundationTarget(
@@ -76,14 +77,11 @@ class FoundationDBFamily:
             cluster=cluster,
             known=addresses(cluster, holdings.pods, counts),
             domains=domains(cluster, holdings.pods),
-            processes={
-                s.metadata.name: counts.get(s.metadata.labels.get(names.LABEL_POOL, ""), 1)
-                for s in holdings.sets
-                if s.spec.replicas > 0
-            },
+            processes={s.metadata.name: counts[s.metadata.name] for s in holdings.sets if s.spec.replicas > 0},
             lasting=frozenset(
                 member_of(pod) for pod in holdings.pods if names.claim(member_of(pod)) in pod.claim_names
             ),
+            fresh=frozenset(s.metadata.name for s in holdings.sets) - {m.name for m in states if m.version},
             missing=away,
         )
 
@@ -100,17 +98,24 @@ def member_of(pod: Pod) -> str:
     return pod.metadata.labels.get(names.LABEL_MEMBER, "")
 
 
+def processes(holdings: Holdings) -> dict[str, int]:
+    """Return how many processes each member has, by what its pod was made from, or else its next one will be.
+
+    The disaster this prevents: the pool asks for more, and all its members that serve count as away, and are replaced.
+    """
+    made = {s.metadata.name: s.spec.template.metadata.annotations for s in holdings.sets}
+    made |= {member_of(pod): pod.metadata.annotations for pod in holdings.pods}
+    return {name: processes_of(inputs(annotations)) for name, annotations in made.items()}
+
+
 def addresses(cluster: FoundationDBCluster, pods: tuple[Pod, ...], counts: dict[str, int]) -> dict[str, frozenset[str]]:
     """Return the last known addresses of each member: those of its pod, or else what the status remembers of one."""
     remembered: list[RemovalStatus | MemberStatus] = [*cluster.status.member_states, *cluster.status.pending_removals]
     # Addresses are used again: what a pod has now says nothing of whoever had it before.
     taken = {pod.status.pod_ip for pod in pods} | {""}
-    hosts = {one.name: (one.address, max(counts.values(), default=1)) for one in remembered if one.address not in taken}
-    hosts |= {
-        member_of(pod): (pod.status.pod_ip, counts.get(pod.metadata.labels.get(names.LABEL_POOL, ""), 1))
-        for pod in pods
-        if pod.status.pod_ip
-    }
+    most = max(counts.values(), default=1)
+    hosts = {one.name: (one.address, counts.get(one.name, most)) for one in remembered if one.address not in taken}
+    hosts |= {member_of(pod): (pod.status.pod_ip, counts.get(member_of(pod), 1)) for pod in pods if pod.status.pod_ip}
     return {
         name: frozenset(Address(host, PORT + i).endpoint for i in range(count)) for name, (host, count) in hosts.items()
     }

@@ -99,8 +99,12 @@ async def test_nobody_is_excluded_while_another_member_may_be_on_its_way_back(to
     await town.made()
     town.ensemble.end(town.addresses["ledger-log-3"])
     await town.settle(30.0)
-    with pytest.raises(RefusedError, match="ledger-log-3 has been missing"):
-        await town.engine.drain(town.target(missing={"ledger-log-3": town.now - 30.0}), frozenset({"ledger-storage-4"}))
+    missing = {"ledger-log-3": town.now - 30.0}
+    await town.engine.drain(town.target(missing=missing), frozenset({"ledger-storage-4"}))
+    database = await town.seen(missing=missing)
+    assert database.draining == frozenset()
+    (held,) = (c for u in database.units for c in u.copies if c.member == "ledger-storage-4")
+    assert "ledger-log-3 has been missing" in held.why
     await town.settle(600.0)
     await town.engine.drain(town.target(missing={"ledger-log-3": town.now - 630.0}), frozenset({"ledger-storage-4"}))
     assert (await town.seen()).draining == {"ledger-storage-4"}
@@ -122,7 +126,9 @@ async def test_a_member_without_a_process_is_proved_by_its_last_known_address(to
     await town.settle(900.0)
     assert "data(ledger-storage-4)" not in {u.name for u in (await town.seen()).units}
     proof = town.commands.index(f"exclude {gone}")
+    assert town.commands[proof - 1] == f"exclude no_wait locality_stateward_proves:{gone}"
     assert town.commands[proof + 1] == f"include {gone}", "the address may be another pod's next"
+    assert town.commands[proof + 2] == f"include locality_stateward_proves:{gone}"
     known = {name: frozenset({address}) for name, address in town.addresses.items() if name != "ledger-storage-4"}
     assert "data(ledger-storage-4)" in {u.name for u in (await town.seen(known=known)).units}
 

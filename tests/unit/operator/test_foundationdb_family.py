@@ -5,9 +5,16 @@ from typing import Any
 import msgspec
 
 from stateward.api import names
+from stateward.engines import pods
+from stateward.engines.foundationdb.build import Build
+from stateward.engines.foundationdb.inputs import inputs
+from stateward.engines.foundationdb.pools import resolve
+from stateward.engines.foundationdb.target import FoundationTarget
 from stateward.kube.pods import Pod
-from stateward.operator.foundationdb import addresses, domains
-from tests.unit.engines.foundationdb_town import cluster
+from stateward.kube.workloads import StatefulSet
+from stateward.operator.foundationdb import FoundationDBFamily, addresses, domains
+from stateward.operator.holdings import Holdings
+from tests.unit.engines.foundationdb_town import Nobody, cluster
 
 
 def pod(member: str, node: str) -> Pod:
@@ -43,3 +50,33 @@ def test_an_address_is_remembered_after_its_pod_and_a_pods_own_counts_first() ->
         "ledger-log-1": {"10.0.0.9:4500"},
         "ledger-log-2": {"10.0.0.2:4500"},
     }
+
+
+def made_of(count: int) -> dict[str, Any]:
+    (pool,) = resolve(cluster([{"name": "log", "processClass": "log", "processesPerMember": count}]))
+    return pods.made_from(inputs(pool, Build("7.1.67")), "7.1.67")
+
+
+def test_a_member_has_as_many_processes_as_it_was_made_with_whatever_its_pool_asks_for() -> None:
+    sets = [
+        msgspec.convert(
+            {
+                "metadata": {"name": f"ledger-log-{i}", "namespace": "bank"},
+                "spec": {"replicas": 1, "template": {"metadata": {"annotations": made_of(count)}}},
+            },
+            StatefulSet,
+        )
+        for i, count in enumerate((1, 2, 16))
+    ]
+    running = {**msgspec.to_builtins(pod("ledger-log-2", "n1")), "status": {"podIP": "10.0.0.2"}}
+    running["metadata"]["annotations"] = made_of(1)
+    of = cluster([{"name": "log", "processClass": "log", "processesPerMember": 3}])
+    states = [{"name": "ledger-log-0", "state": "Down", "version": "7.1.67"}]
+    status = msgspec.convert({**msgspec.to_builtins(of.status), "memberStates": states}, type(of.status))
+    of = msgspec.structs.replace(of, status=status)
+    holdings = Holdings(of, tuple(sets), (msgspec.convert(running, Pod),), (), (), {}, {})
+    found = FoundationDBFamily(Nobody()).target(holdings)
+    assert isinstance(found, FoundationTarget)
+    assert found.processes == {"ledger-log-0": 1, "ledger-log-1": 2, "ledger-log-2": 1}
+    assert found.known == {"ledger-log-2": {"10.0.0.2:4500"}}
+    assert found.fresh == {"ledger-log-1", "ledger-log-2"}

@@ -4,6 +4,7 @@ It exits with 0 for an address that it could not read and for a locality that ma
 is up, while the database goes on moving data. So what it printed decides. Its words are those of versions 7.1 and 7.3.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -64,6 +65,27 @@ def include(members: Iterable[str], addresses: Iterable[Address] = ()) -> str:
     return " ".join(["include", *targets])
 
 
+def mark(addresses: Iterable[Address]) -> str:
+    """Return the exclusion of nobody that says of addresses that they are excluded by Stateward, for a moment.
+
+    It is given before they are. Without it nobody could tell, after a crash, theirs from those of a person.
+    """
+    return " ".join(["exclude", "no_wait", *marks(addresses)])
+
+
+def unmark(addresses: Iterable[Address]) -> str:
+    """Return the taking back of marks, once the addresses themselves are included again."""
+    return " ".join(["include", *marks(addresses)])
+
+
+def marks(addresses: Iterable[Address]) -> list[str]:
+    """Return how addresses are marked: by a locality that no process has; raises ValueError for none."""
+    found = [f"{MARK}{address.endpoint}" for address in sorted(set(addresses))]
+    if not found:
+        raise ValueError("a mark needs an address")
+    return found
+
+
 def kill(addresses: Iterable[Address]) -> str:
     """Return the bounce of processes, all at once.
 
@@ -91,6 +113,8 @@ def maintenance(zone: str, seconds: int) -> str:
 
 
 MAINTENANCE_OFF = "maintenance off"
+MARK = "locality_stateward_proves:"
+"""Begins a locality that is about no process: what follows is an address that was excluded for the sake of a proof."""
 
 
 def configure(redundancy: str, engine: str, *, new: bool = False) -> str:
@@ -98,6 +122,8 @@ def configure(redundancy: str, engine: str, *, new: bool = False) -> str:
     return " ".join(["configure", *(["new"] if new else []), redundancy, engine])
 
 
+ERROR = re.compile(r"(?<![a-z0-9.-])error(?![a-z0-9-])")
+"""The word, and not a part of somebody's name, of which the answer to `exclude` is full."""
 WARNINGS = {
     "exclusion in progress": Outcome.GOES_ON,
     "no servers found with this locality": Outcome.MATCHES_NOBODY,
@@ -113,7 +139,7 @@ def judge(printed: Printed) -> tuple[Outcome, str]:
     low = text.lower()
     if "specified timeout reached" in low:
         return Outcome.GOES_ON, "its time was up, and the database goes on"
-    if "error" in low or "usage:" in low or "unable to" in low or "could not be parsed" in low:
+    if ERROR.search(low) or "usage:" in low or "unable to" in low or "could not be parsed" in low:
         return Outcome.REFUSED, text[:400]
     if printed.code != 0:
         return Outcome.REFUSED, text[:400] or f"it ended with code {printed.code} and said nothing"

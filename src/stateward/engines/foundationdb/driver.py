@@ -4,18 +4,21 @@ Exclusions by locality are Stateward's: what is excluded so and is not to leave 
 exclusion by address that a person has made stays.
 """
 
+from collections.abc import Collection
+
 from stateward.engines.base import EngineError, RefusedError, Target, UnreachableError
 from stateward.engines.foundationdb import commands
 from stateward.engines.foundationdb.commands import STATUS, Outcome, Printed, judge
-from stateward.engines.foundationdb.connection import Address, ConnectionStringError, parse_address
+from stateward.engines.foundationdb.connection import Address
+from stateward.engines.foundationdb.exclusion import draining
 from stateward.engines.foundationdb.identity import coordinator
-from stateward.engines.foundationdb.leaving import Exclusions, exclusions, known_addresses
+from stateward.engines.foundationdb.leaving import Exclusions, addresses_of, exclusions, known_addresses, marked
 from stateward.engines.foundationdb.maintenance import PERIOD, own, zone_of
 from stateward.engines.foundationdb.members import view
-from stateward.engines.foundationdb.picture import NEVER, absent, coordinating, draining, picture, provable
+from stateward.engines.foundationdb.picture import NEVER, absent, picture, provable
 from stateward.engines.foundationdb.status import Status, parse_status
 from stateward.engines.foundationdb.target import FoundationTarget, Shell, meant
-from stateward.engines.foundationdb.upkeep import candidates, chosen, coordination, redundancy
+from stateward.engines.foundationdb.upkeep import candidates, chosen, coordinating, coordination, redundancy, unmovable
 from stateward.planning.actions import Move
 from stateward.planning.observation import Allocation, Database, Unknown
 
@@ -32,7 +35,11 @@ class FoundationEngine:
         self._shell = shell
 
     async def observe(self, target: Target) -> Database | Unknown:
-        """Return one consistent picture of the database, or why there is none; never a part of one."""
+        """Return one consistent picture of the database, or why there is none; never a part of one.
+
+        Where the target lets it, it proves that those that leave are empty: by a blocking `exclude` of them, once more,
+        or of the last addresses of those without processes, which are included again at once.
+        """
         try:
             mine = meant(target)
             pod, status = await self._status(mine)
@@ -66,7 +73,8 @@ class FoundationEngine:
     async def drain(self, target: Target, members: frozenset[str]) -> None:
         """Exclude these members, and include all others that were excluded as members.
 
-        Coordinators change first, away from those that leave.
+        Coordinators change first, away from those that leave. Whoever cannot be excluded yet is left for later, and the
+        picture says why.
         """
         mine = meant(target)
         pod, status = await self._certain(mine)
@@ -77,8 +85,6 @@ class FoundationEngine:
         if wanted.members:
             await self._away(mine, pod, status, members)
             await self._exclude(pod, wanted)
-        elif wanted.why:
-            raise RefusedError(wanted.why)
 
     async def limit_allocation(
         self,
@@ -110,10 +116,15 @@ class FoundationEngine:
     async def flush(self, target: Target) -> None:
         """Do nothing: what is acknowledged is on the disks of the logs."""
 
-    async def exclude_voters(self, target: Target, members: frozenset[str]) -> None:  # noqa: ARG002
-        """Refuse: coordinators are moved when members are drained, and never by themselves."""
+    async def exclude_voters(self, target: Target, members: frozenset[str]) -> None:
+        """Move coordinators away from members that are not drained; there is nothing to take back.
+
+        Where nobody can take a coordinator over, it stays, and its member with it.
+        """
         if members:
-            raise RefusedError("coordinators change when their members are drained")
+            mine = meant(target)
+            pod, status = await self._certain(mine)
+            await self._away(mine, pod, status, members)
 
     async def add_user(self, target: Target, name: str, password: str) -> None:  # noqa: ARG002
         """Refuse: the database has no users."""
@@ -156,6 +167,9 @@ class FoundationEngine:
         """Return the members that leave and of which nothing is left, by the word of a blocking `exclude`."""
         if absent(target, status) is not None:
             return frozenset()
+        left = marked(status)
+        if left:
+            await self._include(pod, left)
         found = set[str]()
         for name, there in provable(target, status).items():
             if await (self._empty(pod, [name], ()) if there else self._empty_addresses(target, pod, name, status)):
@@ -172,29 +186,30 @@ class FoundationEngine:
 
         Of its locality, which is no process's, nothing can be proved, nor of an address that another member has now.
         The addresses are included again at once: they may be another pod's next, and its locality keeps the member
-        itself excluded.
+        itself excluded. They are marked before: the next look includes those that a crash has left excluded.
         """
         taken = {(process.address or "").removesuffix(":tls") for process in (status.cluster.processes or {}).values()}
         addresses = tuple(a for a in addresses_of(target, name) if a.endpoint not in taken)
         if not addresses:
             return False
+        await self._told(pod, commands.mark(addresses), Outcome.MATCHES_NOBODY)
         empty = await self._empty(pod, [], addresses)
-        await self._told(pod, commands.include([], addresses))
+        await self._include(pod, addresses)
         return empty
 
+    async def _include(self, pod: str, addresses: Collection[Address]) -> None:
+        """Include addresses again that were excluded for a proof; that they were is forgotten last."""
+        await self._told(pod, commands.include([], addresses))
+        await self._told(pod, commands.unmark(addresses))
+
     async def _away(self, target: FoundationTarget, pod: str, status: Status, members: frozenset[str]) -> None:
-        """Change the coordinators where one of them leaves."""
+        """Change the coordinators where one of them leaves, and as many others can be it."""
         seen, now = view(status, target.known), coordinating(target, status)
         if seen is None or now is None:
             raise RefusedError("the database lists no processes, or no coordinators")
-        if not now & members:
+        if not now & members or unmovable(target, seen, now, members):
             return
-        choice = chosen(target, candidates(target, seen, members), now)
-        if len(choice.members) < len(now):
-            raise RefusedError(
-                f"coordinators cannot move away from {', '.join(sorted(now & members))}: {choice.problem}"
-            )
-        await self._coordinators(target, pod, choice.members)
+        await self._coordinators(target, pod, chosen(target, candidates(target, seen, members), now).members)
 
     async def _coordinators(self, target: FoundationTarget, pod: str, members: frozenset[str]) -> None:
         await self._told(pod, commands.coordinators(coordinator(target.cluster, name) for name in members))
@@ -204,21 +219,10 @@ class FoundationEngine:
         if outcome in (Outcome.REFUSED, Outcome.COORDINATES):
             raise RefusedError(words)
 
-    async def _told(self, pod: str, command: str) -> Printed:
+    async def _told(self, pod: str, command: str, *expected: Outcome) -> Printed:
         """Tell the database something that is done at once; raises RefusedError with its words where it is not."""
         printed = await self._shell.run(pod, command, CHANGE)
         outcome, words = judge(printed)
-        if outcome is not Outcome.DONE:
+        if outcome not in (Outcome.DONE, *expected):
             raise RefusedError(f"{command.split(' ', 1)[0]}: {words}")
         return printed
-
-
-def addresses_of(target: FoundationTarget, name: str) -> tuple[Address, ...]:
-    """Return the last known addresses of a member's processes."""
-    found = list[Address]()
-    for text in sorted(target.known.get(name, ())):
-        try:
-            found.append(parse_address(text))
-        except ConnectionStringError:
-            continue
-    return tuple(found)

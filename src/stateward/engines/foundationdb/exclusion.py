@@ -96,6 +96,18 @@ def absent_problem(status: Status, seen: View, name: str) -> str | None:
     return None if listed else f"{name} is not excluded, and would be used again if it came back"
 
 
+def draining(status: Status) -> frozenset[str]:
+    """Return the members that are excluded, by the localities that Stateward excludes by."""
+    return listed(status, locality(""))
+
+
+def listed(status: Status, prefix: str) -> frozenset[str]:
+    """Return what stands behind a prefix in the localities that are excluded."""
+    configuration = status.cluster.configuration
+    entries = (configuration.excluded_servers if configuration is not None else None) or ()
+    return frozenset(e.locality.removeprefix(prefix) for e in entries if e.locality and e.locality.startswith(prefix))
+
+
 def locality(name: str) -> str:
     """Return how a member is named to `exclude` and `include`: all its processes, wherever they come back."""
     return f"locality_{LOCALITY}:{name}"

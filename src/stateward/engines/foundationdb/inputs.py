@@ -1,6 +1,6 @@
 """What a member is made from, and what a change of each needs; see `engines.digests`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stateward.api.foundationdb import FaultDomain
@@ -33,6 +33,16 @@ COORDINATED = frozenset({KNOBS, PROGRAM})
 """Processes with different knobs may disagree on what they all have to agree on, so knobs change everywhere at once, as
 do programs of versions that do not talk to each other."""
 
+PROCESSES = "storage/processes"
+MOST = 16
+"""Processes that a member may have."""
+_COUNTS = {digest(PROCESSES, count): count for count in range(2, MOST + 1)}
+
+
+def processes(made_from: Mapping[str, str]) -> int:
+    """Return how many processes a member has that was made from these inputs, whatever its pool says by now."""
+    return _COUNTS.get(made_from.get(PROCESSES, ""), 1)
+
 
 def inputs(pool: ResolvedPool, build: Build) -> Inputs:
     """Return the inputs of the pool's members that are made so."""
@@ -53,7 +63,7 @@ def _asked(pool: ResolvedPool, build: Build) -> Iterator[tuple[str, Any]]:
     # A process finds on its volume what its class has written; with fewer processes the data of one would stay behind.
     yield "storage/class", spec.process_class.value
     if spec.processes_per_member != 1:
-        yield "storage/processes", spec.processes_per_member
+        yield PROCESSES, spec.processes_per_member
     if cluster.fault_domain is not FaultDomain.NODE:
         yield "domain", cluster.fault_domain.value
     if spec.resources:

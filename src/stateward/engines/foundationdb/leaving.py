@@ -1,15 +1,20 @@
-"""Who is excluded now, of those that leave: as many as the others can take over from, and nobody while one is away."""
+"""Who is excluded now, of those that leave: as many as the others can take over from, and nobody while one is away.
+
+Whoever is not excluded yet waits, and the picture says for what: it is no failure, which would end the round, and with
+it what others need.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from stateward.api.foundationdb import ProcessClass, replicas, tolerance
+from stateward.engines.foundationdb.commands import MARK
 from stateward.engines.foundationdb.connection import Address, ConnectionStringError, parse_address
-from stateward.engines.foundationdb.exclusion import allowed, excludable, unclear
+from stateward.engines.foundationdb.exclusion import allowed, draining, excludable, listed, unclear
 from stateward.engines.foundationdb.members import MemberView, View, view
-from stateward.engines.foundationdb.picture import draining
 from stateward.engines.foundationdb.status import Status
 from stateward.engines.foundationdb.target import FoundationTarget
+from stateward.engines.foundationdb.upkeep import coordinating, unmovable
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +28,12 @@ class Exclusions:
 def exclusions(target: FoundationTarget, status: Status, leaving: frozenset[str]) -> Exclusions:
     """Return which of the members that leave are excluded now."""
     new = leaving - draining(status)
-    seen = view(status, target.known)
-    doubt = unclear(status) if seen is not None else "the database lists no processes"
-    if not new or doubt is not None or seen is None:
-        return Exclusions(why=doubt or "" if new else "")
+    seen, coordinators = view(status, target.known), coordinating(target, status)
+    if not new or seen is None or coordinators is None:
+        return Exclusions(why="the database lists no processes, or no coordinators" if new else "")
+    doubt = unclear(status)
+    if doubt is not None:
+        return Exclusions(why=doubt)
     found, reasons = set[str](), list[str]()
     for kind in (*ProcessClass, None):
         of_kind = [n for n in sorted(new) if class_of(seen, n) == (kind.value if kind else "")]
@@ -34,7 +41,17 @@ def exclusions(target: FoundationTarget, status: Status, leaving: frozenset[str]
         now, why = excludable(seen.members, of_kind, places, missing(target, status, seen, leaving))
         found |= set(now)
         reasons += [why] if why else []
+    stuck = unmovable(target, seen, coordinators, leaving)
+    if stuck:
+        found -= coordinators
+        reasons.append(stuck)
     return Exclusions(frozenset(found), "; ".join(dict.fromkeys(reasons)))
+
+
+def held_back(target: FoundationTarget, status: Status, name: str) -> str:
+    """Return why a member would not be excluded now if it were to leave; empty where it would."""
+    found = exclusions(target, status, draining(status) | {name})
+    return "" if name in found.members else found.why
 
 
 def class_of(seen: View, name: str) -> str:
@@ -58,9 +75,13 @@ def busy(member: MemberView) -> bool:
 
 
 def missing(target: FoundationTarget, status: Status, seen: View, leaving: frozenset[str]) -> dict[str, float]:
-    """Return for how many seconds members have been away that are meant to stay; 0 where nobody knows since when."""
+    """Return for how many seconds members have been away that are meant to stay; 0 where nobody knows since when.
+
+    One that was never there is not on its way back: it may be waiting for the place of those that leave.
+    """
     now = status.client.timestamp
-    away = (n for n in target.processes if n not in leaving and (n not in seen.members or not seen.members[n].reached))
+    stay = target.processes.keys() - leaving - target.fresh
+    away = (n for n in stay if n not in seen.members or not seen.members[n].reached)
     since = target.missing
     return {name: now - since[name] if now is not None and name in since else 0.0 for name in away}
 
@@ -68,14 +89,27 @@ def missing(target: FoundationTarget, status: Status, seen: View, leaving: froze
 def known_addresses(target: FoundationTarget, status: Status, members: Iterable[str]) -> list[Address]:
     """Return the addresses of members that are excluded as such, beside their localities."""
     configuration = status.cluster.configuration
-    listed = (configuration.excluded_servers if configuration is not None else None) or ()
+    entries = (configuration.excluded_servers if configuration is not None else None) or ()
     mine = {address for name in members for address in target.known.get(name, ())}
+    return [a for a in parsed(entry.address or "" for entry in entries) if a.endpoint in mine]
+
+
+def marked(status: Status) -> list[Address]:
+    """Return the addresses that were excluded for the sake of a proof whose end nobody has seen."""
+    return parsed(sorted(listed(status, MARK)))
+
+
+def addresses_of(target: FoundationTarget, name: str) -> list[Address]:
+    """Return the last known addresses of a member's processes."""
+    return parsed(sorted(target.known.get(name, ())))
+
+
+def parsed(texts: Iterable[str]) -> list[Address]:
+    """Return the addresses among texts."""
     found = list[Address]()
-    for entry in listed:
+    for text in texts:
         try:
-            address = parse_address(entry.address or "")
+            found.append(parse_address(text))
         except ConnectionStringError:
             continue
-        if address.endpoint in mine:
-            found.append(address)
     return found

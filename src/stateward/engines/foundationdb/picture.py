@@ -8,14 +8,15 @@ replicated. A member that leaves holds its unit until a blocking `exclude` has p
 from collections.abc import Iterable, Mapping
 
 from stateward.api.foundationdb import COPIES
-from stateward.engines.foundationdb.connection import ConnectionStringError, parse_address, parse_connection_string
-from stateward.engines.foundationdb.exclusion import removal_problem, replicated, unclear
-from stateward.engines.foundationdb.identity import description, member_of
+from stateward.engines.foundationdb.connection import ConnectionStringError, parse_connection_string
+from stateward.engines.foundationdb.exclusion import draining, removal_problem, replicated, unclear
+from stateward.engines.foundationdb.identity import description
+from stateward.engines.foundationdb.leaving import held_back
 from stateward.engines.foundationdb.maintenance import maintained, own
-from stateward.engines.foundationdb.members import LOCALITY, MemberView, View, view
+from stateward.engines.foundationdb.members import MemberView, View, view
 from stateward.engines.foundationdb.status import Status
 from stateward.engines.foundationdb.target import FoundationTarget
-from stateward.engines.foundationdb.upkeep import untended
+from stateward.engines.foundationdb.upkeep import coordinating, untended
 from stateward.planning.observation import Copy, CopyState, Database, Health, Node, Unformed, Unit, Unknown
 
 OTHERS = "(others)"
@@ -72,24 +73,6 @@ def absent(target: FoundationTarget, status: Status) -> Unknown | None:
     return None
 
 
-def draining(status: Status) -> frozenset[str]:
-    """Return the members that are excluded, by the localities that Stateward excludes by."""
-    configuration, prefix = status.cluster.configuration, f"locality_{LOCALITY}:"
-    listed = (configuration.excluded_servers if configuration is not None else None) or ()
-    return frozenset(e.locality.removeprefix(prefix) for e in listed if e.locality and e.locality.startswith(prefix))
-
-
-def coordinating(target: FoundationTarget, status: Status) -> frozenset[str] | None:
-    """Return the members that are coordinators, others by their addresses; None where the status does not say."""
-    known = status.client.coordinators
-    if known is None or known.coordinators is None:
-        return None
-    try:
-        return frozenset(member_of(target.cluster, parse_address(c.address)) for c in known.coordinators)
-    except ConnectionStringError:
-        return None
-
-
 def node_of(target: FoundationTarget, member: MemberView, coordinators: frozenset[str]) -> Node | None:
     """Return a member that serves with all of its processes, of one version; None for any other."""
     whole = len(member.addresses) >= target.processes.get(member.name, 1)
@@ -109,7 +92,7 @@ def node_of(target: FoundationTarget, member: MemberView, coordinators: frozense
 def units(
     target: FoundationTarget, status: Status, seen: View, coordinators: frozenset[str], leaving: frozenset[str]
 ) -> Iterable[Unit]:
-    """Yield what each member holds."""
+    """Yield what each member holds, and why that would not be moved away now if the member were to leave."""
     doubt = unclear(status) or replicated(status)
     elsewhere = Copy(CopyState.STARTED, member=OTHERS)
     if doubt is not None:
@@ -117,7 +100,7 @@ def units(
     wanted = COPIES[target.cluster.spec.redundancy]
     for name, member in seen.members.items():
         if name not in leaving and member.roles is not None and member.roles & KEEPS:
-            own = Copy(CopyState.STARTED, primary=True, member=name)
+            own = Copy(CopyState.STARTED, primary=True, member=name, why=held_back(target, status, name))
             copies = (own,) if wanted == 1 else (own, elsewhere)
             yield Unit(f"data({name})", wanted, copies)
     if lost(status):

@@ -20,6 +20,8 @@ class FoundationTarget(Target, frozen=True, kw_only=True):
     """By member that is meant to run: how many processes it has."""
     lasting: frozenset[str] = frozenset()
     """Members whose pods have volumes."""
+    fresh: frozenset[str] = frozenset()
+    """Members that are meant to run, and have never been in the database."""
     missing: Mapping[str, float] = {}
     """By member that is missing: since when, in seconds since the epoch."""
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 
+from stateward.engines.foundationdb.connection import ConnectionStringError, parse_address
 from stateward.engines.foundationdb.coordinators import Candidate, Choice, choose, count_of, has_to_change
+from stateward.engines.foundationdb.identity import member_of
 from stateward.engines.foundationdb.members import View
 from stateward.engines.foundationdb.status import Status
 from stateward.engines.foundationdb.target import FoundationTarget
@@ -30,6 +32,26 @@ def coordination(target: FoundationTarget, seen: View, coordinators: frozenset[s
     if not has_to_change(coordinators, choice, fit, reachable(seen, coordinators)):
         return ""
     return f"its coordinators are {', '.join(sorted(coordinators))}, and {', '.join(sorted(choice.members))} are better"
+
+
+def coordinating(target: FoundationTarget, status: Status) -> frozenset[str] | None:
+    """Return the members that are coordinators, others by their addresses; None where the status does not say."""
+    known = status.client.coordinators
+    if known is None or known.coordinators is None:
+        return None
+    try:
+        return frozenset(member_of(target.cluster, parse_address(c.address)) for c in known.coordinators)
+    except ConnectionStringError:
+        return None
+
+
+def unmovable(target: FoundationTarget, seen: View, coordinators: frozenset[str], leaving: frozenset[str]) -> str:
+    """Return why coordinators cannot move away from those that leave, as a clause; empty where they can."""
+    choice = chosen(target, candidates(target, seen, leaving), coordinators)
+    if not coordinators & leaving or len(choice.members) >= len(coordinators):
+        return ""
+    names = ", ".join(sorted(coordinators & leaving))
+    return f"coordinators cannot move away from {names}: {choice.problem}"
 
 
 def wanted(target: FoundationTarget) -> int:

@@ -1,0 +1,58 @@
+"""Members of FoundationDB that leave in ways that once stopped the operator of their cluster."""
+
+import asyncio
+
+import pytest
+
+from tests.simulation.foundationdb_story import Story, pool, pools
+
+pytestmark = pytest.mark.simulation
+
+
+@pytest.mark.parametrize("dead", [False, True])
+async def test_a_coordinator_is_given_up_without_draining_and_nothing_waits_for_it(*, dead: bool) -> None:
+    with Story().told() as story:
+        await story.begin()
+        voter = min(story.coordinators())
+        if dead:
+            found = story.world.foundations.pods.values()
+            machine = next(p.container.node for p in found if p.container.pod.name == f"{voter}-0")
+            story.world.nodes.lose(machine, power=True)
+            await asyncio.sleep(10.0)
+        story.edit(members={"replaceWithoutDraining": [voter]})
+        assert await story.until(lambda: voter not in story.coordinators(), 1200.0), story.doing
+        assert len(story.coordinators()) == 3
+        if dead:
+            await asyncio.sleep(1800.0)
+            story.world.nodes.restore(machine)
+        story.edit(version="7.1.67")
+        assert await story.settled(7200.0), story.doing
+        assert voter not in story.members()
+        assert {p["version"] for p in (await story.processes()).values()} == {"7.1.67"}
+        assert await story.excluded() == []
+        assert not story.world.databases.damage.losses
+
+
+async def test_whoever_has_no_place_keeps_nobody_who_would_make_it() -> None:
+    with Story(capacity=1).told() as story:
+        await story.begin()
+        victim = max(m for m in story.members() if "storage" in m)
+        story.edit(members={"replace": [victim]})
+        assert await story.until(lambda: victim not in story.members(), 7200.0), story.doing
+        assert await story.settled(7200.0), story.doing
+        assert len(story.members()) == 12
+        assert await story.excluded() == []
+        story.check()
+
+
+async def test_more_processes_for_each_member_make_nobody_missing_who_serves() -> None:
+    with Story(replacement={"enabled": True, "after": "10m"}).told() as story:
+        await story.begin()
+        more = [pool("storage", 5, processesPerMember=2), *pools()[1:]]
+        story.edit(pools=more)
+        for _ in range(60):
+            await asyncio.sleep(20.0)
+            away = {m["name"] for m in story.status["memberStates"] if m.get("missing")}
+            assert not away & set(await story.processes()), story.doing
+        assert await story.settled(14400.0), story.doing
+        story.check()

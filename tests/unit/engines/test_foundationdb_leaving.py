@@ -1,0 +1,94 @@
+"""Members of FoundationDB that leave while something stands in the way, or somebody dies half way."""
+
+import asyncio
+
+import pytest
+
+from stateward.engines.foundationdb.commands import MARK, Outcome, Printed, judge
+from stateward.simulation.foundationdb.commandline import FULL
+from tests.unit.engines.foundationdb_town import Town, cluster
+
+
+@pytest.fixture
+async def town() -> Town:
+    return await Town(cluster()).made()
+
+
+async def excluded(town: Town) -> list[str]:
+    """Return all that is excluded in the database, by whomever."""
+    status = await town.engine._status(town.target())
+    configuration = status[1].cluster.configuration
+    assert configuration is not None
+    return sorted(entry.address or entry.locality or "" for entry in configuration.excluded_servers or ())
+
+
+async def test_who_was_never_there_is_not_on_its_way_back_and_keeps_nobody(town: Town) -> None:
+    processes = dict.fromkeys([*town.addresses, "ledger-storage-5"], 1)
+    leaving = frozenset({"ledger-storage-4"})
+    await town.engine.drain(town.target(processes=processes), leaving)
+    assert (await town.seen(processes=processes)).draining == frozenset()
+    await town.engine.drain(town.target(processes=processes, fresh=frozenset({"ledger-storage-5"})), leaving)
+    assert (await town.seen(processes=processes)).draining == leaving
+
+
+async def test_coordinators_move_away_from_a_member_that_is_not_drained(town: Town) -> None:
+    await town.engine.exclude_voters(town.target(), frozenset({"ledger-storage-0"}))
+    database = await town.seen()
+    assert "ledger-storage-0" not in database.voters
+    assert len(database.voters) == 3
+    assert database.draining == database.voting_exclusions == frozenset()
+    await town.engine.exclude_voters(town.target(), frozenset({"ledger-storage-0"}))
+    assert len([c for c in town.commands if c.startswith("coordinators")]) == 1
+
+
+async def test_a_coordinator_stays_while_nobody_can_take_over_and_keeps_nobody_else() -> None:
+    pools = [{"name": "storage", "processClass": "storage", "replicas": 5}]
+    pools.append({"name": "stateless", "processClass": "stateless", "replicas": 5})
+    town = await Town(cluster(pools)).made()
+    for member in ("ledger-storage-3", "ledger-storage-4"):
+        town.ensemble.end(town.addresses[member])
+    await town.settle(900.0)
+    voter, other = "ledger-storage-0", "ledger-stateless-4"
+    missing = {"ledger-storage-3": 1.0, "ledger-storage-4": 1.0}
+    await town.engine.exclude_voters(town.target(missing=missing), frozenset({voter}))
+    await town.engine.drain(town.target(missing=missing), frozenset({voter, other}))
+    database = await town.seen(missing=missing)
+    assert voter in database.voters
+    assert database.draining == {other}
+
+
+async def test_a_proof_that_a_crash_has_cut_short_is_taken_back_by_the_next_look(town: Town) -> None:
+    member = "ledger-storage-4"
+    gone = town.addresses[member]
+    town.ensemble.end(gone)
+    await town.settle(900.0)
+    await town.engine.drain(town.target(missing={member: 1.0}), frozenset({member}))
+    await town.settle(900.0)
+    run = town.run
+
+    async def dies(pod: str, command: str, seconds: int) -> Printed:
+        if command.startswith("include"):
+            raise asyncio.CancelledError
+        return await run(pod, command, seconds)
+
+    town.run = dies
+    with pytest.raises(asyncio.CancelledError):
+        await town.engine.observe(town.target())
+    town.run = run
+    assert {gone, f"{MARK}{gone}"} <= set(await excluded(town))
+    town.start(member, "storage", "z4")
+    await run("bank/ledger-log-0-0", "exclude no_wait 10.9.9.9:4500", 10)
+    await town.seen()
+    await town.engine.drain(town.target(), frozenset())
+    assert await excluded(town) == ["10.9.9.9:4500"], "what a person has excluded stays so"
+
+
+@pytest.mark.parametrize("name", ["ledger-errors-4", "error-storage-4", "error-error-0"])
+def test_a_name_is_no_error(name: str) -> None:
+    text = f"  locality_instance_id:{name}  ---- WARNING: Currently no servers found with this locality match!"
+    assert judge(Printed(0, text))[0] is Outcome.MATCHES_NOBODY
+
+
+@pytest.mark.parametrize("text", [FULL, "ERROR: 'x' is no address", "Fatal Error: internal", "Error: io_error (1510)"])
+def test_what_the_command_line_calls_an_error_is_one_whatever_its_code(text: str) -> None:
+    assert judge(Printed(0, f">>> exclude x\n{text}\n"))[0] is Outcome.REFUSED
