@@ -14,9 +14,9 @@ async def test_a_coordinator_is_given_up_without_draining_and_nothing_waits_for_
     with Story().told() as story:
         await story.begin()
         voter = min(story.coordinators())
+        found = story.world.foundations.pods.values()
+        machine = next(p.container.node for p in found if p.container.pod.name == f"{voter}-0")
         if dead:
-            found = story.world.foundations.pods.values()
-            machine = next(p.container.node for p in found if p.container.pod.name == f"{voter}-0")
             story.world.nodes.lose(machine, power=True)
             await asyncio.sleep(10.0)
         story.edit(members={"replaceWithoutDraining": [voter]})

@@ -239,6 +239,48 @@ def test_the_start_script_runs_the_programs_that_the_configuration_names(
         assert running.wait(20) == 0
 
 
+OTHER = "# DO NOT EDIT!\na:c@new:4500\n"
+
+
+@pytest.mark.parametrize(
+    ("own", "answer", "kept"),
+    [
+        (OTHER, '"available" : true', True),
+        (OTHER, '"available" : false, "database_available" : true', False),
+        ("z:c@new:4500\n", '"available" : true', False),
+        ("", '"available" : true', False),
+    ],
+)
+def test_the_cluster_file_of_the_volume_is_kept_while_its_coordinators_answer(
+    tmp_path: Path, own: str, answer: str, *, kept: bool
+) -> None:
+    for folder in ("data", "config", "cluster", "bin"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "config/arguments").write_text("")
+    (tmp_path / "config/processes").write_text("1\n")
+    (tmp_path / "cluster/fdb.cluster").write_text("a:b@old:4500\n")
+    (tmp_path / "data/fdb.cluster").write_text(own)
+    for name, text in (("fdbserver", FDBSERVER), ("fdbcli", f"#!/bin/bash\necho '{{{answer}}}'\n")):
+        (tmp_path / "bin" / name).write_text(text)
+        (tmp_path / "bin" / name).chmod(0o755)
+    script = start_script().replace("/var/fdb", str(tmp_path)).replace("/stateward/", f"{tmp_path}/")
+    environment = {
+        "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
+        "ROOT": str(tmp_path),
+        "STATEWARD_CONFIG": str(tmp_path / "config"),
+        "STATEWARD_MEMBER": "ledger-storage-0",
+        "STATEWARD_DOMAIN": "n1",
+        "POD_IP": "10.0.0.1",
+    }
+    running = subprocess.Popen(["/bin/bash", "-c", script], env=environment)
+    try:
+        begun(tmp_path, 1)
+        assert (tmp_path / "data/fdb.cluster").read_text() == (own if kept else "a:b@old:4500\n")
+    finally:
+        running.terminate()
+        assert running.wait(20) == 0
+
+
 def begun(root: Path, count: int) -> list[str]:
     """Return the command lines once there are so many."""
     deadline = time.monotonic() + 60

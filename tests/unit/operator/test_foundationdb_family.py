@@ -68,7 +68,7 @@ def test_a_member_has_as_many_processes_as_it_was_made_with_whatever_its_pool_as
         )
         for i, count in enumerate((1, 2, 16))
     ]
-    running = {**msgspec.to_builtins(pod("ledger-log-2", "n1")), "status": {"podIP": "10.0.0.2"}}
+    running: dict[str, Any] = {**msgspec.to_builtins(pod("ledger-log-2", "n1")), "status": {"podIP": "10.0.0.2"}}
     running["metadata"]["annotations"] = made_of(1)
     of = cluster([{"name": "log", "processClass": "log", "processesPerMember": 3}])
     states = [{"name": "ledger-log-0", "state": "Down", "version": "7.1.67"}]

@@ -14,10 +14,8 @@ if [[ -n ${STATEWARD_CONFIG_SHA256:-} ]]; then
   until [[ $(cat "$config"/* | sha256sum) == "$STATEWARD_CONFIG_SHA256 "* ]]; do sleep 1; done
 fi
 
-# The database writes the file whenever coordinators change, so it gets a copy; what the operator knows is never older
-# than what a process knew when it went down.
-until [[ -s /stateward/cluster/fdb.cluster ]]; do sleep 1; done
-cp /stateward/cluster/fdb.cluster "$file.new" && mv "$file.new" "$file"
+known=/stateward/cluster/fdb.cluster
+until [[ -s $known ]]; do sleep 1; done
 
 # On the way to a version that those of the image do not talk to, an init container has brought its programs, too. Never
 # others than what the configuration says: the old ones would find nobody to talk to, on data of the new ones.
@@ -33,6 +31,24 @@ if [[ -n $version && $version != "$STATEWARD_ENGINE_VERSION" ]]; then
 fi
 # The command line has to be of the version that runs: it is found by this.
 mkdir -p /stateward/run && ln -sfn "$programs" /stateward/run/programs.new && mv -T /stateward/run/programs.new /stateward/run/programs
+
+said() { grep -v '^ *#' "$1"; }
+
+# Whether the file on the volume names the same database by other coordinators, and they answer. Just after a change of
+# coordinators it is newer than what has arrived here of the operator's; after a long time away it may be older.
+answers() {
+  local own theirs
+  own=$(said "$file" 2>/dev/null) && theirs=$(said "$known") || return 1
+  [[ $own != "$theirs" && ${own%%:*} == "${theirs%%:*}" ]] || return 1
+  "$programs/fdbcli" -C "$file" --timeout 10 --exec 'status json' 2>/dev/null | grep -Eq '"available" *: *true'
+}
+
+# The database writes the file whenever coordinators change, so it gets a copy.
+if answers; then
+  echo "the cluster file of the volume is kept: its coordinators answer"
+else
+  cp "$known" "$file.new" && mv "$file.new" "$file"
+fi
 
 mapfile -t arguments <"$config/arguments"
 processes=$(<"$config/processes")
