@@ -126,7 +126,6 @@ class Measured:
         for number in range(DOCUMENTS):
             words = " ".join(f"word{chance.randrange(VOCABULARY)}" for _ in range(WORDS))
             await self._ask(f"docs/_doc/{number}", "PUT", {"number": number, "text": words})
-        await self._ask("docs/_forcemerge?max_num_segments=1", "POST")
         await self._ask("_flush", "POST")
         await self._ask("_cluster/health?wait_for_status=green&timeout=60s")
         await self.until_settled()
