@@ -36,7 +36,7 @@ async def test_a_new_cluster_is_secured_and_an_image_that_cannot_is_named_and_do
     await clusters.apply("unable", version="2.19.5", pools=POOLS)
     born = await clusters.until("born", ready, seconds=600)
     assert born.status.security is not None
-    assert "this operator secures new clusters" in born.status.security.reason
+    assert born.status.security.enabled
     async with client(installed, clusters, "born", known=False) as stranger:
         assert (await stranger.ask("_cat/indices"))[0] == 401
     async with client(installed, clusters, "born") as person:
