@@ -29,7 +29,7 @@ def place(sandbox: str, environment: Mapping[str, str] | None = None) -> Place:
     variables = os.environ if environment is None else environment
     kubeconfig, image = variables.get("KUBECONFIG", ""), variables.get("STATEWARD_IMAGE", "")
     if kubeconfig and image:
-        return Place("", image, "", f"kubectl delete namespace {NAMESPACE} stateward-system")
+        return Place("", image, "", OWN_ENDING)
     if image:
         raise NoPlaceError("STATEWARD_IMAGE is set and KUBECONFIG is not: set both to use a cluster of your own")
     return brought_up(sandbox)
@@ -37,6 +37,12 @@ def place(sandbox: str, environment: Mapping[str, str] | None = None) -> Place:
 
 NAMESPACE = "stateward-demo"
 """Where the demo's cluster is made."""
+
+OWN_ENDING = (
+    f"kubectl delete namespace {NAMESPACE}; then, if nobody else uses Stateward there:"
+    " stateward manifests --webhook | kubectl delete --ignore-not-found -f -"
+)
+"""Definitions and cluster roles are in no namespace, and with the definitions go the clusters of everybody."""
 
 
 def brought_up(name: str) -> Place:

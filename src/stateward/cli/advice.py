@@ -43,7 +43,8 @@ ADVICE = {
     ),
     "DatabaseUnknown": Advice(
         "the database answers the operator again; until then nothing is known, so nothing is taken down",
-        "look at the managers' pods, and whether network policies let the operator reach port 9200",
+        "look at the pods of the managers or coordinators, and whether the operator can reach them:"
+        " port 9200 of the pods, for FoundationDB the right to use pods/exec",
     ),
     "DatabaseGone": Advice(
         "the coordinators have the volumes again with which the database was made",

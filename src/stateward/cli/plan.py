@@ -36,9 +36,9 @@ def plan(name: str | None, path: str | None, *, output: str, **target: str) -> N
 
     For the changed spec in a file, or for what cluster NAME still has to do. Nothing is changed.
 
-    Each member's effect (none, reload, recreate, replace, create, remove) and because of what, the order, the volumes
-    that grow, how long it takes and what that rests on, what is refused and what would wait. Exit code 1 when not
-    everything would go through.
+    Each member's effect (none, reload, restart, recreate, replace, create, remove) and because of what, the order, the
+    volumes that grow, how long it takes and what that rests on, what is refused and what would wait. Exit code 1 when
+    not everything would go through.
 
     ConfigMaps and Secrets in the file count as applied: members that use them restart because of which key of which
     object. With the NAME of a cluster the file may have nothing else.
