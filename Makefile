@@ -16,7 +16,7 @@ demo: bootstrap ## the main job, live: a real OpenSearch upgraded under load, on
 	@$(PY) -m demo
 
 test: check ## everything that must pass: check, unit, simulation, integration, e2e spine
-	@echo "==> unit, simulation, integration, end-to-end spine (up to half an hour)"
+	@echo "==> unit, simulation, integration, end-to-end spine (half an hour to an hour)"
 	@$(PY) -m pytest tests/unit tests/simulation tests/integration tests/e2e -m "not full"
 
 check: bootstrap ## format, lint, types, import contracts, generated files up to date

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
@@ -85,6 +86,8 @@ def checked(place: str, item: Any) -> Document:
     name = name_of(item)
     if (record := _packaged(item)) is not None:
         return Document(place, name, None, tuple(check_structure(item, record)))
+    if (unknown := _unknown_kind(item)) is not None:
+        return Document(place, name, None, (unknown,))
     try:
         cluster = convert_cluster(item)
     except InvalidDocumentError as error:
@@ -95,6 +98,17 @@ def checked(place: str, item: Any) -> Document:
 def _packaged(item: Any) -> type[Record] | None:
     fields = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
     return _PACKAGED.get(str(fields.get("kind")))
+
+
+def _unknown_kind(item: Any) -> Problem | None:
+    """Return the problem of a kind that is none of ours: nothing else can be said of such a document."""
+    kind = cast("dict[str, Any]", item).get("kind") if isinstance(item, dict) else None
+    known = (*NAMES, *_PACKAGED)
+    if not isinstance(kind, str) or kind in known:
+        return None
+    meant = get_close_matches(kind, known, n=1)
+    hint = f"did you mean {meant[0]}?" if meant else f"known are {', '.join(known)}"
+    return Problem("kind", kind, f"is no kind of Stateward's; {hint}")
 
 
 def name_of(item: Any) -> str:

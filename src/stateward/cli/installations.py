@@ -7,7 +7,7 @@ import click
 from stateward.api.installation import Installation, RunStatus
 from stateward.cli.failures import Failure
 from stateward.cli.installation_look import package_called
-from stateward.cli.session import Session, run, target_options
+from stateward.cli.session import Session, installation_options, run
 from stateward.kube.client import PatchKind
 from stateward.kube.errors import ApiError, NotFound
 from stateward.kube.listing import list_all
@@ -23,7 +23,7 @@ def installation() -> None:
 
 @installation.command("list")
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces.")
-@target_options
+@installation_options
 def list_command(*, all_namespaces: bool, **target: str) -> None:
     """List installations."""
 
@@ -38,7 +38,7 @@ def list_command(*, all_namespaces: bool, **target: str) -> None:
 
 @installation.command()
 @click.argument("name")
-@target_options
+@installation_options
 def status(name: str, **target: str) -> None:
     """Say where an installation is and what it waits for."""
     found = run(lambda session: read_installation(session, name), **target)
@@ -48,7 +48,7 @@ def status(name: str, **target: str) -> None:
 
 @installation.command()
 @click.argument("name")
-@target_options
+@installation_options
 def plan(name: str, **target: str) -> None:
     """Show how far the plan is that runs, or how the last one ended."""
     found = run(lambda session: read_installation(session, name), **target)
@@ -61,7 +61,7 @@ def plan(name: str, **target: str) -> None:
 
 @installation.command()
 @click.argument("name")
-@target_options
+@installation_options
 def history(name: str, **target: str) -> None:
     """Show the plans that have run, the newest first."""
     found = run(lambda session: read_installation(session, name), **target)
@@ -75,7 +75,7 @@ def history(name: str, **target: str) -> None:
 @installation.command()
 @click.argument("name")
 @click.argument("plan_name", metavar="PLAN")
-@target_options
+@installation_options
 def trigger(name: str, plan_name: str, **target: str) -> None:
     """Run a plan.
 

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,14 @@ class Commands(click.Group):
             return None
         module, _, attribute = COMMANDS[cmd_name].partition(":")
         return getattr(importlib.import_module(module), attribute)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is meant; for one that there is not, name the nearest."""
+        if args and (meant := get_close_matches(args[0], COMMANDS, n=1)) and args[0] not in COMMANDS:
+            raise click.UsageError(f"No such command {args[0]!r}; did you mean {meant[0]}?", ctx)
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; what it could not do is said in one line, unless `--debug` asks for the whole story."""

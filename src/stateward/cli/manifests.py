@@ -1,5 +1,6 @@
 """`manifests`: everything to install, as one stream of YAML for `kubectl apply`."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,31 @@ SOURCE_NAMESPACE = "stateward-system"
 """The namespace that the manifests name; another one takes its place."""
 
 
+def _namespace(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    """Refuse what is no name of a namespace: the API server would, after half of the objects are made."""
+    if re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", value) is None:
+        raise click.BadParameter(f"{value!r}: small letters, digits and '-', at most 63, as namespaces are called")
+    return value
+
+
+def _image(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    if re.fullmatch(r"[A-Za-z0-9][^\s]*", value) is None:
+        raise click.BadParameter(f"{value!r}: REPOSITORY:TAG or REPOSITORY@DIGEST, without spaces")
+    return value
+
+
 @click.command()
-@click.option("--image", default=f"stateward:{__version__}", show_default=True, help="Image of the operator.")
-@click.option("--namespace", "-n", default=SOURCE_NAMESPACE, show_default=True, help="Namespace of the operator.")
+@click.option(
+    "--image", default=f"stateward:{__version__}", show_default=True, callback=_image, help="Image of the operator."
+)
+@click.option(
+    "--namespace",
+    "-n",
+    default=SOURCE_NAMESPACE,
+    show_default=True,
+    callback=_namespace,
+    help="Namespace of the operator.",
+)
 @click.option("--replicas", default=1, type=click.IntRange(min=0), show_default=True, help="Operators; one works.")
 @click.option("--webhook", is_flag=True, help="Also refuse at `kubectl apply` what can never be done.")
 @click.option(
@@ -26,9 +49,12 @@ SOURCE_NAMESPACE = "stateward-system"
     show_default=True,
     help="Switch security on in new clusters that leave spec.security.enabled out, where the image can.",
 )
+@click.option(
+    "--argument", "arguments", multiple=True, help="A further argument of `stateward operator`, as TEXT; repeatable."
+)
 @click.option("--crds-only", is_flag=True, help="Only what the API server has to know; before an upgrade, for example.")
 def manifests(
-    image: str, namespace: str, replicas: int, *, webhook: bool, secure_new_clusters: bool, crds_only: bool
+    image: str, namespace: str, replicas: int, arguments: tuple[str, ...], *, crds_only: bool, **switches: bool
 ) -> None:
     """Print everything to install.
 
@@ -38,9 +64,12 @@ def manifests(
     stateward manifests --image registry.example/stateward:0.1.0 | kubectl apply --server-side -f -
     """  # noqa: D301 - \b keeps click from folding the example
     found = [d for d in documents(source()) if d["kind"] == "CustomResourceDefinition" or not crds_only]
-    if webhook and not crds_only:
+    if switches["webhook"] and not crds_only:
         found = with_webhook(found, source())
-    shown = [adapted(document, image, namespace, replicas, secure=secure_new_clusters) for document in found]
+    secure = switches["secure_new_clusters"]
+    if arguments and not crds_only:
+        found = [*found[:-1], with_arguments(found[-1], arguments)]
+    shown = [adapted(document, image, namespace, replicas, secure=secure) for document in found]
     click.echo(yaml.safe_dump_all(shown, sort_keys=False, width=120), nl=False)
 
 
@@ -66,6 +95,13 @@ def with_webhook(found: list[dict[str, Any]], folder: Path) -> list[dict[str, An
     for container in found[-1]["spec"]["template"]["spec"]["containers"]:
         container["args"].append("--webhook")
     return [*found[:-1], *more, found[-1]]
+
+
+def with_arguments(deployment: dict[str, Any], arguments: tuple[str, ...]) -> dict[str, Any]:
+    """Return the Deployment with further arguments of the operator."""
+    for container in deployment["spec"]["template"]["spec"]["containers"]:
+        container["args"].extend(arguments)
+    return deployment
 
 
 def adapted(

@@ -13,7 +13,7 @@ from stateward.cli.installation_plan import Outlook
 from stateward.cli.installations import INSTALLED, no_such_installation, read_installation
 from stateward.cli.package_files import checked, lines, values_of, working
 from stateward.cli.package_objects import object_name, package_object, trial
-from stateward.cli.session import Session, run, target_options
+from stateward.cli.session import Session, installation_options, run
 from stateward.kube.client import DeleteOptions, PatchKind, Preconditions
 from stateward.kube.errors import AlreadyExists, NotFound
 from stateward.kube.metadata import Key
@@ -31,7 +31,7 @@ from stateward.packages.records import Package
 @click.option("--adopt", is_flag=True, help="Take over objects that are there already and are nobody's.")
 @click.option("--shared", is_flag=True, help="Make the package available in all namespaces.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be made and what is in the way.")
-@target_options
+@installation_options
 def install(path: str, name: str | None, given: tuple[str, ...], file: str, *, dry_run: bool, **chosen: Any) -> None:
     """Install a package.
 
@@ -65,7 +65,7 @@ def install(path: str, name: str | None, given: tuple[str, ...], file: str, *, d
 @click.option("-P", "--parameters", "file", default="", help="A YAML file of values, in place of those in force.")
 @click.option("--shared", is_flag=True, help="Make the package available in all namespaces.")
 @click.option("--dry-run", is_flag=True, help="Only show what would change, and whose pods restart because of what.")
-@target_options
+@installation_options
 def upgrade(
     name: str, path: str | None, given: tuple[str, ...], file: str, *, shared: bool, dry_run: bool, **target: str
 ) -> None:
@@ -113,7 +113,7 @@ def show(found: Outlook) -> None:
 
 @click.command()
 @click.argument("name")
-@target_options
+@installation_options
 def uninstall(name: str, **target: str) -> None:
     """Remove an installation.
 

@@ -68,13 +68,22 @@ async def open_session(target: Target) -> AsyncGenerator[Session]:
 
 def target_options(command: Command) -> Command:
     """Add the options that say where (`kubeconfig`, `context`, `namespace`) and which clusters (`kind`) are meant."""
+    option = click.option(
+        "--kind",
+        type=click.Choice([kind.engine for kind in CLUSTER_KINDS]),
+        help="Only clusters of this engine; needed where two have one name.",
+    )
+    return _place_options(option(command), "cluster")
+
+
+def installation_options(command: Command) -> Command:
+    """Add the options that say where (`kubeconfig`, `context`, `namespace`) an installation is."""
+    return _place_options(command, "installation")
+
+
+def _place_options(command: Command, what: str) -> Command:
     for option in (
-        click.option(
-            "--kind",
-            type=click.Choice([kind.engine for kind in CLUSTER_KINDS]),
-            help="Only clusters of this engine; needed where two have one name.",
-        ),
-        click.option("-n", "--namespace", default="", help="Namespace of the cluster; default: the context's."),
+        click.option("-n", "--namespace", default="", help=f"Namespace of the {what}; default: the context's."),
         click.option("--context", default="", help="Context of the kubeconfig."),
         click.option("--kubeconfig", default="", help="Path of a kubeconfig; default: as kubectl."),
     ):

@@ -25,7 +25,14 @@ def test_every_command_has_help(name: str) -> None:
 def test_a_command_that_does_not_exist_is_a_usage_error() -> None:
     result = CliRunner().invoke(cli, ["stauts"])
     assert result.exit_code == 2
-    assert "No such command 'stauts'" in result.stderr
+    assert "No such command 'stauts'; did you mean status?" in result.stderr
+
+
+@pytest.mark.parametrize("words", [("package", "install"), ("installation", "status")])
+def test_commands_about_installations_ask_for_no_kind_of_cluster(words: tuple[str, str]) -> None:
+    shown = CliRunner().invoke(cli, [*words, "--help"]).output
+    assert "--kind" not in shown
+    assert "Namespace of the installation" in shown
 
 
 def test_the_plugin_calls_itself_what_its_user_typed() -> None:

@@ -266,6 +266,19 @@ def test_the_wheel_carries_every_manifest() -> None:
     assert folders | {"charts/stateward/kustomization.yaml"} <= included.keys()
 
 
+def test_manifests_give_the_operator_further_arguments(run: Run) -> None:
+    words = ("--webhook", "--argument=--max-replacements=2", "--argument", "--workers=8")
+    deployment = list(yaml.safe_load_all(run("manifests", *words).output))[-1]
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert container["args"] == ["operator", "--webhook", "--max-replacements=2", "--workers=8"]
+
+
+@pytest.mark.parametrize("words", [("-n", "Bad_Name"), ("--image", "not an image")])
+def test_manifests_refuse_names_that_the_server_would_refuse_half_way(run: Run, words: tuple[str, str]) -> None:
+    result = run("manifests", *words)
+    assert (result.exit_code, words[1] in result.output) == (2, True)
+
+
 def test_manifests_can_be_the_crds_alone(run: Run) -> None:
     found = list(yaml.safe_load_all(run("manifests", "--crds-only").output))
     assert {document["kind"] for document in found} == {"CustomResourceDefinition"}
@@ -302,3 +315,12 @@ def test_a_member_that_no_cluster_has_is_not_replaced(run: Run, api: FakeApi) ->
 
 def test_a_loss_is_accepted_only_where_one_is_possible(run: Run) -> None:
     assert run("replace", "logs-hot-1", "--accept-data-loss").exit_code == 2
+
+
+def test_a_mistyped_kind_is_the_only_thing_that_is_said_of_a_document(run: Run) -> None:
+    text = "apiVersion: stateward.dev/v1alpha1\nkind: Instalation\nmetadata: {name: shop}\nspec: {package: shop-1}\n"
+    result = run("validate", "-f", "-", stdin=text)
+    assert result.exit_code == 1
+    assert result.output == (
+        "-: shop: error: kind: 'Instalation': is no kind of Stateward's; did you mean Installation?\n"
+    )
