@@ -53,13 +53,18 @@ def parts(path: str) -> Iterator[tuple[str, Any]]:
     try:
         loaded = list(yaml.safe_load_all(text_of(path)))
     except yaml.YAMLError as error:
-        raise Failure(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+        raise Failure(f"{path}: not YAML: {_yaml_fault(error)}") from error
     for number, item in enumerate(loaded, 1):
         place = path if len(loaded) == 1 else f"{path} (document {number})"
         if isinstance(item, dict) and cast("dict[str, Any]", item).get("kind") == "List":
             yield from ((place, inner) for inner in cast("dict[str, Any]", item).get("items") or ())
         elif item is not None:
             yield place, item
+
+
+def _yaml_fault(error: yaml.YAMLError) -> str:
+    """Return the fault in one line; the library calls what it was given a unicode string."""
+    return " ".join(str(error).split()).replace(' in "<unicode string>",', " at")
 
 
 def text_of(path: str) -> str:

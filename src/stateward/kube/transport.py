@@ -5,6 +5,7 @@ credentials after a 401. Everything else is for the caller, who knows whether to
 """
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from stateward.kube.lines import split_lines
 from stateward.kube.proxy import proxy_for
 
 _READ_BUFFER_BYTES = 1 << 18
+_CONTEXT = re.compile(r" ssl:(<[^>]*>|\w+)")
 Socket = aiohttp.ClientWebSocketResponse
 
 
@@ -199,5 +201,7 @@ def _seconds(header: str) -> float:
 def _transport_error(error: Exception, call: Call) -> ApiError:
     # Without a connection nothing was sent; after that, only the server knows.
     sent = not isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
-    what = "timed out" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+    # aiohttp shows the TLS context's address in memory, which tells nobody anything.
+    told = _CONTEXT.sub("", str(error)) or type(error).__name__
+    what = "timed out" if isinstance(error, TimeoutError) else told
     return TransportError(f"{call.method} {call.path}: {what}", may_have_committed=call.mutating and sent)

@@ -324,3 +324,9 @@ def test_a_mistyped_kind_is_the_only_thing_that_is_said_of_a_document(run: Run) 
     assert result.output == (
         "-: shop: error: kind: 'Instalation': is no kind of Stateward's; did you mean Installation?\n"
     )
+
+
+def test_a_fault_of_yaml_names_its_line_and_no_object_of_python(run: Run) -> None:
+    result = run("validate", "-f", "-", stdin="a: [1\nb: 2\n")
+    assert "unicode string" not in result.output
+    assert "at line 2" in result.output

@@ -250,3 +250,10 @@ async def test_a_list_with_an_unreadable_object_has_the_others() -> None:
 async def test_a_list_without_items_is_empty() -> None:
     async with serving(answer({"metadata": {"resourceVersion": "5"}, "items": None})) as (_, api):
         assert (await api.list(PODS, Selection("ns"))).items == ()
+
+
+async def test_a_server_that_cannot_be_reached_is_named_without_python_objects() -> None:
+    async with HttpApi(Connection("https://127.0.0.1:1", StaticCredentials(Credential()))) as api:
+        with pytest.raises(errors.TransportError, match=r"127\.0\.0\.1:1 \[") as caught:
+            await get(api)
+    assert "ssl:" not in str(caught.value)
