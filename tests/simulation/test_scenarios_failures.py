@@ -4,6 +4,10 @@ import asyncio
 
 import pytest
 
+from stateward.kube.errors import Forbidden
+from stateward.operator.furnish import Furnisher
+from stateward.operator.holdings import Holdings
+from stateward.planning.budget import Budget
 from stateward.simulation.world import NAMESPACE
 from tests.simulation.story import PODS, SETS, Story, hot, managers
 
@@ -136,3 +140,32 @@ async def test_two_operators_at_once_do_what_one_does() -> None:
         second.kill()
         assert sorted(story.disrupted()) == sorted(story.uids(SETS))
         assert story.most_down == 1
+
+
+@pytest.mark.parametrize("agents", [False, True])
+async def test_a_shared_object_that_cannot_be_written_keeps_nothing_set_and_nobody_down(
+    agents: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A policy refuses a PodDisruptionBudget, say, from the moment on at which the allocation was limited."""
+    refusing = [False]
+    furnish = Furnisher.furnish
+
+    async def refused(self: Furnisher, holdings: Holdings, budgets: tuple[Budget, ...]) -> None:
+        if refusing[0]:
+            raise Forbidden("a policy refuses PodDisruptionBudgets")
+        await furnish(self, holdings, budgets)
+
+    def told(what: str) -> None:
+        refusing[0] = refusing[0] or what == "POST /_flush"
+
+    monkeypatch.setattr(Furnisher, "furnish", refused)
+    with Story(managers(), hot(3), agents=agents).told() as story:
+        await story.begin()
+        story.process.told = told
+        story.edit(config={"indices.first": 1})
+        assert await story.until(lambda: refusing[0], 1200)
+        assert await story.until(lambda: not story.database.settings.persistent and len(story.nodes()) == 6, 1200)
+        assert "StepFailed" in story.waits
+        story.process.told = lambda _: None
+        refusing[0] = False
+        await story.settle()

@@ -18,7 +18,8 @@ UNKNOWN = Advice("the operator takes it up again by itself when the reason is go
 
 ADVICE = {
     "AgentSilent": Advice(
-        "the agent in the member's pod answers, or the pod is made anew after a minute without an answer",
+        "the agent in the member's pod answers, or the pod is made anew after a minute without an answer; where all are"
+        " stopped together, the others start without it",
         "let the operator reach port 9443 of the pods; look at the log of the member's pod",
     ),
     "ArrivingFirst": Advice("the new member has joined the cluster and is ready", "look at the new member's pod"),

@@ -12,7 +12,7 @@ import structlog
 
 from stateward.api import names
 from stateward.api.quantity import format_quantity
-from stateward.engines.base import Engine, RefusedError, Target, Told
+from stateward.engines.base import Engine, EngineError, RefusedError, Target, Told
 from stateward.engines.objects import MemberObjects
 from stateward.kube import resources as kinds
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
@@ -71,6 +71,7 @@ class Actor:
             a.FinishRestart: self._finish_restart,
             a.NoteData: self._note_data,
             a.ClearSchedule: self._clear_schedule,
+            a.ClearConsent: self._clear_consent,
             a.CollectConfiguration: self._collect,
         }
         return steps[type(action)](action, holdings)
@@ -110,10 +111,16 @@ class Actor:
         await self._patch(kinds.PODS, holdings, pod, {"metadata": meta})
 
     async def _clear_schedule(self, _action: a.ClearSchedule, holdings: Holdings) -> None:
+        await self._take_off(holdings, names.ANNOTATION_PHASE, names.ANNOTATION_RESTART_POOLS)
+
+    async def _clear_consent(self, _action: a.ClearConsent, holdings: Holdings) -> None:
+        await self._take_off(holdings, names.ANNOTATION_BOOTSTRAP_AGAIN)
+
+    async def _take_off(self, holdings: Holdings, *annotations: str) -> None:
+        """Take a wish off the cluster resource: the one that was read, and not one that was made meanwhile."""
         meta = holdings.cluster.metadata
         key = Key(meta.namespace, meta.name)
-        changes = {names.ANNOTATION_PHASE: None, names.ANNOTATION_RESTART_POOLS: None}
-        # Somebody may have asked for another restart meanwhile: only the request that was read is taken away.
+        changes = dict.fromkeys(annotations)
         patch = {"metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version, "annotations": changes}}
         written = await self._api.patch(self._family.kind.resource, key, patch, kind=PatchKind.MERGE)
         self._caches.expectations(key).wrote(self._caches.clusters, written)
@@ -215,13 +222,24 @@ def in_database(action: a.Action, engine: Engine, target: Target) -> Awaitable[N
     calls: dict[type[a.Action], Callable[[Any], Awaitable[None]]] = {
         a.LimitAllocation: lambda step: engine.limit_allocation(target, step.allocation, step.members),
         a.RestoreAllocation: lambda _: engine.restore_allocation(target),
-        a.Flush: lambda _: engine.flush(target),
+        a.Flush: lambda _: flush(engine, target),
         a.Drain: lambda step: engine.drain(target, step.members),
         a.ExcludeVoters: lambda step: engine.exclude_voters(target, step.members),
         a.MoveCopies: lambda step: engine.move_copies(target, step.moves),
     }
     call = calls.get(type(action))
     return call(action) if call else None
+
+
+async def flush(engine: Engine, target: Target) -> None:
+    """Write memory to disk where that can be done.
+
+    The disaster this prevents: one slow copy, and the restart that the allocation was limited for never comes.
+    """
+    try:
+        await engine.flush(target)
+    except EngineError as error:
+        _log.warning("recovery will take longer: not everything was written to disk", error=str(error))
 
 
 async def told(action: a.Form | a.Tend, engine: Engine, target: Target) -> None:

@@ -5,6 +5,7 @@ second plan is. So a stale cache can cost a round, and never a pod. One reconcil
 goes on.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -13,7 +14,7 @@ import structlog
 from stateward.api.cluster import Cluster
 from stateward.api.search import SearchCluster
 from stateward.api.status import ClusterStatus
-from stateward.engines.base import EngineError
+from stateward.engines.base import EngineError, Target
 from stateward.kube.client import Api, PatchKind
 from stateward.kube.clock import Clock
 from stateward.kube.errors import ApiError, Conflict, Invalid, NotFound
@@ -36,6 +37,7 @@ from stateward.operator.protection import refusals
 from stateward.operator.security import Keeper
 from stateward.operator.translate import observation, with_answers
 from stateward.operator.wanted import Wanted
+from stateward.planning.actions import Action
 from stateward.planning.intent import Wait
 from stateward.planning.observation import Database, Observation, Refusal
 from stateward.planning.plan import Plan, plan
@@ -170,18 +172,22 @@ class Reconciler:
         """Carry out the plan; returns what went wrong, after which the rest of the round is left for the next one."""
         target = self._family.target(turn.holdings)
         try:
+            await self._carry_out(turn, target, turn.plan.endings)
             if turn.observed.desired.pools:
                 await self._furnisher.furnish(turn.holdings, turn.plan.budgets)
                 await self._liaison.credentials.keep(turn.holdings)
-            for action in turn.plan.actions:
-                await self._actor.carry_out(action, turn.holdings, target)
-                self._announcer.carried_out(turn.holdings.cluster, action)
-                labels = (self._kind.engine, turn.observed.namespace, turn.observed.name, type(action).__name__)
-                self._metrics.actions.labels(*labels).inc()
+            await self._carry_out(turn, target, turn.plan.steps)
         except (ApiError, EngineError, AgentError, NotOurs) as error:
             _log.warning("a step failed and will be tried again", error=f"{type(error).__name__}: {error}")
             return error
         return None
+
+    async def _carry_out(self, turn: Round, target: Target, actions: Iterable[Action]) -> None:
+        for action in actions:
+            await self._actor.carry_out(action, turn.holdings, target)
+            self._announcer.carried_out(turn.holdings.cluster, action)
+            labels = (self._kind.engine, turn.observed.namespace, turn.observed.name, type(action).__name__)
+            self._metrics.actions.labels(*labels).inc()
 
     async def _introduced(self, turn: Round) -> tuple[Round, Exception | None]:
         """Make the first administrator of a secured database, once in its life; returns what went wrong as well."""

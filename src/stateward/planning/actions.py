@@ -104,6 +104,15 @@ class ClearSchedule(Action, frozen=True):
     destructive: ClassVar[bool] = True
 
 
+class ClearConsent(Action, frozen=True):
+    """Take the leave to form the cluster anew off the cluster resource: it was used, or nothing needs it any more.
+
+    The disaster this prevents: it is still there a year later, when volumes are lost that could have been found again.
+    """
+
+    destructive: ClassVar[bool] = True
+
+
 class CollectConfiguration(Action, frozen=True):
     """Delete a configuration Secret that belongs to no member any more."""
 

@@ -9,10 +9,10 @@ then a person decides.
     no grant ──recorded in the status──▶ recorded ──annotated on the pod──▶ granted ──the database answers──▶ formed
 """
 
-from stateward.planning.actions import Action, DeletePod, GrantBootstrap, RecordBootstrap
+from stateward.planning.actions import Action, ClearConsent, DeletePod, GrantBootstrap, RecordBootstrap
 from stateward.planning.byword import by_word
 from stateward.planning.facts import Facts
-from stateward.planning.intent import Part, State, Wait, told
+from stateward.planning.intent import Part, State, Wait, merge, told
 from stateward.planning.observation import Effect, Member, Pod
 from stateward.planning.prepare import stage
 
@@ -20,7 +20,7 @@ from stateward.planning.prepare import stage
 def bootstrap(facts: Facts) -> Part:
     """Return what the forming of the cluster needs now; nothing once the database answers."""
     if facts.obs.desired.formed_by_word or facts.database is not None:
-        return by_word(facts)
+        return merge(by_word(facts), used_up(facts, "the database answers"))
     grant, again = facts.obs.bootstrap, facts.obs.bootstrap_again
     if grant is not None and grant.formed and not (everything_lost(facts) and again):
         return Part(waits=lost_wait(facts))
@@ -29,12 +29,17 @@ def bootstrap(facts: Facts) -> Part:
         return Part()
     volume = volume_of(facts, member, member.pod)
     if grant is not None and grant.volume == volume:
-        return grant_to(facts, member, member.pod)
+        return merge(grant_to(facts, member, member.pod), used_up(facts, "who forms the cluster was recorded"))
     if grant is not None and not again:
         return Part(waits=(interrupted(member),) if volume else ())
     why = "the first manager forms the cluster, once"
     record = RecordBootstrap(why=why, member=member.name, volume=volume)
     return Part(actions=(record,) if volume else ())
+
+
+def used_up(facts: Facts, why: str) -> Part:
+    """Return that the leave to form the cluster anew is taken back: it is for one loss, and not for the next one."""
+    return Part(actions=(ClearConsent(why=why),)) if facts.obs.bootstrap_again else Part()
 
 
 def first_voter(facts: Facts) -> Member | None:

@@ -88,6 +88,8 @@ def ground_of(masks: list[int], units: Units, room: int) -> Ground:
 def conflicts(facts: Facts, able: Sequence[Member]) -> list[int]:
     """Return for each candidate, as bits, those that may not go with it: in another zone, or also of a lone kind.
 
+    A zone that is not known is another one, unless none is known.
+
     Managers go one at a time, and so do members that are drained first: what leaves one has to find room on the others.
     """
     masks = [0] * len(able)
@@ -96,7 +98,7 @@ def conflicts(facts: Facts, able: Sequence[Member]) -> list[int]:
     for i in range(len(able)):
         for j in range(i):
             alone = (votes[i] and votes[j]) or (drained[i] and drained[j])
-            if alone or (zones[i] and zones[j] and zones[i] != zones[j]):
+            if alone or zones[i] != zones[j]:
                 masks[i] |= 1 << j
                 masks[j] |= 1 << i
     return masks

@@ -9,6 +9,7 @@ a shrink that waits leaves no old version behind.
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from stateward.api.quantity import readable
 from stateward.planning.capacity import refuse
@@ -42,7 +43,10 @@ def leave(facts: Facts, leaving: Mapping[str, str], arrival: Arrival) -> Part:
     drained = frozenset(m.name for m in going if facts.holds_data(m) and m.name not in undrained)
     part = merge(part, forget(facts, gone), Part(drain=drained))
     resignation = next_to_resign(facts, going, frozenset(leaving))
-    return merge(part, *(step(facts, m, leaving[m.name], resignation) for m in going))
+    given_up = [m for m in going if m.name in undrained]
+    losses = would_lose(facts, given_up)
+    part = merge(part, *(give_up(facts, m, leaving[m.name], resignation, losses.get(m.name)) for m in given_up))
+    return merge(part, *(step(facts, m, leaving[m.name], resignation) for m in going if m not in given_up))
 
 
 def untold(facts: Facts, member: Member) -> Part:
@@ -86,9 +90,7 @@ def short(facts: Facts, member: Member, leaving: frozenset[str]) -> bool:
 
 
 def step(facts: Facts, member: Member, why: str, resignation: Resignation) -> Part:
-    """Return the next step of one member that leaves."""
-    if member.name in facts.obs.desired.replacement.undrained:
-        return give_up(facts, member, why, resignation)
+    """Return the next step of one member that leaves with its data moved away."""
     if facts.units_of(member.name):
         return drain(facts, member, why)
     problem = hidden_data(facts, member)
@@ -103,24 +105,51 @@ def step(facts: Facts, member: Member, why: str, resignation: Resignation) -> Pa
     return merge(part, release(facts, member, why))
 
 
-def give_up(facts: Facts, member: Member, why: str, resignation: Resignation) -> Part:
-    """Return the next step of a member whose data is not moved: a person said so, and twice where it is the last."""
-    problem = would_lose(facts, member)
-    if problem is not None and member.name not in facts.obs.desired.replacement.accepted:
-        text = f"{problem}; members.acceptDataLoss has to name {member.name}, or members.replace moves it away first"
+def give_up(facts: Facts, member: Member, why: str, resignation: Resignation, loss: str | None) -> Part:
+    """Return the next step of a member whose data is not moved: a person said so, and twice where there is a loss."""
+    if loss is not None and member.name not in facts.obs.desired.replacement.accepted:
+        text = f"{loss}; members.acceptDataLoss has to name {member.name}, or members.replace moves it away first"
         return stay([member], "WouldLoseLastCopy", text, stalled=True)
     part = resign(facts, member, resignation)
     return part if part.waits else merge(part, release(facts, member, why))
 
 
-def would_lose(facts: Facts, member: Member) -> str | None:
-    """Return what would be lost for ever with the data of the member, or may be; None when all of it is elsewhere."""
-    if facts.database is None:
-        return "the database does not answer"
-    only = next((u for u in facts.units_of(member.name) if facts.holders[u.name] == frozenset({member.name})), None)
-    if only is not None:
-        return f"shard {only.name} has its only started copy on {member.name}"
-    return hidden_data(facts, member)
+def would_lose(facts: Facts, members: Sequence[Member]) -> dict[str, str]:
+    """Return by member what would be lost for ever with its data, or may be; those are left out that lose nothing.
+
+    The disaster this prevents: two members that hold the two copies of a shard are given up together, and each is
+    judged by the copy that goes with the other.
+    """
+    gone = {m.name for m in facts.obs.members if not m.alive} | facts.down
+    found: dict[str, str] = {}
+    for member in members:
+        loss = sole(facts, member, gone) or beyond(facts, member, gone) or hidden_data(facts, member)
+        if loss is not None:
+            found[member.name] = loss
+        if loss is None or member.name in facts.obs.desired.replacement.accepted:
+            gone.add(member.name)
+    return found
+
+
+def sole(facts: Facts, member: Member, gone: AbstractSet[str]) -> str | None:
+    """Return which unit would have no live copy left without the member and those that are gone, or are about to go."""
+    for unit in facts.units_of(member.name):
+        holders = facts.holders[unit.name]
+        if holders == frozenset({member.name}):
+            return f"shard {unit.name} has its only started copy on {member.name}"
+        if member.name in holders and holders <= gone | {member.name}:
+            others = ", ".join(sorted(holders - {member.name}))
+            return f"shard {unit.name} has started copies only on {member.name} and on {others}, which goes or is down"
+    return None
+
+
+def beyond(facts: Facts, member: Member, gone: AbstractSet[str]) -> str | None:
+    """Return that a database that tells only how many it can do without cannot do without one more."""
+    database = facts.database
+    if database is None or database.tolerance is None or not facts.joined(member.name) or not facts.holds_data(member):
+        return None
+    unnoticed = [name for name in gone if facts.joined(name) and name not in facts.down]
+    return None if database.tolerance > len(unnoticed) else "the database can bear no further failure"
 
 
 def drain(facts: Facts, member: Member, why: str) -> Part:

@@ -12,7 +12,18 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from stateward.planning.actions import Action, Create, Flush, GrowVolume, LimitAllocation, MoveCopies
+from stateward.planning.actions import (
+    Action,
+    Create,
+    FinishRestart,
+    Flush,
+    GrowVolume,
+    LimitAllocation,
+    MoveCopies,
+    RestoreAllocation,
+    SetPhase,
+    StartProcess,
+)
 from stateward.planning.arrive import create
 from stateward.planning.bootstrap import bootstrap
 from stateward.planning.budget import Budget, budgets
@@ -23,6 +34,7 @@ from stateward.planning.idle import idle
 from stateward.planning.intent import Intent, Part, State, Wait, merge
 from stateward.planning.leave import leave
 from stateward.planning.observation import Crossing, Observation, Refusal, Removal, Unknown
+from stateward.planning.phase import Phase
 from stateward.planning.removal import Removals, drained
 from stateward.planning.repair import repair
 from stateward.planning.replacement import replacement
@@ -58,6 +70,16 @@ class Plan(Struct, frozen=True):
     """Whether the status loses what it remembers of somebody, because nothing of them was seen."""
 
     @property
+    def endings(self) -> tuple[Action, ...]:
+        """What comes before everything else, because it only ends what was begun."""
+        return tuple(action for action in self.actions if ends(action))
+
+    @property
+    def steps(self) -> tuple[Action, ...]:
+        """What comes after the endings."""
+        return tuple(action for action in self.actions if not ends(action))
+
+    @property
     def destructive(self) -> bool:
         """Whether carrying it out destroys something."""
         return any(action.destructive for action in self.actions)
@@ -87,6 +109,7 @@ def plan(obs: Observation, now: float) -> Plan:
     part = merge(Part(actions=undo(facts, part, hold=hold)), part)
     part = merge(part, rest(facts, part))
     settled = not part.actions and not part.waits and all(at_rest(facts, removals, i) for i in part.intents.values())
+    settled = settled and facts.turn is None
     if isinstance(obs.database, Unknown):
         part = merge(part, Part(waits=(Wait(obs.name, "DatabaseUnknown", obs.database.why),)))
         settled = False
@@ -137,6 +160,17 @@ def refused(obs: Observation) -> tuple[Refusal, ...]:
     return (*obs.desired.refusals, Refusal("spec.version", "CannotGoBack", text, everything=False))
 
 
+def ends(action: Action) -> bool:
+    """Return whether an action only ends, or takes back, what was begun.
+
+    These are first, and go before objects that members share are written: one that cannot be written must keep neither
+    the allocation limited nor a process stopped.
+    """
+    if isinstance(action, SetPhase):
+        return action.phase in (Phase.START, Phase.START_COORDINATED)
+    return isinstance(action, RestoreAllocation | StartProcess | FinishRestart)
+
+
 LATE = (GrowVolume, Create, MoveCopies)
 """Actions that may be refused for as long as nobody makes room: by a quota, or by the database."""
 
@@ -147,7 +181,12 @@ def in_order(actions: tuple[Action, ...]) -> tuple[Action, ...]:
     What is undone is first already. What may be refused again and again is last: a quota that is used up must not keep
     the allocation limited, a member from leaving that would make the room, or a broken one from its repair.
     """
-    return tuple(sorted(actions, key=lambda action: LATE.index(type(action)) if isinstance(action, LATE) else -1))
+    return tuple(sorted(actions, key=urgency))
+
+
+def urgency(action: Action) -> int:
+    """Return what sorts an action among the others of its plan; those of one urgency keep their order."""
+    return LATE.index(type(action)) if isinstance(action, LATE) else -2 if ends(action) else -1
 
 
 def trusted(obs: Observation, actions: tuple[Action, ...]) -> tuple[Action, ...]:

@@ -164,11 +164,11 @@ def by_change(facts: Facts, member: Member, found: Missing) -> Iterator[str]:
 def limits(facts: Facts, member: Member, listed: Mapping[str, Removal]) -> Iterator[str]:
     """Yield which limit on replacements is used up."""
     policy, flying = facts.obs.desired.replacement, in_flight(facts.obs, listed)
-    if policy.per_zone:
-        other = next((n for n in flying if facts.zone(n) != facts.zone(member.name)), None)
-        if other is not None:
-            yield f"{other} is replaced first, in {facts.zone(other) or 'a zone that is not known'}"
-    elif len(flying) >= policy.max_concurrent:
+    zone = facts.zone(member.name)
+    other = next((n for n in flying if facts.zone(n) != zone), None) if policy.per_zone else None
+    if other is not None:
+        yield f"{other} is replaced first, in {facts.zone(other) or 'a zone that is not known'}"
+    elif not (policy.per_zone and zone) and len(flying) >= policy.max_concurrent:
         yield f"{flying[0]} is replaced first"
     new = sum(name not in facts.obs.removals and removal.automatic for name, removal in listed.items())
     if facts.obs.slots is not None and facts.obs.slots <= new:

@@ -163,10 +163,29 @@ def beyond_reach(facts: Facts, name: str) -> bool:
 def coordinated(facts: Facts, together: Sequence[Member]) -> Part:
     """Return the next step of members that are stopped all together and then started all together."""
     kept = [m for m in together if m.name in facts.obs.stopped and is_stopped(m)]
-    members = [m for m in together if m not in kept]
+    lost = [m for m in together if out_of_reach(facts, m)]
+    members = [m for m in together if m not in kept and m not in lost]
     down = [m for m in members if facts.phase(m) in STOPPING]
-    part = merge(*(kept_stopped(m) for m in kept))
+    part = merge(*(kept_stopped(m) for m in kept), *(left_behind(m) for m in lost))
     return merge(part, stop_all(facts, down, members) if down else start_all(facts, members))
+
+
+def out_of_reach(facts: Facts, member: Member) -> bool:
+    """Return whether the others go on without a member: its agent stays silent, and its pod cannot be made anew.
+
+    The disaster this prevents: a machine dies while everything is stopped, and everything stays stopped.
+    """
+    mute = facts.managed(member) and not isinstance(member.process, Process)
+    patient = facts.waited(member.name, "AgentSilent") < AGENT_PATIENCE
+    return mute and not patient and not silent(facts, member).actions
+
+
+def left_behind(member: Member) -> Part:
+    """Return what is said of a member that the others do not wait for any more."""
+    why = member.process.why if isinstance(member.process, Unknown) else "it was not asked yet"
+    text = f"its agent does not answer: {why}; the others start without it"
+    intents = told(State.RESTARTING, [member], Effect.RESTART, f"{{}} waits in the middle of its restart: {text}")
+    return Part(intents=intents, waits=(Wait(member.name, "AgentSilent", f"{member.name}: {text}", stalled=True),))
 
 
 def stop_all(facts: Facts, down: Sequence[Member], members: Sequence[Member]) -> Part:

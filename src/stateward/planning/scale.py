@@ -118,9 +118,12 @@ def arrival(facts: Facts, scaling: Scale) -> Arrival:
 
     One that breaks for any other reason than room is waited for: with nobody leaving, a wrong image costs nothing.
     """
-    replaced = {facts.members[name].pool for name in scaling.leaving if facts.members[name].alive}
+    old = [facts.members[name] for name in scaling.leaving if facts.members[name].alive]
+    replaced = {m.pool for m in old}
+    # Clients of members without data and votes have to find others: a pool of them may be all there is.
+    forwards = any(not facts.holds_data(m) and not facts.votes(m) for m in old)
     for pool, ordinal in scaling.missing:
-        if pool.data or pool.voting or pool.name in replaced:
+        if pool.data or pool.voting or pool.name in replaced or forwards:
             return Arrival(first=f"{names.member(facts.obs.name, pool.name, ordinal)} joins first")
     new = [m for m in facts.obs.members if m.alive and m.name not in scaling.leaving]
     coming = [m for m in new if m.name not in facts.obs.records and m.name not in facts.up]

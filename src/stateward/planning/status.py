@@ -79,7 +79,7 @@ def deployed(facts: Facts, before: ClusterStatus) -> str:
     """Return the last version that was deployed everywhere: a new one counts only when every member serves with it."""
     desired = facts.obs.desired
     total = sum(pool.replicas for pool in desired.pools)
-    mine = [m for m in facts.obs.members if m.workload is not None]
+    mine = [m for m in facts.obs.members if m.alive]
     complete = len([m for m in mine if m.pool in facts.pools]) >= total
     everywhere = all(m.name in facts.up and m.pod is not None and m.pod.version == desired.version for m in mine)
     return desired.version if facts.database is not None and complete and everywhere else before.version

@@ -44,8 +44,11 @@ def pool_order(obs: Observation) -> list[Pool]:
 
 
 def upgraded(obs: Observation, up: AbstractSet[str], pool: Pool) -> bool:
-    """Return whether every member of the pool serves with the desired version."""
-    mine = (m for m in obs.members if m.pool == pool.name and m.workload is not None)
+    """Return whether every member of the pool serves with the desired version.
+
+    One that was let go does not count, or a pod that cannot end on a dead machine would hold the upgrade up for ever.
+    """
+    mine = (m for m in obs.members if m.pool == pool.name and m.alive)
     return all(m.name in up and m.pod is not None and m.pod.version == obs.desired.version for m in mine)
 
 

@@ -27,6 +27,7 @@ DOES = {
     "FinishRestart": "ends the restart of {}",
     "NoteData": "writes down on the pod of {} which data it uses",
     "ClearSchedule": "takes the wish for a restart off the cluster",
+    "ClearConsent": "takes the leave to form the cluster anew off the cluster",
     "CollectConfiguration": "collects a Secret of nobody",
 }
 """What the operator does, in words; an action that is not here is told by its name."""

@@ -37,6 +37,7 @@ class Hands(FakeKubernetes):
             a.FinishRestart: self.finish_restart,
             a.NoteData: self.note_data,
             a.ClearSchedule: self.clear_schedule,
+            a.ClearConsent: self.clear_consent,
             a.CollectConfiguration: self.nothing,
         }[type(action)](action)  # type: ignore[operator]
 
@@ -165,6 +166,9 @@ class Hands(FakeKubernetes):
         pod = self.bodies[action.member].pod
         assert pod is not None
         pod.inputs = dict(action.inputs)
+
+    def clear_consent(self, _: a.ClearConsent) -> None:
+        self.bootstrap_again = False
 
     def clear_schedule(self, _: a.ClearSchedule) -> None:
         self.schedule = None

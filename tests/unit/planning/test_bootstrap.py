@@ -40,6 +40,7 @@ def test_a_volume_that_is_lost_after_the_grant_was_recorded_calls_for_a_person()
     assert "BootstrapInterrupted" in reasons(world)
     assert not world.did(a.GrantBootstrap)
     world.edit(bootstrap_again=True).run()
+    assert not world.bootstrap_again, "the leave was for this loss, and not for the next one"
 
 
 def test_a_formed_cluster_is_never_formed_again_however_long_it_does_not_answer() -> None:
@@ -100,3 +101,9 @@ def test_the_manager_pool_is_renamed_before_the_cluster_was_formed() -> None:
     world.edit(pools=[managers(name="masters"), hot()]).run()
     assert world.voters == {"c-masters-0", "c-masters-1", "c-masters-2"}
     assert len(set(world.did(a.GrantBootstrap))) == 1
+
+
+def test_a_leave_that_was_given_while_nothing_is_lost_does_not_stay_for_the_next_loss() -> None:
+    world = settled(managers(), hot()).edit(bootstrap_again=True).run()
+    assert world.did(a.ClearConsent)
+    assert not world.bootstrap_again

@@ -5,6 +5,7 @@ from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from stateward.planning import observation as o
 from stateward.planning.choice import choose
@@ -87,6 +88,18 @@ def test_three_copies_let_two_go_and_not_three() -> None:
 
 def test_zones_go_one_at_a_time_and_the_one_with_most_candidates_that_fit_first() -> None:
     assert chosen(facts_of([managers(), hot(5)], [], zones=3)) == ("hot-0", "hot-3")
+
+
+def test_a_zone_that_is_not_known_is_another_one_where_others_are_known() -> None:
+    facts = facts_of([managers(), hot(4)], [], zones=2)
+    lost = [
+        replace(m, pod=replace(m.pod, zone="")) if m.pod is not None and m.name in ("hot-1", "hot-3") else m
+        for m in facts.obs.members
+    ]
+    records = {n: replace(r, zone="") if n in ("hot-1", "hot-3") else r for n, r in facts.obs.records.items()}
+    known = derive(replace(facts.obs, members=tuple(lost), records=records), facts.now)
+    together = choose(known, [m for m in known.obs.members if m.pool == "hot"]).chosen
+    assert together in (("hot-0", "hot-2"), ("hot-1", "hot-3"))
 
 
 def test_a_member_that_is_down_in_another_zone_holds_everybody_else() -> None:

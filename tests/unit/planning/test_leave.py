@@ -332,3 +332,14 @@ def test_what_breaks_a_new_member_is_not_given_to_those_that_serve() -> None:
     world.edit(policy={"sole_copy": o.SoleCopy.INTERRUPT}).ticks(20)
     assert not world.did(a.DeletePod)
     world.edit(pools=[managers(1), hot(3)]).run()
+
+
+def test_a_pool_that_only_forwards_is_renamed_without_a_moment_in_which_nobody_does() -> None:
+    world = settled(managers(), hot(3), gateway(2), indices=((2,),))
+    world.edit(pools=[managers(), hot(3), gateway(2, name="edge")])
+    for _ in range(40):
+        world.tick()
+        forwards = [b for b in world.bodies.values() if b.pod and b.pod.ready and b.pool in ("edge", "gateway")]
+        assert len(forwards) >= 2
+    world.run()
+    assert {n for n in world.pods() if "gateway" in n} == set()

@@ -19,6 +19,14 @@ def test_what_is_undone_comes_first_and_what_may_be_refused_for_long_last() -> N
     assert kinds.index(a.Stage) < kinds.index(a.GrowVolume) < kinds.index(a.Create)
 
 
+def test_what_was_begun_is_ended_before_anything_that_may_be_refused() -> None:
+    world = settled(managers(), hot(4), indices=((2,), (1,)))
+    world.edit(pools=[managers(), hot(5)], allocation=o.Allocation.PRIMARIES, limited=True)
+    made = world.plan()
+    assert [type(action) for action in made.endings] == [a.RestoreAllocation]
+    assert made.endings + made.steps == made.actions
+
+
 def test_the_sentence_names_what_goes_on_before_what_waits() -> None:
     world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(config=A), hot(config=A)])
     assert world.tick().doing == "c-hot-2 is prepared for a restart to apply config/a: its next template is written"

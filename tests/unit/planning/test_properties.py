@@ -15,7 +15,7 @@ from tests.unit.planning.chaos import NOW, observations
 moderate = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 DESTROYING = (a.DeletePod, a.StopProcess, a.Release, a.Forget, a.DeleteVolume, a.CollectConfiguration, a.GrantBootstrap)
-ONCE = (a.RecordBootstrap, a.SetPhase, a.StartProcess, a.FinishRestart, a.ClearSchedule)
+ONCE = (a.RecordBootstrap, a.SetPhase, a.StartProcess, a.FinishRestart, a.ClearSchedule, a.ClearConsent)
 """What destroys nothing, and is decided on live reads all the same: off an old cache it would be said again."""
 RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.TakeBack)
 UNDOING = (a.RestoreAllocation, a.Drain, a.ExcludeVoters)

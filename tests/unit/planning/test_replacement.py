@@ -1,7 +1,10 @@
 """Failed members are replaced: after a time, one at a time, and never so that the last copy of something is lost."""
 
+from msgspec.structs import replace
+
 from stateward.planning import actions as a
 from stateward.planning import observation as o
+from stateward.planning.plan import plan
 from tests.unit.planning.world import World, hot, managers, mixed, settled
 
 AFTER = 600.0
@@ -231,6 +234,46 @@ def test_without_draining_moves_nothing_where_copies_are_elsewhere() -> None:
     world.run()
     assert world.did(a.Release) == ["c-hot-0"]
     assert not world.did(a.Drain)
+
+
+def test_two_that_hold_the_only_two_copies_are_not_given_up_together() -> None:
+    for ephemeral in (False, True):
+        world = settled(managers(), hot(4, ephemeral=ephemeral), indices=((2,), (2,)))
+        pair = frozenset(copy.member for copy in world.indices[0].copies)
+        world.edit(policy=wishes(undrained=pair)).until(lambda w: bool(w.did(a.Release)))
+        assert len(world.did(a.Release)) == 1
+        assert "goes or is down" in told(world, "WouldLoseLastCopy")
+        world.run()
+        assert set(world.did(a.Release)) == pair
+
+
+def test_a_database_that_bears_one_failure_gives_up_one_member() -> None:
+    world = settled(managers(), hot(5), indices=((3,), (3,)))
+    world.edit(policy=wishes(undrained=frozenset({"c-hot-0", "c-hot-1"})))
+    world.until(lambda w: any(isinstance(action, a.Release) for action in w.plan().actions))
+    seen = world.observe()
+    assert isinstance(seen.database, o.Database)
+    for tolerance in (0, 1, 2):
+        made = plan(replace(seen, database=replace(seen.database, tolerance=tolerance)), world.now)
+        assert sum(isinstance(action, a.Release) for action in made.actions) == tolerance
+
+
+def test_where_zones_are_not_known_a_limit_by_zone_is_the_plain_limit() -> None:
+    world = settled(managers(), hot(6), indices=((3,), (3,), (3,)))
+    world.edit(policy=wishes(enabled=True, after=AFTER, per_zone=True))
+    fail(world, "c-hot-1", "c-hot-3", "c-hot-5")
+    for _ in range(DUE + 20):
+        world.tick()
+        assert sum(r.phase in ("Waiting", "Draining", "Leaving") for r in world.status.pending_removals) <= 1
+    assert world.did(a.RecordRemoval)
+
+
+def test_an_upgrade_passes_by_a_member_that_was_let_go_and_cannot_end() -> None:
+    world = fail(cluster(), "c-hot-1").ticks(DUE + 40)
+    assert phase(world, "c-hot-1") == "Terminating"
+    world.edit(version="2.18.0").ticks(300)
+    assert world.status.version == "2.18.0"
+    assert {b.pod.version for b in world.bodies.values() if b.pod and b.name != "c-hot-1"} == {"2.18.0"}
 
 
 def test_nobody_is_replaced_while_another_is_on_its_way_back() -> None:

@@ -1,5 +1,7 @@
 """A member whose agent stays silent: replaced where its pod cannot be made anew, and never for the network's sake."""
 
+from dataclasses import replace
+
 from stateward.planning import actions as a
 from stateward.planning import observation as o
 from tests.unit.planning.test_replacement import AFTER, DUE, fail, missing, told, wishes
@@ -48,3 +50,21 @@ def test_a_member_that_a_person_keeps_stopped_is_not_missing() -> None:
     world = with_agents().edit(kept_stopped=frozenset({"c-hot-1"})).ticks(DUE + 40)
     assert "c-hot-1" not in world.did(a.RecordRemoval)
     assert missing(world, "c-hot-1") == ""
+
+
+def test_one_that_cannot_be_reached_does_not_keep_all_others_stopped() -> None:
+    for ephemeral in (False, True):
+        together = frozenset({"security"})
+        pools = [managers(coordinated=together), hot(3, ephemeral=ephemeral, coordinated=together)]
+        world = World(*pools)
+        world.agents = True
+        world.run().index((2,), (2,)).run()
+        tls = {"security/tls": "on"}
+        world.pools = [replace(pool, config=tls) for pool in pools]
+        world.until(lambda w: any(b.pod and b.pod.phase == "stop-coordinated" for b in w.bodies.values()))
+        world.edit(mute={"c-hot-1"}).ticks(120)
+        serving = {b.name for b in world.bodies.values() if b.pod and b.pod.ready and b.pod.process == "running"}
+        assert serving >= {*world.bodies} - {"c-hot-1"}
+        assert ephemeral is ("start without it" in told(world, "AgentSilent"))
+        world.edit(mute=set()).run()
+        assert all(b.pod and not b.pod.phase and b.pod.inputs.items() >= tls.items() for b in world.bodies.values())

@@ -113,6 +113,8 @@ class TimedWorld:
         """Take away what was asked for and is obeyed, or what nobody needs; return whether the action was that."""
         if isinstance(action, a.ClearSchedule):
             self._obs = replace(self._obs, schedule=None)
+        elif isinstance(action, a.ClearConsent):
+            self._obs = replace(self._obs, bootstrap_again=False)
         elif isinstance(action, a.CollectConfiguration):
             self._obs = replace(self._obs, orphans=())
         else:
