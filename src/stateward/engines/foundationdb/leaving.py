@@ -48,10 +48,18 @@ def exclusions(target: FoundationTarget, status: Status, leaving: frozenset[str]
     return Exclusions(frozenset(found), "; ".join(dict.fromkeys(reasons)))
 
 
-def held_back(target: FoundationTarget, status: Status, name: str) -> str:
-    """Return why a member would not be excluded now if it were to leave; empty where it would."""
-    found = exclusions(target, status, draining(status) | {name})
-    return "" if name in found.members else found.why
+def held_back(target: FoundationTarget, status: Status, seen: View, coordinators: frozenset[str]) -> dict[str, str]:
+    """Return why each member would not be excluded now if it were the next to leave; empty for one that would be."""
+    doubt, before = unclear(status), draining(status)
+    if doubt is not None:
+        return dict.fromkeys(seen.members, doubt)
+    away = missing(target, status, seen, before)
+    places = {kind.value: room(target, seen, kind, before) for kind in ProcessClass}
+    found = dict[str, str]()
+    for name in seen.members:
+        _, why = excludable(seen.members, (name,), places.get(class_of(seen, name), 1), away)
+        found[name] = why or unmovable(target, seen, coordinators, frozenset({name}))
+    return found
 
 
 def class_of(seen: View, name: str) -> str:

@@ -97,10 +97,11 @@ def units(
     elsewhere = Copy(CopyState.STARTED, member=OTHERS)
     if doubt is not None:
         elsewhere = Copy(CopyState.UNASSIGNED, why=doubt)
+    held = held_back(target, status, seen, coordinators)
     wanted = COPIES[target.cluster.spec.redundancy]
     for name, member in seen.members.items():
         if name not in leaving and member.roles is not None and member.roles & KEEPS:
-            own = Copy(CopyState.STARTED, primary=True, member=name, why=held_back(target, status, name))
+            own = Copy(CopyState.STARTED, primary=True, member=name, why=held.get(name, ""))
             copies = (own,) if wanted == 1 else (own, elsewhere)
             yield Unit(f"data({name})", wanted, copies)
     if lost(status):

@@ -47,8 +47,10 @@ def coordinating(target: FoundationTarget, status: Status) -> frozenset[str] | N
 
 def unmovable(target: FoundationTarget, seen: View, coordinators: frozenset[str], leaving: frozenset[str]) -> str:
     """Return why coordinators cannot move away from those that leave, as a clause; empty where they can."""
+    if not coordinators & leaving:
+        return ""
     choice = chosen(target, candidates(target, seen, leaving), coordinators)
-    if not coordinators & leaving or len(choice.members) >= len(coordinators):
+    if len(choice.members) >= len(coordinators):
         return ""
     names = ", ".join(sorted(coordinators & leaving))
     return f"coordinators cannot move away from {names}: {choice.problem}"
