@@ -7,7 +7,7 @@ import pytest
 
 from stateward.engines import opensearch
 from stateward.engines.access import Access
-from stateward.engines.base import Target
+from stateward.engines.base import Answer, Target
 from stateward.engines.search.configuration import config_files
 from stateward.engines.search.inputs import inputs
 from stateward.engines.search.pools import ResolvedPool, resolve
@@ -114,7 +114,7 @@ async def test_a_picture_tells_whether_it_came_over_a_secured_connection() -> No
 
 async def test_an_administrator_is_made_and_one_that_is_there_keeps_his_password() -> None:
     bodies = {**recorded("settled"), f"GET {USERS}": {}, f"PUT {USERS}/admin": {"status": "CREATED"}}
-    replay = Replay(bodies, (SECURED,))
+    replay = Replay(bodies, (SECURED,)).put(f"PUT {USERS}/admin", Answer(201, b'{"status":"CREATED"}'))
     await opensearch.driver(replay).add_user(TARGET, "admin", "a password")
     assert [(request, body and body["backend_roles"]) for request, _, body in replay.told] == [
         (f"PUT {USERS}/admin", ["admin"])

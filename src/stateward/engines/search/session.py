@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 UNFORMED = "_na_"
 """Identity that a node tells before it has joined a cluster."""
+DONE = frozenset({200, 201})
+"""Codes of what was done: the second one where something was made."""
 GREETING = "/_cluster/state/master_node,blocks"
 _GREETING_FIELDS = "cluster_name,cluster_uuid,master_node,cluster_manager_node,blocks.global"
 _TELLING = (AnotherClusterError, NotFormedError, RefusedError, GarbledError, UnreachableError)
@@ -67,7 +69,7 @@ class Session:
     ) -> Answer:
         """Make a request whose answer tells nothing but that it was done; raise `EngineError` where it was not."""
         answer = await self._transport.send(Call(self.endpoint, method, path, params, body, patience))
-        if answer.status != 200:
+        if answer.status not in DONE:
             raise RefusedError(f"{self.endpoint}{path}: {answer.status}, {reason(answer)}", answer.status)
         return answer
 
