@@ -1,6 +1,7 @@
 """FoundationDB to a version that does not talk to the one before: both programs everywhere, one switch, then images."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -112,6 +113,42 @@ async def test_programs_that_cannot_be_pulled_stop_it_at_the_first_pod_and_the_w
         assert beside(story) == set()
         assert story.unavailable < 30
         story.check()
+
+
+@pytest.mark.parametrize("when", [1, 12])
+async def test_a_member_that_is_replaced_meanwhile_leaves_before_or_after_the_switch(when: int) -> None:
+    with Story(seed=when, agents=True).told() as story:
+        await story.begin()
+        story.edit(version=NEW)
+        assert await story.until(lambda: len(beside(story)) >= when, 7200.0), story.doing
+        story.edit(members={"replace": ["logs-storage-2"]})
+        assert await story.settled(7200.0), story.doing
+        assert "logs-storage-2" not in story.members()
+        assert len(story.members()) == 12
+        arrived(story)
+        assert await story.excluded() == []
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_a_member_that_is_away_at_the_switch_comes_back_with_the_new_programs(seed: int) -> None:
+    with Story(seed=seed, agents=True).told() as story:
+        await story.begin()
+        story.edit(version=NEW)
+
+        def phases() -> list[Any]:
+            return [
+                s
+                for s in story.world.store.all(PODS)
+                if s.doc["metadata"].get("annotations", {}).get(names.ANNOTATION_PHASE)
+            ]
+
+        assert await story.until(phases, 7200.0), story.doing
+        pod = story.world.foundations.pods[phases()[0].key].container.node
+        story.world.nodes.lose(pod, power=True)
+        await asyncio.sleep(600.0)
+        story.world.nodes.restore(pod)
+        assert await story.settled(7200.0), story.doing
+        arrived(story)
 
 
 async def test_it_grows_on_the_way() -> None:

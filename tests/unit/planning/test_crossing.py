@@ -12,6 +12,7 @@ from stateward.planning.crossing import PROGRAM, PROGRAMS
 from stateward.planning.facts import derive
 from stateward.planning.phase import Phase
 from stateward.planning.plan import Plan, plan
+from stateward.simulation.forecast.journey import travel
 
 NOW = 10_000.0
 OLD, NEW = "7.1.67", "7.3.63"
@@ -211,3 +212,7 @@ def test_the_wait_names_who_is_missing_and_why() -> None:
     (wait,) = [w for w in made(obs).waits if w.reason == "ProgramsBeside"]
     assert "c-s-0 has not got them yet" in wait.message
     assert "c-s-2 does not serve" in wait.message
+
+
+def test_the_preview_goes_the_whole_way() -> None:
+    assert travel(seen(*three(PLAIN)), NOW).arrived
