@@ -49,8 +49,20 @@ def joining_voter(facts: Facts, scaling: Scale) -> str | None:
 
 
 def voters_not_ready(facts: Facts, scaling: Scale) -> str | None:
-    """Return which manager has to be back before another one is added; one that leaves need not come back."""
+    """Return which manager has to be back before another one is added; one that leaves need not come back.
+
+    Nor need one that has been away for as long as members are waited for: it is replaced itself when its turn comes,
+    and would otherwise keep the one before it from being replaced, for ever. The database answers: there is a quorum.
+    """
     if facts.database is None:
         return "the database does not answer"
-    down = sorted(name for name in facts.down if facts.votes(facts.members[name]) and name not in scaling.leaving)
+    staying = (name for name in facts.down if name not in scaling.leaving and not given_up(facts, name))
+    down = sorted(name for name in staying if facts.votes(facts.members[name]))
     return f"manager {down[0]} is down" if down else None
+
+
+def given_up(facts: Facts, name: str) -> bool:
+    """Return whether a member has been missing for so long that it is replaced as soon as nothing holds that."""
+    policy, since = facts.obs.desired.replacement, facts.obs.missing.get(name)
+    waited = since is not None and facts.now - since >= policy.after
+    return policy.enabled and waited and name not in policy.keep

@@ -31,12 +31,18 @@ def told_to_leave(facts: Facts, member: Member) -> bool:
 
 
 def next_to_resign(facts: Facts, going: Sequence[Member], leaving: frozenset[str]) -> Resignation:
-    """Return whose turn it is: one that was begun, or that is down, or else the highest that holds no data."""
+    """Return whose turn it is: one that was begun, or that is down, or else the highest that holds no data.
+
+    The vote of one that is down may be taken whoever else is down: fewer are needed for a majority then. Two managers
+    that fail together would else wait for each other for ever.
+    """
     excluded = facts.database.voting_exclusions if facts.database else frozenset[str]()
     undrained = facts.obs.desired.replacement.undrained
     ready = [m for m in going if facts.votes(m) and (m.name in undrained or not facts.units_of(m.name))]
     ready.sort(key=lambda m: (m.name not in excluded, m.name in facts.up, -m.ordinal, m.name))
-    return Resignation(voter=ready[0].name if ready else "", away=absent_voters(facts) - leaving)
+    voter = ready[0].name if ready else ""
+    away = absent_voters(facts) - leaving if voter in facts.up else frozenset[str]()
+    return Resignation(voter=voter, away=away)
 
 
 def resign(facts: Facts, member: Member, resignation: Resignation) -> Part:
