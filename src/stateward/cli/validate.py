@@ -18,9 +18,26 @@ def validate(paths: tuple[str, ...], *, strict: bool) -> None:
     documents = [document for path in paths for document in read_documents(path)]
     for document in documents:
         report(document)
+    twice = repeated(documents)
+    for line in twice:
+        click.echo(line)
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
-    if any(problem.severity in failing for document in documents for problem in document.problems):
+    if twice or any(problem.severity in failing for document in documents for problem in document.problems):
         click.get_current_context().exit(1)
+
+
+def repeated(documents: list[Document]) -> list[str]:
+    """Return a line for each cluster that is there more than once: the last one would win, unnoticed."""
+    found = list[str]()
+    seen = dict[tuple[str, str, str], str]()
+    for document in documents:
+        if (cluster := document.cluster) is None:
+            continue
+        identity = (cluster.kind, cluster.metadata.namespace, cluster.metadata.name)
+        if identity in seen:
+            found.append(f"{document.place}: {document.name}: error: is in {seen[identity]} already")
+        seen.setdefault(identity, document.place)
+    return found
 
 
 def report(document: Document) -> None:

@@ -330,3 +330,9 @@ def test_a_fault_of_yaml_names_its_line_and_no_object_of_python(run: Run) -> Non
     result = run("validate", "-f", "-", stdin="a: [1\nb: 2\n")
     assert "unicode string" not in result.output
     assert "at line 2" in result.output
+
+
+def test_a_cluster_that_is_there_twice_is_an_error(run: Run) -> None:
+    result = run("validate", "-f", "-", stdin=f"{GOOD}---\n{GOOD}")
+    assert result.exit_code == 1
+    assert ": logs: error: is in - (document 1) already\n" in result.output
