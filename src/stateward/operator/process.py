@@ -194,6 +194,7 @@ def restart_control(api: Api, operator: Operator) -> RestartControl:
             fence=operator.fence,
             namespace=options.lease_namespace,
             namespaces=options.namespaces or ("",),
+            chance=operator.chance,
         )
     )
 
@@ -210,6 +211,7 @@ def installation_control(api: Api, operator: Operator, execute: Exec) -> Install
             namespace=options.lease_namespace,
             namespaces=options.namespaces or ("",),
             execute=execute,
+            chance=operator.chance,
         )
     )
 

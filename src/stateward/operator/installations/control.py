@@ -6,8 +6,9 @@ between has done something that the next one does again to the same effect.
 """
 
 import asyncio
+import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
@@ -44,7 +45,7 @@ class Setting:
     """What the controller works with.
 
     `namespace` is where the key of digests is kept, `fence` raises when it may not write, `kinds` finds kinds
-    (None: the API server is asked), `execute` runs commands in pods.
+    (None: the API server is asked), `execute` runs commands in pods, `chance` spreads what is tried again.
     """
 
     api: Api
@@ -56,6 +57,7 @@ class Setting:
     workers: int = 8
     kinds: Kinds | None = None
     execute: Exec = no_exec
+    chance: random.Random = field(default_factory=random.Random)
 
 
 class InstallationControl:
@@ -65,10 +67,10 @@ class InstallationControl:
         self._setting = setting
         self._clock = setting.clock
         self._kinds = setting.kinds or ServedKinds(setting.api)
-        self._options = ReflectorOptions(clock=self._clock)
+        self._options = ReflectorOptions(clock=self._clock, chance=setting.chance)
         self._installations: Store[Installation] = Store("installations", namespaces=setting.namespaces)
         self._library = Library(setting.api, setting.namespaces)
-        self._queue = WorkQueue[ObjectKey](clock=self._clock)
+        self._queue = WorkQueue[ObjectKey](clock=self._clock, chance=setting.chance)
         self._watches = Watches(setting.api, self._kinds, setting.namespaces, self._options, self._queue.add)
         self._memory = Memory()
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=self._clock)

@@ -5,8 +5,9 @@ and the digest in one patch, under the version that was read. Whoever dies in be
 """
 
 import asyncio
+import random
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
@@ -53,7 +54,8 @@ class Setting:
     """What the controller works with.
 
     `namespace` is where its key is kept, `fence` raises when it may not write, `settle` is in seconds, as is
-    `classes`, the time between two looks at a workload that uses provider classes.
+    `classes`, the time between two looks at a workload that uses provider classes; `chance` spreads what is tried
+    again.
     """
 
     api: Api
@@ -65,6 +67,7 @@ class Setting:
     workers: int = 4
     settle: float = SETTLE_SECONDS
     classes: float = CLASSES_SECONDS
+    chance: random.Random = field(default_factory=random.Random)
 
 
 class RestartControl:
@@ -80,7 +83,7 @@ class RestartControl:
         self._uses = Uses[Workload]()
         self._settling: dict[Workload, Settling] = {}
         self._said: dict[Workload, str] = {}
-        self._queue = WorkQueue[Workload](clock=self._clock)
+        self._queue = WorkQueue[Workload](clock=self._clock, chance=setting.chance)
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=self._clock)
         self._key: Key | None = None
 
@@ -93,7 +96,7 @@ class RestartControl:
         """Watch and work until cancelled, or until `stop`."""
         self._key = await self._digest_key()
         self._subscribe()
-        options = ReflectorOptions(clock=self._clock)
+        options = ReflectorOptions(clock=self._clock, chance=self._setting.chance)
         async with asyncio.TaskGroup() as group:
             watching = [group.create_task(reflector.run()) for reflector in self._reflectors(options)]
             for store in (*self._workloads.values(), *self._sources.values()):
