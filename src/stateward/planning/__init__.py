@@ -27,7 +27,8 @@ Then one file per question:
     crossing    how far to what it does not talk to          cross       and what that holds up
     budget      what others may evict                        resting     where a member stands otherwise
 
-Processes of members that do not serve (stopped, hanging, kept down) are `idle`.
+Processes of members that do not serve (stopped, hanging, kept down) are `idle`. Votes that are nobody's any more are
+those of who has `departed`.
 
 Which data of others counts as changed says `data`.
 

@@ -104,7 +104,10 @@ class Database(Struct, frozen=True):
     leader: str = ""
     voters: frozenset[str] = frozenset()
     """Members of the committed voting configuration."""
+    nameless: frozenset[str] = frozenset()
+    """Voters that are not there now and of whom only the database's own id is known; only some engines have such."""
     voting_exclusions: frozenset[str] = frozenset()
+    """Members without a vote, and ids of nodes that are not there, as far as they were excluded by id."""
     draining: frozenset[str] = frozenset()
     """Members that Stateward told the database to move data away from."""
     allocation: Allocation = Allocation.ALL

@@ -5,6 +5,7 @@ the parts of the plan say what they need now. The difference is undone.
 """
 
 from stateward.planning.actions import Action, DeletePod, Drain, ExcludeVoters, RestoreAllocation, StopProcess
+from stateward.planning.departed import departed
 from stateward.planning.facts import Facts
 from stateward.planning.intent import Part
 
@@ -23,7 +24,7 @@ def undo(facts: Facts, part: Part, *, hold: bool) -> tuple[Action, ...]:
     actions: list[Action] = []
     if database.limited and not allocation_needed(facts, part):
         actions.append(RestoreAllocation(why="no member is restarting"))
-    drain, exclude = part.drain | still_draining(facts), part.exclude | still_excluded(facts)
+    drain, exclude = part.drain | still_draining(facts), part.exclude | still_excluded(facts) | departed(facts)
     if not hold and drain != database.draining:
         actions.append(Drain(why=say("data moves away from", drain), members=drain))
     if not hold and exclude != database.voting_exclusions:

@@ -4,11 +4,13 @@ import json
 
 import pytest
 
+from stateward.api.base import Json
 from stateward.engines import opensearch
 from stateward.engines.base import AnotherClusterError, Answer, RefusedError
 from stateward.planning.actions import Move
 from stateward.planning.observation import Allocation
-from tests.unit.engines.replay import GREETING, NODES, TARGET, Replay, recorded, rename
+from tests.unit.engines.pictures import picture
+from tests.unit.engines.replay import GREETING, NODES, STATE, TARGET, Replay, recorded, rename
 
 
 async def test_nothing_is_told_to_another_cluster() -> None:
@@ -68,6 +70,37 @@ async def test_exactly_these_members_have_no_vote(members: set[str], requests: l
         assert world.told[-1][1]["node_names"] == ",".join(sorted(members))
     if "DELETE" in requests:
         assert world.told[0][1] == {"wait_for_removal": "false"}
+
+
+GONE = "Zzb0vM5eQkWJ2Fw1Ut7RrA"
+
+
+def departed(world: Replay, *excluded: Json) -> Replay:
+    """Let the configuration count a node that is not there, and some nodes have no vote."""
+
+    def change(state: Json) -> None:
+        said = state["metadata"]["cluster_coordination"]
+        said["last_committed_config"].append(GONE)
+        said["voting_config_exclusions"] = list(excluded)
+
+    return world.edit(STATE, change)
+
+
+async def test_a_voter_that_is_not_there_is_known_by_its_id_alone() -> None:
+    database = await picture(departed(Replay(recorded("settled")), {"node_id": GONE, "node_name": "_absent_"}))
+    assert database.nameless == {GONE}
+    assert GONE in database.voters
+    assert database.voting_exclusions == {GONE}
+    assert not (await picture(Replay(recorded("settled")))).nameless
+
+
+async def test_voters_that_are_not_there_lose_their_votes_by_id_in_a_request_of_their_own() -> None:
+    world = departed(exclusions_world("settled"))
+    await opensearch.driver(world).exclude_voters(TARGET, frozenset({"m-2", GONE}))
+    assert [fields for _, fields, _ in world.told] == [
+        {"node_names": "m-2", "timeout": "10s"},
+        {"node_ids": GONE, "timeout": "10s"},
+    ]
 
 
 async def test_moves_go_in_one_request_and_refusals_say_why() -> None:

@@ -118,6 +118,7 @@ class FakeDatabase(Things):
             units=units,
             leader=self.leader,
             voters=frozenset(self.voters),
+            nameless=frozenset(v for v in self.voters - self.joined().keys() if not v.startswith("c-")),
             voting_exclusions=self.exclusions,
             draining=self.draining,
             allocation=self.allocation,

@@ -1,6 +1,7 @@
 """What was set in the database is always lifted, also after a crash at the worst moment."""
 
 import pytest
+from msgspec.structs import replace
 
 from stateward.planning import actions as a
 from stateward.planning import observation as o
@@ -83,6 +84,30 @@ def test_a_vote_that_was_taken_from_the_only_manager_is_given_back_before_it_res
     world.edit(pools=[managers(1, config=A), hot(2)])
     assert [x.members for x in world.plan().actions if isinstance(x, a.ExcludeVoters)] == [frozenset()]
     world.run()
+
+
+def test_a_voter_that_is_nobodys_any_more_loses_its_vote_and_managers_change_again() -> None:
+    world = settled(managers(2), hot(2))
+    world.edit(voters=world.voters | {"Zzb0vM5eQkWJ2Fw1Ut7RrA"} | {"c-managers-0", "c-managers-1"})
+    world.edit(pools=[managers(2, config=A), hot(2)])
+    assert [x.members for x in world.plan().actions if isinstance(x, a.ExcludeVoters)] == [{"Zzb0vM5eQkWJ2Fw1Ut7RrA"}]
+    world.run()
+    assert not world.exclusions
+    assert world.voters < {"c-managers-0", "c-managers-1"}
+
+
+def test_a_vote_is_not_taken_by_id_while_a_manager_is_away_whose_it_may_be() -> None:
+    world = settled(managers(3), hot(2))
+    observed = world.observe()
+    assert isinstance(observed.database, o.Database)
+    nodes = {name: node for name, node in observed.database.nodes.items() if name != "c-managers-2"}
+    voters = frozenset({"c-managers-0", "c-managers-1", "Zzb0vM5eQkWJ2Fw1Ut7RrA"})
+    nameless = frozenset({"Zzb0vM5eQkWJ2Fw1Ut7RrA"})
+    database = replace(observed.database, nodes=nodes, voters=voters, nameless=nameless)
+    for unseen in (False, True):
+        members = tuple(m for m in observed.members if not (unseen and m.name == "c-managers-2"))
+        made = plan(replace(observed, database=database, members=members), world.now)
+        assert not [x for x in made.actions if isinstance(x, a.ExcludeVoters)]
 
 
 SCENARIOS = {

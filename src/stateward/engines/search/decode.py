@@ -10,8 +10,10 @@ from stateward.engines.search import marks, shutdown
 from stateward.engines.search.flavor import Flavor
 from stateward.engines.search.versions import MANAGER_ROLES
 from stateward.engines.search.wire import (
+    MISSING,
     ClusterSettings,
     ClusterState,
+    Coordination,
     IndexMetadata,
     NodesInfo,
     NodesStats,
@@ -49,11 +51,18 @@ def database(flavor: Flavor, answers: Answers) -> Database:
         leader=names.get(state.manager, ""),
         # A voter that is not there now is counted, by its id: a quorum is of all voters.
         voters=frozenset(names.get(identifier, identifier) for identifier in coordination.last_committed_config),
-        voting_exclusions=frozenset(exclusion.node_name for exclusion in coordination.voting_config_exclusions),
+        nameless=frozenset(coordination.last_committed_config) - names.keys(),
+        voting_exclusions=excluded(coordination),
         draining=marks.draining(answers.settings) | shutdown.members(answers.going, shutdown.Kind.REMOVE),
         allocation=_allocation(answers.settings),
         limited=marks.limited(answers.settings) or bool(shutdown.members(answers.going, shutdown.Kind.RESTART)),
     )
+
+
+def excluded(coordination: Coordination) -> frozenset[str]:
+    """Return the nodes without a vote by name, or by id where they were excluded by it and have gone."""
+    found = coordination.voting_config_exclusions
+    return frozenset(e.node_id if e.node_name == MISSING else e.node_name for e in found)
 
 
 def _names(state: ClusterState) -> dict[str, str]:

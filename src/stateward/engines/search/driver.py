@@ -10,7 +10,7 @@ import msgspec
 from stateward.api.base import Json
 from stateward.engines.base import EngineError, GarbledError, RefusedError, Target, Transport, UnreachableError
 from stateward.engines.search import marks, shutdown
-from stateward.engines.search.decode import Answers, database
+from stateward.engines.search.decode import Answers, database, excluded
 from stateward.engines.search.explain import explained
 from stateward.engines.search.flavor import Flavor, Shield
 from stateward.engines.search.session import Session, at_any, check
@@ -18,8 +18,8 @@ from stateward.engines.search.wire import (
     Acknowledged,
     ClusterSettings,
     ClusterState,
+    Coordination,
     Counts,
-    Exclusion,
     Flushed,
     MoveExplanation,
     NodesInfo,
@@ -125,18 +125,21 @@ class SearchEngine:
         await self._at_any(target, work)
 
     async def exclude_voters(self, target: Target, members: frozenset[str]) -> None:
-        """Make exactly these members, present or not, the ones without a vote."""
+        """Make exactly these members, present or not, and nodes that have gone, by id, the ones without a vote."""
 
         async def work(session: Session) -> None:
-            current = frozenset(exclusion.node_name for exclusion in await exclusions(session))
+            said = await coordination(session)
+            current = excluded(said)
             if current == members:
                 return
             if current - members:
                 # One that is taken back cannot be told from the others: the list is cleared and written anew.
                 await session.command("DELETE", EXCLUSIONS, {"wait_for_removal": "false"})
-            if members:
-                names = {"node_names": ",".join(sorted(members)), "timeout": "10s"}
-                await session.command("POST", EXCLUSIONS, names)
+            ids = members.intersection(said.last_committed_config)
+            # One request names either names or ids.
+            for field, values in (("node_names", members - ids), ("node_ids", ids)):
+                if values:
+                    await session.command("POST", EXCLUSIONS, {field: ",".join(sorted(values)), "timeout": "10s"})
 
         await self._at_any(target, work)
 
@@ -210,10 +213,10 @@ async def settings(session: Session) -> ClusterSettings:
     return await session.get(ClusterSettings, SETTINGS, {"flat_settings": "true"})
 
 
-async def exclusions(session: Session) -> list[Exclusion]:
-    """Return the nodes without a vote."""
+async def coordination(session: Session) -> Coordination:
+    """Return who votes, and who has no vote."""
     state = await session.get(ClusterState, STATE, {"filter_path": STATE_FIELDS})
-    return state.metadata.cluster_coordination.voting_config_exclusions
+    return state.metadata.cluster_coordination
 
 
 def command(move: Move) -> Json:

@@ -12,6 +12,9 @@ NOT_RECOVERED = "1"
 """Global blocks by their id: without a cluster manager, and before the state of a restarted cluster is read. In the
 second case the cluster's metadata is empty, as if there were no index."""
 
+MISSING = "_absent_"
+"""What stands for the id of an excluded node, or for its name, where there was no such node."""
+
 
 class Block(Struct, frozen=True):
     """One block and its reason."""
@@ -47,7 +50,7 @@ class StateNode(Struct, frozen=True):
 
 
 class Exclusion(Struct, frozen=True):
-    """A node without a vote; its id is `_absent_` when no node of that name was there."""
+    """A node without a vote; what it was not excluded by, id or name, is `MISSING` when no such node was there."""
 
     node_id: str
     node_name: str

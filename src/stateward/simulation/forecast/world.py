@@ -214,7 +214,7 @@ class TimedWorld:
             voting = frozenset(node.name for node in self._copies.nodes.values() if node.voting)
             voters = voting - database.voting_exclusions
             leader = database.leader if database.leader in voters else min(voters, default="")
-            self._database = replace(database, voters=voters, leader=leader)
+            self._database = replace(database, voters=voters, nameless=frozenset(), leader=leader)
 
     # What the status remembers.
 

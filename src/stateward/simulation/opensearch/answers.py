@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from stateward.api.base import Json
+from stateward.engines.search.wire import MISSING
 from stateward.simulation.loop import EPOCH
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.node import Node, Stage
@@ -41,7 +42,10 @@ def state(cluster: Cluster) -> Json:
         }
         indices[shard.index] = metadata
         routing[shard.index] = {"shards": {str(shard.number): [_copy(copy) for copy in shard.copies]}}
-    exclusions = [{"node_id": identifier, "node_name": name} for name, identifier in cluster.exclusions.items()]
+    exclusions = [
+        {"node_id": identifier, "node_name": MISSING if name == identifier else name}
+        for name, identifier in cluster.exclusions.items()
+    ]
     return {
         "cluster_name": cluster.name,
         "cluster_uuid": cluster.identity,

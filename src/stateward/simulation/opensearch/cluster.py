@@ -24,7 +24,8 @@ class Cluster:
         """The nodes in the cluster, by id, those included whose loss was not noticed yet."""
         self.voters: tuple[str, ...] = ()
         self.exclusions: dict[str, str] = {}
-        """Ids by name of the nodes without a vote; the id is `_absent_` where no such node was there."""
+        """Ids of the nodes without a vote by their names, or by the id again where one has gone; the id is `_absent_`
+        where a name was that of no node."""
         self.going: dict[str, tuple[str, str]] = {}
         """Nodes that were said to go down, by id, with the type and the reason; only who said so takes it back."""
         self.settings = Settings()
@@ -100,6 +101,13 @@ class Cluster:
         ids = {node.name: node.id for node in self.nodes.values()}
         for name in names:
             self.exclusions[name] = ids.get(name, "_absent_")
+        self.revote()
+
+    def exclude_ids(self, ids: list[str]) -> None:
+        """Take the vote from nodes, by id, whether or not they are there."""
+        for identifier in ids:
+            node = self.nodes.get(identifier)
+            self.exclusions[node.name if node is not None else identifier] = identifier
         self.revote()
 
     def include_all(self) -> None:

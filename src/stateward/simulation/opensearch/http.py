@@ -193,9 +193,15 @@ class WorldTransport:
         if method == "DELETE":
             cluster.include_all()
             return self._said({})
-        wanted = params["node_names"].split(",")
-        cluster.exclude(wanted)
-        excluded = {cluster.exclusions[name] for name in wanted}
+        if ("node_names" in params) is ("node_ids" in params):
+            return _refused(400, "illegal_argument_exception", "You must set [node_names] or [node_ids] but not both")
+        if "node_ids" in params:
+            excluded = set(params["node_ids"].split(","))
+            cluster.exclude_ids(sorted(excluded))
+        else:
+            wanted = params["node_names"].split(",")
+            cluster.exclude(wanted)
+            excluded = {cluster.exclusions[name] for name in wanted}
         if excluded & set(cluster.voters):
             await asyncio.sleep(EXCLUSION_PATIENCE)
             if excluded & set(cluster.voters):
