@@ -192,23 +192,39 @@ async def test_voters_are_excluded_present_or_not_and_given_their_vote_back(
     await until(processes, engine, lambda seen: isinstance(seen, Database) and len(seen.voters) == NODES)
 
 
+@pytest.fixture
+async def unbalanced(processes: Processes, transport: HttpTransport) -> AsyncGenerator[None]:
+    """Keep the database from moving copies of its own accord: one on its way cannot be moved, for that reason."""
+    rebalance = "cluster.routing.rebalance.enable"
+    await put(processes, transport, "/_cluster/settings", {"persistent": {rebalance: "none"}})
+    yield
+    await put(processes, transport, "/_cluster/settings", {"persistent": {rebalance: None}})
+
+
+def holder(seen: Database, name: str) -> str:
+    """Return where the first copy of a unit is."""
+    return unit(seen, name).copies[0].member
+
+
+def at_rest(seen: Database | Unknown) -> bool:
+    """Whether every copy is where it stays."""
+    if not isinstance(seen, Database) or seen.health is not Health.GREEN:
+        return False
+    return all(copy.state is CopyState.STARTED for each in seen.units for copy in each.copies)
+
+
 async def test_single_copies_move_and_impossible_moves_say_why(
-    processes: Processes, engine: Engine, indices: None
+    processes: Processes, engine: Engine, indices: None, unbalanced: None
 ) -> None:
-    seen = await green(processes, engine)
+    seen = await until(processes, engine, at_rest)
+    assert isinstance(seen, Database)
     only = unit(seen, "single[0]").copies[0].member
     other = next(name for name in sorted(seen.nodes) if name != only)
     await engine.move_copies(processes.target(), (Move("single[0]", only, other),))
-    moved = await until(
-        processes,
-        engine,
-        lambda seen: (
-            isinstance(seen, Database)
-            and unit(seen, "single[0]").copies[0].member == other
-            and unit(seen, "single[0]").copies[0].state is CopyState.STARTED
-        ),
-    )
+    await until(processes, engine, lambda seen: isinstance(seen, Database) and holder(seen, "single[0]") == other)
+    moved = await until(processes, engine, at_rest)
     assert isinstance(moved, Database)
+    assert holder(moved, "single[0]") == other
     one, two = (copy.member for copy in unit(moved, "logs[0]").copies)
     with pytest.raises(RefusedError, match=r"logs\[0\] cannot move .* a copy of this shard is already allocated"):
         await engine.move_copies(processes.target(), (Move("logs[0]", one, two),))
