@@ -179,16 +179,7 @@ def test_the_start_script_starts_each_process_and_any_that_ends_again(tmp_path: 
     server = tmp_path / "bin/fdbserver"
     server.write_text(FDBSERVER)
     server.chmod(0o755)
-    script = start_script().replace("/var/fdb", str(tmp_path)).replace("/stateward/", f"{tmp_path}/")
-    environment = {
-        "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
-        "ROOT": str(tmp_path),
-        "STATEWARD_CONFIG": str(tmp_path / "config"),
-        "STATEWARD_MEMBER": "ledger-storage-0",
-        "STATEWARD_DOMAIN": "n1",
-        "POD_IP": "10.0.0.1",
-    }
-    running = subprocess.Popen(["/bin/bash", "-c", script], env=environment)
+    running = started(tmp_path)
     try:
         first = begun(tmp_path, 2)
         assert "--public_address 10.0.0.1:4501" in "".join(first)
@@ -263,6 +254,17 @@ def test_the_cluster_file_of_the_volume_is_kept_while_its_coordinators_answer(
     for name, text in (("fdbserver", FDBSERVER), ("fdbcli", f"#!/bin/bash\necho '{{{answer}}}'\n")):
         (tmp_path / "bin" / name).write_text(text)
         (tmp_path / "bin" / name).chmod(0o755)
+    running = started(tmp_path)
+    try:
+        begun(tmp_path, 1)
+        assert (tmp_path / "data/fdb.cluster").read_text() == (own if kept else "a:b@old:4500\n")
+    finally:
+        running.terminate()
+        assert running.wait(20) == 0
+
+
+def started(tmp_path: Path) -> subprocess.Popen[bytes]:
+    """Run the start script of a member whose folders are here."""
     script = start_script().replace("/var/fdb", str(tmp_path)).replace("/stateward/", f"{tmp_path}/")
     environment = {
         "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
@@ -272,13 +274,7 @@ def test_the_cluster_file_of_the_volume_is_kept_while_its_coordinators_answer(
         "STATEWARD_DOMAIN": "n1",
         "POD_IP": "10.0.0.1",
     }
-    running = subprocess.Popen(["/bin/bash", "-c", script], env=environment)
-    try:
-        begun(tmp_path, 1)
-        assert (tmp_path / "data/fdb.cluster").read_text() == (own if kept else "a:b@old:4500\n")
-    finally:
-        running.terminate()
-        assert running.wait(20) == 0
+    return subprocess.Popen(["/bin/bash", "-c", script], env=environment)
 
 
 def begun(root: Path, count: int) -> list[str]:
