@@ -43,8 +43,8 @@ def measure() -> list[Row]:
             f"{worked:.2f} s of CPU time",
         ),
         Row("agent: a start of the copy", f"{start:.2f} s"),
-        Row("agent: resident memory, idle", f"{idle / 2**20:.1f} MiB", "20 MiB"),
-        Row(f"agent: resident memory, {CLIENTS} open TLS connections", f"{busy / 2**20:.1f} MiB"),
+        Row("agent: resident memory, idle", f"{idle / 1e6:.1f} MB", "20 MB"),
+        Row(f"agent: resident memory, {CLIENTS} open TLS connections", f"{busy / 1e6:.1f} MB"),
     ]
 
 

@@ -9,11 +9,11 @@ class Settings(NamedTuple):
 
     command: tuple[str, ...]
     configuration: Path
-    api: tuple[str, int]
-    probes: tuple[str, int]
     certificate: Path
     key: Path
     token: Path
+    api: tuple[str, int] = ("", 8443)
+    probes: tuple[str, int] = ("", 8081)
     client_ca: Path | None = None
     kept: Path | None = None
     phase: Path | None = None

@@ -53,7 +53,17 @@ def test_what_costs_much_memory_is_not_loaded_to_run() -> None:
         str(PACKAGE.parents[1]),
     ]
     loaded = set(json.loads(subprocess.run(child, check=True, capture_output=True).stdout))
-    assert not loaded & {"asyncio", "dataclasses", "inspect", "shutil", "subprocess", "http", "email", "logging"}
+    assert not loaded & {
+        "argparse",
+        "asyncio",
+        "dataclasses",
+        "inspect",
+        "shutil",
+        "subprocess",
+        "http",
+        "email",
+        "logging",
+    }
 
 
 def test_the_agent_has_the_version_of_its_release() -> None:

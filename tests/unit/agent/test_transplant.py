@@ -72,6 +72,7 @@ def test_a_start_is_fast(release: Path) -> None:
 
 
 def test_a_wrong_command_line_is_explained_by_the_copy(release: Path) -> None:
-    done = subprocess.run([*handover.command(release), "run", "--grace", "x"], capture_output=True, env={}, check=False)
+    words = [*handover.command(release), "run", "--grace", "x", "--", "/db"]
+    done = subprocess.run(words, capture_output=True, env={}, check=False)
     assert done.returncode == 2
     assert b"'x' is not a number of seconds" in done.stderr

@@ -4,7 +4,7 @@ import base64
 from dataclasses import replace
 from typing import Any
 
-from stateward.agent import commandline, configuration
+from stateward.agent import commandline, configuration, options
 from stateward.api import names
 from stateward.api.base import Json
 from stateward.engines import opensearch
@@ -27,8 +27,8 @@ def test_the_agent_is_process_1_and_the_script_is_its_database() -> None:
     (container,) = template()["spec"]["containers"]
     assert container["command"][0] == "/stateward/agent/current/ld.so"
     assert container["args"][-2:] == ["/bin/bash", "/stateward/scripts/start.sh"]
-    before, script = commandline._split(container["args"])
-    settings = commandline._settings(commandline._parser().parse_args(before), script)
+    (_, *before), script = commandline.split(container["args"])
+    settings = options.settings(before, script)
     assert settings.api == ("", API_PORT)
     assert settings.probes == ("", PROBES_PORT)
     grace = template()["spec"]["terminationGracePeriodSeconds"]
@@ -52,8 +52,8 @@ def test_a_newer_agent_changes_nothing_by_which_members_are_compared() -> None:
 
 def test_every_file_that_the_agent_reads_is_mounted() -> None:
     (container,) = template()["spec"]["containers"]
-    before, script = commandline._split(container["args"])
-    settings = commandline._settings(commandline._parser().parse_args(before), script)
+    (_, *before), script = commandline.split(container["args"])
+    settings = options.settings(before, script)
     mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
     read = (settings.configuration, settings.kept, settings.certificate, settings.key, settings.token, settings.phase)
     for path in (*read, settings.expected, settings.releases):
