@@ -5,10 +5,11 @@ itself is answered by all, with a cluster and without.
 """
 
 from stateward.api.roles import ELASTICSEARCH_ROLES, VOTING_ONLY
+from stateward.api.version import Version
 from stateward.engines.base import Engine, Transport
 from stateward.engines.search.driver import SearchEngine
 from stateward.engines.search.flavor import Flavor, Shield
-from stateward.engines.search.versions import Lineage, Version
+from stateward.engines.search.versions import Lineage
 
 ELASTICSEARCH = Flavor(
     engine="elasticsearch",

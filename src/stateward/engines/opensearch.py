@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from stateward.api.base import Json
+from stateward.api.version import Version
 from stateward.engines.base import Engine, Transport
 from stateward.engines.objects import MemberObjects
 from stateward.engines.search import desired as family_desired
@@ -15,7 +16,7 @@ from stateward.engines.search import shared as family_shared
 from stateward.engines.search.driver import SearchEngine
 from stateward.engines.search.flavor import Flavor, SearchCluster, Shield
 from stateward.engines.search.identity import cluster_name
-from stateward.engines.search.versions import Lineage, Version
+from stateward.engines.search.versions import Lineage
 from stateward.planning.budget import Budget
 from stateward.planning.observation import Desired
 

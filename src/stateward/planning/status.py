@@ -17,7 +17,7 @@ from stateward.planning.pending import pending_removals
 from stateward.planning.plan import Plan
 from stateward.planning.standing import standings
 from stateward.planning.times import parse_time, rfc3339
-from stateward.planning.upgrade import newer
+from stateward.planning.upgrade import changed, newer
 
 __all__ = ["parse_time", "rfc3339", "status"]
 
@@ -79,9 +79,8 @@ def deployed(facts: Facts, before: ClusterStatus) -> str:
     """Return the last version that was deployed everywhere: a new one counts only when every member serves with it."""
     desired = facts.obs.desired
     total = sum(pool.replicas for pool in desired.pools)
-    mine = [m for m in facts.obs.members if m.alive]
-    complete = len([m for m in mine if m.pool in facts.pools]) >= total
-    everywhere = all(m.name in facts.up and m.pod is not None and m.pod.version == desired.version for m in mine)
+    complete = sum(m.alive and m.pool in facts.pools for m in facts.obs.members) >= total
+    everywhere = changed(facts.obs, facts.up, facts.obs.members)
     return desired.version if facts.database is not None and complete and everywhere else before.version
 
 

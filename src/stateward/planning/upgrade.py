@@ -8,6 +8,7 @@ when one of them is evicted and comes back. Source: the upgrade reconciler (refe
 """
 
 import re
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
@@ -43,13 +44,18 @@ def pool_order(obs: Observation) -> list[Pool]:
     return sorted(obs.desired.pools, key=lambda pool: (rank(pool), pool.tier, wish.get(pool.name, len(wish))))
 
 
-def upgraded(obs: Observation, up: AbstractSet[str], pool: Pool) -> bool:
-    """Return whether every member of the pool serves with the desired version.
+def changed(obs: Observation, up: AbstractSet[str], members: Iterable[Member]) -> bool:
+    """Return whether all these members serve with the desired version.
 
     One that was let go does not count, or a pod that cannot end on a dead machine would hold the upgrade up for ever.
     """
-    mine = (m for m in obs.members if m.pool == pool.name and m.alive)
-    return all(m.name in up and m.pod is not None and m.pod.version == obs.desired.version for m in mine)
+    living = (m for m in members if m.alive)
+    return all(m.name in up and m.pod is not None and m.pod.version == obs.desired.version for m in living)
+
+
+def upgraded(obs: Observation, up: AbstractSet[str], pool: Pool) -> bool:
+    """Return whether every member of the pool serves with the desired version."""
+    return changed(obs, up, (m for m in obs.members if m.pool == pool.name))
 
 
 def pool_in_turn(obs: Observation, up: AbstractSet[str]) -> Pool | None:

@@ -2,9 +2,9 @@
 
 import pytest
 
+from stateward.api.version import Version, parse_version
 from stateward.engines.elasticsearch import ELASTICSEARCH
 from stateward.engines.opensearch import OPENSEARCH
-from stateward.engines.search.versions import Version, parse
 
 refuse_upgrade = OPENSEARCH.lineage.refuse_upgrade
 role_names = OPENSEARCH.lineage.role_names
@@ -46,11 +46,11 @@ def test_other_upgrades_are_refused_with_the_way_out(current: str, target: str, 
 
 @pytest.mark.parametrize("text", ["", "2.19", "2.19.5-ours", "02.1.0", "v2.19.5", "2.19.5\n", "2.1٩.5"])
 def test_what_is_not_three_numbers_is_no_version(text: str) -> None:
-    assert parse(text) is None
+    assert parse_version(text) is None
 
 
 def test_versions_compare_by_number() -> None:
-    assert parse("2.10.0") == Version(2, 10, 0)
+    assert parse_version("2.10.0") == Version(2, 10, 0)
     assert Version(2, 9, 9) < Version(2, 10, 0)
     assert str(Version(2, 10, 0)) == "2.10.0"
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from stateward.api.search import SearchCluster
-from stateward.engines.search.versions import Lineage, parse
+from stateward.api.version import parse_version
+from stateward.engines.search.versions import Lineage
 
 __all__ = ["HTTP_PORT", "TRANSPORT_PORT", "Flavor", "SearchCluster", "Shield"]
 
@@ -59,6 +60,6 @@ class Flavor:
 
     def defaults(self, version: str) -> dict[str, str]:
         """Return the settings that a pod of a version has unless somebody sets them."""
-        parsed = parse(version)
+        parsed = parse_version(version)
         later = (more for major, more in self.settings_from.items() if parsed is not None and parsed.major >= major)
         return {**self.settings, **{key: value for more in later for key, value in more.items()}}

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from stateward.api.security import Security
+from stateward.api.version import parse_version
 from stateward.engines.search import xpack
 from stateward.engines.search.flavor import SearchCluster, Shield
 from stateward.engines.search.identity import cluster_name
 from stateward.engines.search.pools import ResolvedPool
 from stateward.engines.search.probes import Question
-from stateward.engines.search.versions import parse
 
 SWITCH = "security"
 """File of the configuration by which the start script knows that the member is secured."""
@@ -45,7 +45,7 @@ def secured(cluster: SearchCluster) -> bool:
 
 def reloads(version: str) -> bool:
     """Return whether nodes of a version of OpenSearch take new certificates without a restart."""
-    parsed = parse(version)
+    parsed = parse_version(version)
     return parsed is not None and parsed[:2] >= RELOADS
 
 

@@ -3,33 +3,13 @@
 OpenSearch renamed "master" to "cluster manager" in 2.0; nodes of 1.x know only the old names. Elasticsearch keeps them.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-_GRAMMAR = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)", re.ASCII)
+from stateward.api.version import Version, parse_version
 
 MANAGER_ROLES = frozenset({"cluster_manager", "master"})
 """Both names of the role that votes and can be elected."""
-
-
-class Version(NamedTuple):
-    """A version that compares by number."""
-
-    major: int
-    minor: int
-    patch: int
-
-    def __str__(self) -> str:
-        """Return the version as the database writes it."""
-        return f"{self.major}.{self.minor}.{self.patch}"
-
-
-def parse(text: str) -> Version | None:
-    """Return the version that a text names; None where it names none."""
-    match = _GRAMMAR.fullmatch(text)
-    return Version(*(int(part) for part in match.groups())) if match else None
 
 
 @dataclass(frozen=True)
@@ -47,7 +27,7 @@ class Lineage:
         """Return why a cluster of version `current` cannot become `target`; None where it can, or nothing runs yet."""
         if not current or current == target:
             return None
-        before, after = parse(current), parse(target)
+        before, after = parse_version(current), parse_version(target)
         if before is None or after is None:
             return f"{target if after is None else current!r} is not a version such as {self.example}"
         if after < before:
@@ -84,5 +64,5 @@ class Lineage:
         return "cluster.initial_master_nodes" if old else "cluster.initial_cluster_manager_nodes"
 
     def _speaks_of_masters(self, version: str) -> bool:
-        parsed = parse(version)
+        parsed = parse_version(version)
         return self.renamed is None or (parsed is not None and parsed.major < self.renamed)
