@@ -22,8 +22,9 @@ class Problem:
     severity: Severity = Severity.ERROR
 
     def __str__(self) -> str:
-        """Read as one line: path, value, message."""
-        return f"{self.path}: {_shown(self.value)}: {self.message}"
+        """Read as one line: path, value, message; without a value where there is none."""
+        value = "" if self.value is None else f"{_shown(self.value)}: "
+        return f"{self.path}: {value}{self.message}"
 
 
 def _shown(value: Any) -> str:

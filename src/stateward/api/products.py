@@ -22,6 +22,8 @@ class Product:
     example: str
     """A version that there is."""
     roles: Roles
+    tried: tuple[Version, Version]
+    """The first version that was run in tests, and the first after those: what is outside may work."""
     versions: tuple[Version, Version] | None = None
     """The first version that is supported, and the first that is not; None where all are."""
 
@@ -44,6 +46,7 @@ OPENSEARCH = Product(
     image="opensearchproject/opensearch",
     example="2.19.5",
     roles=OPENSEARCH_ROLES,
+    tried=(Version(1, 3, 0), Version(2, 20, 0)),
 )
 ELASTICSEARCH = Product(
     record=ElasticsearchCluster,
@@ -53,6 +56,7 @@ ELASTICSEARCH = Product(
     image="docker.elastic.co/elasticsearch/elasticsearch",
     example="8.19.4",
     roles=ELASTICSEARCH_ROLES,
+    tried=(Version(7, 17, 0), Version(8, 20, 0)),
     versions=(Version(7, 17, 0), Version(9, 0, 0)),
 )
 PRODUCTS = (OPENSEARCH, ELASTICSEARCH)

@@ -75,7 +75,11 @@ def _struct(info: mi.StructType, value: object, path: str) -> Iterator[Problem]:
             yield Problem(at, inner, _unknown(str(name), list(fields)))
     for name, field in fields.items():
         if field.required and name not in members:
-            yield Problem(f"{path}.{name}" if path else name, None, f"is required: {description_of(field.type)}")
+            yield Problem(f"{path}.{name}" if path else name, None, _required(description_of(field.type)))
+
+
+def _required(description: str) -> str:
+    return f"is required: {description}" if description else "is required"
 
 
 def _unknown(name: str, fields: list[str]) -> str:

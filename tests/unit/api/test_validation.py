@@ -118,6 +118,16 @@ class TestVersionAndImage:
             f"must carry a tag or a digest, for example {image}:2.19.5",
         )
 
+    @pytest.mark.parametrize(("version", "words"), [("1.2.4", "from 1.3.0"), ("3.4.0", "before 2.20.0")])
+    def test_a_version_that_nobody_has_tried_is_only_a_warning(self, version: str, words: str) -> None:
+        pools = [
+            pool("m", roles=["master" if version.startswith("1.") else "cluster_manager"]),
+            pool("d", roles=["data"]),
+        ]
+        path, message = only(cluster(version=version, pools=pools), Severity.WARNING)
+        assert path == "spec.version"
+        assert words in message
+
     def test_an_image_has_a_name(self) -> None:
         assert "must name an image" in only(cluster(image=":2.19.5"))[1]
 
@@ -125,9 +135,8 @@ class TestVersionAndImage:
 class TestRoles:
     def roles(self, version: str, *roles: str) -> list[Problem]:
         managers = pool("m", roles=["master"] if version.startswith("1.") else ["cluster_manager"])
-        return validate(
-            cluster(version=version, pools=[managers, pool("d", roles=["data"]), pool("x", 0, roles=list(roles))])
-        )
+        of = cluster(version=version, pools=[managers, pool("d", roles=["data"]), pool("x", 0, roles=list(roles))])
+        return [problem for problem in validate(of) if problem.path != "spec.version"]
 
     @pytest.mark.parametrize(
         ("version", "role"),

@@ -57,7 +57,7 @@ def test_all_wrong_values_are_named_at_once() -> None:
 def test_a_required_parameter_without_a_default_must_be_given() -> None:
     package = shop(params=("default: 1Gi, immutable: true", "description: Its size."))
     assert [str(p) for p in check_values(package, {})] == [
-        "STORAGE: None: is required: text, a number or true or false (Its size.)"
+        "STORAGE: is required: text, a number or true or false (Its size.)"
     ]
     assert check_values(package, {"STORAGE": "2Gi"}) == []
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from stateward.api.images import carries, parse_image
-from stateward.api.problem import Problem
+from stateward.api.problem import Problem, Severity
 from stateward.api.products import Product, product_of
 from stateward.api.search import SearchCluster
 from stateward.api.version import Version, parse_version
@@ -23,12 +23,15 @@ def check(cluster: SearchCluster) -> Iterator[Problem]:
 
 
 def _supported(version: Version, product: Product) -> Iterator[Problem]:
-    if product.versions is None:
-        return
-    first, beyond = product.versions
-    if not first <= version < beyond:
+    if product.versions is not None and not product.versions[0] <= version < product.versions[1]:
+        first, beyond = product.versions
         text = f"must be {first} or later, and earlier than {beyond}, for example {product.example}"
         yield Problem("spec.version", str(version), text)
+        return
+    first, beyond = product.tried
+    if not first <= version < beyond:
+        text = f"Stateward was not tested with it, but with versions from {first} and before {beyond}: try it out first"
+        yield Problem("spec.version", str(version), text, Severity.WARNING)
 
 
 def _image(text: str, version: str, product: Product) -> Iterator[Problem]:
