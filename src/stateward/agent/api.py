@@ -71,6 +71,9 @@ class Api:
         return document
 
     def _start(self, expected: str | None) -> wire.Answer:
+        if self._replacement.ending:
+            # The kernel would kill it without a word in the moment in which process 1 ends.
+            raise wire.RefusedError(409, "the agent is ending with its pod", state=self._database.facts.state.value)
         try:
             self._launcher.start(expected)
         except MismatchError as error:

@@ -42,12 +42,18 @@ class Server:
         self.listener = listener
         self.limits = Limits()
         self.active = 0
+        self._idle: dict[Stream, None] = {}
         self._loop = loop
         self._handler = handler
         self._secure = secure
 
     async def serve(self) -> None:
-        """Accept for ever. Beyond the limit a connection is closed at once, so that nobody can use up descriptors."""
+        """Accept for ever. Beyond the limit a connection is closed at once, so that nobody can use up descriptors.
+
+        The disaster this prevents: somebody opens all connections there may be and says nothing, the kubelet's probe is
+        refused for minutes, and the kubelet kills a database that serves. Who has asked nothing yet, or was answered,
+        makes room for the next one: the kubelet and the operator say at once what they want.
+        """
         while True:
             await ready(self.listener.fileno(), READ, NEVER)
             try:
@@ -55,13 +61,23 @@ class Server:
             except OSError:
                 await sleep(0.05)  # gone again, or no descriptor left: not a reason to turn in circles
                 continue
-            if self.active >= self.limits.connections:
+            if self.active >= self.limits.connections and not self._made_room():
                 connection.close()
                 continue
             self._loop.spawn(self._converse(Stream(connection)))
 
+    def _made_room(self) -> bool:
+        """Cut the oldest connection for which nothing is being done; return whether there was one."""
+        oldest = next(iter(self._idle), None)
+        if oldest is None:
+            return False
+        del self._idle[oldest]
+        oldest.cut()
+        return True
+
     async def _converse(self, stream: Stream) -> None:
         self.active += 1
+        self._idle[stream] = None
         after = None
         try:
             with contextlib.suppress(OSError, ValueError):  # a client that is slow, gone or speaks no TLS
@@ -70,6 +86,7 @@ class Server:
                 await stream.send(wire.format_answer(answer), seconds_from_now(self.limits.seconds_answer))
                 await stream.finish()
         finally:
+            self._idle.pop(stream, None)
             stream.close()
             self.active -= 1
         if after is not None:
@@ -82,6 +99,7 @@ class Server:
         try:
             try:
                 data, rest = await _read_head(stream, deadline)
+                self._idle.pop(stream, None)
                 head = wire.parse_head(data)
                 return await self._handler(head, lambda: self._read_body(stream, head, rest))
             except TimeoutError:
@@ -93,6 +111,8 @@ class Server:
         except Exception as error:  # noqa: BLE001 - one answer failed; the database and the other answers go on
             say(f"an answer failed: {type(error).__name__}: {error}")
             return wire.Answer(500, {"error": "the agent could not answer; its log says why"})
+        finally:
+            self._idle[stream] = None
 
     async def _read_body(self, stream: Stream, head: wire.Head, body: bytes) -> bytes:
         length = wire.body_length(head)

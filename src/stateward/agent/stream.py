@@ -63,6 +63,12 @@ class Stream:
             while room > 0 and (data := await self.receive(deadline)):
                 room -= len(data)
 
+    def cut(self) -> None:
+        """End a connection that somebody still waits for; whoever does finds it ended."""
+        with contextlib.suppress(OSError):
+            # Not the `shutdown` of TLS: it forgets the session, and whoever waits in it fails as by a bug.
+            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
     def close(self) -> None:
         """Close at once."""
         self._socket.close()

@@ -1,5 +1,6 @@
 """Who may call the API, and what it refuses."""
 
+import contextlib
 import os
 import shutil
 import socket
@@ -102,3 +103,15 @@ def test_plain_http_and_noise_get_no_answer_and_harm_nobody(stopped: Pod) -> Non
                 answer = b""
             assert b"HTTP/1.1" not in answer
     assert stopped.get()["state"] == "stopped"
+
+
+@pytest.mark.parametrize("said", [b"", b"\x16\x03\x01", b"GET / HT"])
+def test_who_says_nothing_keeps_neither_the_kubelet_nor_the_operator_out(stopped: Pod, said: bytes) -> None:
+    with contextlib.ExitStack() as stack:
+        for port in [stopped.api, stopped.probes] * 20:
+            client = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+            with contextlib.suppress(OSError):
+                client.sendall(said)
+        assert stopped.probe("/live") == 200
+        assert stopped.get()["state"] == "stopped"
+    assert stopped.probe("/live") == 200

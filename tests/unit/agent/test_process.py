@@ -1,9 +1,19 @@
 """Starting and stopping over the API, and what Kubernetes sees of it."""
 
 import signal
+from pathlib import Path
 
 import pytest
 
+from stateward.agent import wire
+from stateward.agent.api import Api
+from stateward.agent.database import Database
+from stateward.agent.files import Token
+from stateward.agent.launch import Launcher
+from stateward.agent.loop import Loop
+from stateward.agent.replacement import Replacement
+from stateward.agent.settings import Settings
+from stateward.agent.signals import Signals
 from tests.unit.agent.pod import WAITS, Pod
 
 
@@ -159,3 +169,34 @@ def test_in_a_stop_phase_it_comes_back_stopped(pod: Pod, phase: str) -> None:
 def test_in_any_other_phase_it_comes_back_started(pod: Pod, phase: str) -> None:
     pod.phase.write_text(phase)
     pod.run(WAITS).expect("up")
+
+
+def test_nothing_is_started_any_more_once_the_pod_ends(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("secret")
+    (tmp_path / "config").mkdir()
+    settings = Settings(
+        command=("true",),
+        configuration=tmp_path / "config",
+        api=("", 0),
+        probes=("", 0),
+        certificate=tmp_path / "crt",
+        key=tmp_path / "key",
+        token=tmp_path / "token",
+    )
+    database = Database(Loop(raise_it), settings.command, 1.0, lambda: None)
+    replacement = Replacement(tmp_path, [], database, Signals.__new__(Signals))
+    replacement.ending = True
+    api = Api(Token(settings.token), database, Launcher(settings, database), replacement)
+    asked = wire.Head("POST", "/v1/process/start", {"authorization": b"Bearer secret"})
+    with pytest.raises(wire.RefusedError, match="ending with its pod") as refused:
+        api.answer(asked, no_body).send(None)
+    assert refused.value.status == 409
+    assert database.facts.started_at is None
+
+
+async def no_body() -> bytes:
+    return b""
+
+
+def raise_it(error: Exception) -> None:
+    raise error

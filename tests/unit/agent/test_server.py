@@ -14,22 +14,27 @@ from stateward.agent.loop import Loop, sleep
 from stateward.agent.server import Limits, ReadBody, Server, listen
 
 
-async def _echo(head: wire.Head, read_body: ReadBody) -> wire.Answer:
-    if head.path == "/fail":
-        raise KeyError("a bug")
-    return wire.Answer(200, {"body": (await read_body()).decode(errors="replace")})
-
-
 class _Running:
     def __init__(self) -> None:
+        self.held = threading.Semaphore(0)
+        self.release = threading.Event()
         self.failures: list[Exception] = []
         self.loop = Loop(self.failures.append)
-        self.server = Server(self.loop, listen("127.0.0.1", 0), _echo)
+        self.server = Server(self.loop, listen("127.0.0.1", 0), self._echo)
         self.server.limits = Limits(connections=3, seconds_head=0.3, seconds_body=0.3, seconds_answer=0.3)
         self.port = self.server.listener.getsockname()[1]
         self.ending = False
         self.loop.spawn(self.server.serve())
         self.loop.spawn(self._tick())
+
+    async def _echo(self, head: wire.Head, read_body: ReadBody) -> wire.Answer:
+        if head.path == "/fail":
+            raise KeyError("a bug")
+        if head.path == "/hold":
+            self.held.release()
+            while not self.release.is_set():
+                await sleep(0.02)
+        return wire.Answer(200, {"body": (await read_body()).decode(errors="replace")})
 
     async def _tick(self) -> None:
         while not self.ending:
@@ -94,16 +99,33 @@ def test_a_slow_client_is_cut(running: _Running, data: bytes) -> None:
     assert running.send(data, end=False).startswith(b"HTTP/1.1 408 ")
 
 
-def test_beyond_the_limit_connections_are_closed_and_later_ones_are_served(running: _Running) -> None:
+@pytest.mark.parametrize("said", [b"", b"GET / HT", b"GET / HTTP/1.1\r\n\r\n"])
+def test_who_asks_nothing_or_was_answered_makes_room(running: _Running, said: bytes) -> None:
     with contextlib.ExitStack() as stack:
         idle = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", running.port), timeout=20)) for _ in range(12)
+        ]
+        for client in idle:
+            with contextlib.suppress(OSError):
+                client.sendall(said)
+        assert running.send(b"GET / HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 200 ")
+        assert running.server.active <= running.server.limits.connections + 2
+    assert running.failures == []
+
+
+def test_beyond_the_limit_connections_are_closed_and_later_ones_are_served(running: _Running) -> None:
+    with contextlib.ExitStack() as stack:
+        busy = [
             stack.enter_context(socket.create_connection(("127.0.0.1", running.port), timeout=20)) for _ in range(3)
         ]
+        for client in busy:
+            client.sendall(b"POST /hold HTTP/1.1\r\n\r\n")
+        for _ in busy:
+            assert running.held.acquire(timeout=20)
         assert running.send(b"GET / HTTP/1.1\r\n\r\n") == b""
-        for client in idle:
-            client.recv(4096)
-    for client in idle:
-        client.close()
+        running.release.set()
+        for client in busy:
+            assert client.recv(4096).startswith(b"HTTP/1.1 200 ")
     for _ in range(200):  # each refusal is immediate; the places of the cut clients are free within their linger
         if running.send(b"GET / HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 200 "):
             return
