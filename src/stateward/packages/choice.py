@@ -74,11 +74,11 @@ def join(package: Package, installed: State | None, running: Chosen, wanted: Sta
     if running.state == wanted:
         return None
     chosen = choose(package, installed, wanted)
+    if running.state.digest != wanted.digest and installed is not None and installed.digest == wanted.digest:
+        # Another version was begun, and may be half there: the plan for some value would leave the rest of it.
+        return Chosen(_first(package, (UPGRADE, UPDATE)), wanted, "the version of before is wanted again")
     if isinstance(chosen, Chosen) and (chosen.plan == running.plan or chosen.state.digest != running.state.digest):
         return None if chosen.state == running.state else chosen
-    if running.state.digest != wanted.digest:
-        # Another version was begun, and may be half there: its plans are not those of the wanted one.
-        return Chosen(_first(package, (UPGRADE, UPDATE)), wanted, "the version of before is wanted again")
     if chosen is None or installed is None:
         return Chosen(running.plan, wanted, "the change was taken back")
     mine = _of_plan(package, installed, running.plan, wanted)

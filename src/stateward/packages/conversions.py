@@ -72,7 +72,7 @@ def _definition(body: Json) -> Json:
         field: spec.pop(field) for field in ("validation", "subresources", "additionalPrinterColumns") if field in spec
     }
     name = spec.pop("version", None)
-    versions = spec.get("versions") or ([{"name": name, "served": True, "storage": True}] if name else [])
+    versions = objs(spec.get("versions")) or ([{"name": name, "served": True, "storage": True}] if name else [])
     spec["versions"] = [_version(version, shared) for version in versions]
     if spec.pop("preserveUnknownFields", None):
         spec["preserveUnknownFields"] = False
@@ -84,7 +84,7 @@ def _version(version: Json, shared: Json) -> Json:
     made: Json = {**version, "schema": {"openAPIV3Schema": schema or _ANYTHING}}
     if "subresources" in shared:
         made.setdefault("subresources", shared["subresources"])
-    columns = version.get("additionalPrinterColumns") or shared.get("additionalPrinterColumns")
+    columns = objs(version.get("additionalPrinterColumns") or shared.get("additionalPrinterColumns"))
     if columns:
         made["additionalPrinterColumns"] = [_column(column) for column in columns]
     return made

@@ -57,7 +57,7 @@ def decide(package: Package, status: InstallationStatus, wanted: State, wish: st
         return GoOn(problem) if problem else _joined(package, status, wanted)
     if problem:
         return problem
-    chosen = choose(package, state_of(status.installed), wanted)
+    chosen = _back(package, status, wanted) or choose(package, state_of(status.installed), wanted)
     if isinstance(chosen, Refused):
         return Stop("ParametersDisagree", chosen.message)
     due = wish if wish and wish != status.triggered else ""
@@ -77,6 +77,19 @@ def _joined(package: Package, status: InstallationStatus, wanted: State) -> Deci
         return GoOn()
     again = join(package, state_of(status.installed), Chosen(run.plan, target, run.why), wanted)
     return GoOn() if again is None else Begin(again)
+
+
+def _back(package: Package, status: InstallationStatus, wanted: State) -> Chosen | None:
+    """Return the plan that takes back what a failed one has half done, as far as that is not wanted any more.
+
+    Disaster prevented: an upgrade fails in the middle, the version of before is asked for again, that is what is
+    recorded as installed, and so nothing is done: half of the objects stay those of the new version.
+    """
+    run, installed = status.run, state_of(status.installed)
+    target = state_of(run.target) if run else None
+    if run is None or run.stage != Stage.FAILED or target is None or installed is None or target == installed:
+        return None
+    return join(package, installed, Chosen(run.plan, target, run.why), wanted)
 
 
 def _chosen(status: InstallationStatus, chosen: Chosen, due: str) -> Decision:

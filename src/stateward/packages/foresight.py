@@ -15,7 +15,7 @@ from stateward.packages.objects import Identity, identity_of
 from stateward.packages.records import TaskKind
 from stateward.packages.rendering import Place, Use, places
 from stateward.packages.standing import KEPT, place_in
-from stateward.packages.steps import pod_labels, superfluous, work_of
+from stateward.packages.steps import at_home, pod_labels, superfluous, work_of
 from stateward.packages.trees import obj
 
 
@@ -62,7 +62,7 @@ def foresee(before: Use | None, after: Use, plan: str, now: Now, retention: Rete
         work = work_of(after, place)
         others += (f"{task.name} ({_kind(task.kind)})" for task in work.others if task.kind is not TaskKind.DUMMY)
         for rendered in work.delete:
-            will.pop(_placed_identity(rendered.identity, home), None)
+            will.pop(at_home(rendered.identity, home), None)
         for rendered in work.apply:
             body = pod_labels(after, _at_home(rendered.body, home))
             identity = identity_of(body)
@@ -74,7 +74,7 @@ def foresee(before: Use | None, after: Use, plan: str, now: Now, retention: Rete
     mine = [made.identity for made in now.made]
     for identity in superfluous(mine, after, every):
         if (identity.group, identity.kind) not in kept:
-            will.pop(_placed_identity(identity, home), None)
+            will.pop(at_home(identity, home), None)
     return Foresight(difference(was.values(), will.values()), tuple(new), unclear, tuple(dict.fromkeys(others)))
 
 
@@ -87,7 +87,7 @@ def _known(before: Use | None, made: Iterable[Made], home: str) -> tuple[dict[Id
     rendered: dict[Place, Mapping[Identity, Json]] = {}
     known, unclear = dict[Identity, Json](), list[Identity]()
     for one in made:
-        identity = _placed_identity(one.identity, home)
+        identity = at_home(one.identity, home)
         place = place_in(before, dict(one.annotations)) if before is not None else None
         if before is not None and place is not None and place not in rendered:
             rendered[place] = _rendered(before, place)
@@ -113,11 +113,6 @@ def _bare(identity: Identity) -> Json:
 def _placed(bodies: Iterable[Json], home: str) -> dict[Identity, Json]:
     made = [_at_home(body, home) for body in bodies]
     return {identity_of(body): body for body in made}
-
-
-def _placed_identity(identity: Identity, home: str) -> Identity:
-    """Return an identity in which the installation's own namespace goes without saying."""
-    return identity._replace(namespace="") if identity.namespace == home else identity
 
 
 def _at_home(body: Json, home: str) -> Json:

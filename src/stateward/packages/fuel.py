@@ -111,6 +111,16 @@ def _printed(form: Any, *values: Any) -> int:
     return len(text) + widths + starred + text.count("%") * size_of(list(values))
 
 
+def _compared(items: Any) -> int:
+    """Each element is compared with each other one."""
+    size = len(cast("list[Any]", items)) if isinstance(items, list | tuple) else 0
+    return size * size
+
+
+def _excluded(items: Any, *excluded: Any) -> int:
+    return (len(cast("list[Any]", items)) if isinstance(items, list | tuple) else 0) * len(excluded)
+
+
 def _matched(pattern: Any, text: Any, *_more: Any) -> int:
     """Count what an automaton of this size does with the text; repetitions within repetitions multiply its size."""
     states = len(str(pattern))
@@ -129,6 +139,8 @@ _AHEAD: Mapping[str, Callable[..., int]] = {
     "indent": _indented,
     "nindent": _indented,
     "join": _joined,
+    **dict.fromkeys(("uniq", "mustUniq"), _compared),
+    **dict.fromkeys(("without", "mustWithout"), _excluded),
     "until": _whole,
     "untilStep": _stepped,
     "seq": _sequence,

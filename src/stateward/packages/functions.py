@@ -1,6 +1,7 @@
 """The functions that templates may call: Go's own and Sprig's, less those that reach outside or differ each time."""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from functools import cache, wraps
 from typing import Any
 
@@ -42,9 +43,14 @@ def functions(fuel: Fuel) -> dict[str, Function]:
 
 @cache
 def _available() -> Mapping[str, Function]:
-    found = {name: function for name, function in text_func_map().items() if name not in REFUSED}
+    found = {name: function for name, function in text_func_map(clock=_now).items() if name not in REFUSED}
     printing = {name: function for name, function in _builtin_functions("go").items() if name in _PRINTING}
     return {**found, **printing, "toYaml": to_yaml}
+
+
+def _now() -> datetime:
+    """Refuse what functions of dates do with what is no date: they take the present moment for it."""
+    raise ValueError(f"is given no date, and would take the present moment: {_DIFFERENT}")
 
 
 _PRINTING = ("print", "printf", "println", "html", "js", "urlquery")

@@ -183,6 +183,8 @@ _JUDGES: Mapping[tuple[str, str], Callable[[Any], _Said]] = {
     ("apiextensions.k8s.io", "CustomResourceDefinition"): _definition,
     (GROUP, "Installation"): _ours,
     (GROUP, "OpenSearchCluster"): _ours,
+    (GROUP, "ElasticsearchCluster"): _ours,
+    (GROUP, "FoundationDBCluster"): _ours,
 }
 """Kinds with a rule of their own; every other one is judged by what its conditions say, if it has any.
 

@@ -50,7 +50,7 @@ def work_of(use: Use, place: Place) -> Work:
             continue
         makes = applied(task, variables)
         for rendered in render_task(use, place, task):
-            wanted[rendered.identity] = (rendered, makes)
+            wanted[at_home(rendered.identity, use.namespace)] = (rendered, makes)
     made = [rendered for rendered, makes in wanted.values() if makes]
     gone = [rendered for rendered, makes in wanted.values() if not makes]
     return Work(tuple(sorted(made, key=_rank)), tuple(sorted(gone, key=_rank, reverse=True)), tuple(others))
@@ -114,13 +114,23 @@ def superfluous(inventory: Iterable[Identity], use: Use, places: Iterable[Place]
     backup) is still the package's. Raises TemplateProblem, BadValue: what cannot be rendered is not known to be gone.
     """
     rendered = {found.identity for place in places for found in _all(use, place)}
-    known = {
-        *pipe_identities(use.package, use.name, use.namespace),
-        *nested_identities(use),
-        *rendered,
-        *(identity._replace(namespace=use.namespace) for identity in rendered if not identity.namespace),
-    }
-    return tuple(identity for identity in inventory if identity not in known)
+    piped, nested = pipe_identities(use.package, use.name, use.namespace), nested_identities(use)
+    known = {placeless(identity) for identity in (*rendered, *piped, *nested)}
+    return tuple(identity for identity in inventory if placeless(identity) not in known)
+
+
+def at_home(identity: Identity, home: str) -> Identity:
+    """Return an identity in which the installation's own namespace goes without saying."""
+    return identity._replace(namespace="") if identity.namespace == home else identity
+
+
+def placeless(identity: Identity) -> Identity:
+    """Return an identity by which objects of one installation are told apart, however their namespace is written.
+
+    They all are in its namespace or in none. Packages write a namespace also on kinds that live in none (a
+    ClusterRole), and the server leaves it out: it is the same object all the same.
+    """
+    return identity._replace(namespace="")
 
 
 def _all(use: Use, place: Place) -> Iterable[Rendered]:

@@ -8,6 +8,7 @@ either works or does not.
 """
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -54,7 +55,8 @@ class Variables:
             "PlanName": self.plan,
             "PhaseName": self.phase,
             "StepName": self.step,
-            "Params": dict(self.parameters),
+            # Some of Sprig's functions (`set`, `merge`) change what they are given: that is the template's own.
+            "Params": deepcopy(dict(self.parameters)),
             "Pipes": dict(self.pipes or {}),
         }
 

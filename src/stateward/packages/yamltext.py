@@ -2,6 +2,9 @@
 
 PyYAML follows an older rule book: it makes a date of `2020-01-01`, 3,785,400 of `1051:30:00` and text of `1e3`. kubectl
 keeps the first two as text and reads the third as a number; so does this.
+
+An alias costs a reader nothing, and whoever writes the value out everything: ten lines of lists of aliases are more
+than any memory holds, and one that holds itself has no end. So what a text comes to, written out, is bounded.
 """
 
 import math
@@ -13,7 +16,11 @@ import yaml
 from yaml.constructor import ConstructorError
 from yaml.nodes import MappingNode, Node, ScalarNode
 
+from stateward.packages.fuel import LARGEST_OUTPUT
+
 _TAG = "tag:yaml.org,2002:"
+_HALF = re.compile("[\ud800-\udfff]")
+"""Half of a character: an escape of YAML can write it, and nothing that is sent or stored can."""
 
 
 class NotYaml(ValueError):  # noqa: N818 - says what the text is not
@@ -30,20 +37,57 @@ class _Loader(yaml.SafeLoader):
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own way
 
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self._size = 0
+
+    def compose_document(self) -> Node | None:
+        node: Node | None = super().compose_document()
+        if node is not None:
+            self._size += _written_out(node, {})
+            if self._size > LARGEST_OUTPUT:
+                raise ConstructorError(None, None, "its aliases come to too much when they are written out")
+        return node
+
     def construct_object(self, node: Node, deep: bool = False) -> Any:
         value: Any = super().construct_object(node, deep=deep)  # pyright: ignore[reportUnknownMemberType]
         if isinstance(value, float) and not math.isfinite(value):
             raise ConstructorError(None, None, "there is no such number in JSON", node.start_mark)
+        if isinstance(value, str) and _HALF.search(value):
+            raise ConstructorError(None, None, "there is no such text in UTF-8", node.start_mark)
         return value
 
 
-def _number(_loader: yaml.SafeLoader, node: ScalarNode) -> int:
+def _written_out(node: Node, known: dict[int, int | None]) -> int:
+    """Return how many characters and elements a node comes to without aliases: no more than are written, else."""
+    if id(node) in known:
+        size = known[id(node)]
+        if size is None:
+            raise ConstructorError(None, None, "holds itself", node.start_mark)
+        return size
+    known[id(node)] = None
+    size = 1
+    if isinstance(node, ScalarNode):
+        size = max(1, len(node.value))
+    elif isinstance(node, MappingNode):
+        size += sum(_written_out(part, known) for member in node.value for part in member)
+    else:
+        size += sum(_written_out(item, known) for item in node.value)
+    known[id(node)] = size
+    return size
+
+
+def _number(_loader: yaml.SafeLoader, node: ScalarNode) -> int | float:
     text = node.value.replace("_", "")
     sign = -1 if text.startswith("-") else 1
     digits = text.lstrip("+-")
-    if re.fullmatch("0[0-7]+", digits):
-        return sign * int(digits, 8)
-    return sign * int(digits, 0)
+    found = sign * (int(digits, 8) if re.fullmatch("0[0-7]+", digits) else int(digits, 0))
+    if -(1 << 63) <= found < 1 << 64:
+        return found
+    try:
+        return float(found)  # As kubectl does with what no integer of 64 bits can hold.
+    except OverflowError:
+        raise ConstructorError(None, None, "there is no such number in JSON", node.start_mark) from None
 
 
 def _as_written(_loader: yaml.SafeLoader, node: ScalarNode) -> str:

@@ -88,5 +88,11 @@ def test_another_version_takes_the_place_of_any_plan() -> None:
     assert (again.plan, again.state.digest) == ("upgrade", "2")
 
 
+def test_the_version_of_before_comes_back_whole_also_with_a_value_that_has_a_plan_of_its_own() -> None:
+    again = join(shop(), state("1"), running(state("2"), "upgrade"), state("1", FILE="other"))
+    assert again is not None
+    assert (again.plan, again.state) == ("deploy", state("1", FILE="other"))
+
+
 def test_a_plan_that_leads_where_it_should_goes_on() -> None:
     assert join(shop(), state(), running(state(COUNT=3)), state(COUNT=3)) is None

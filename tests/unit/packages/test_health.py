@@ -28,6 +28,9 @@ def condition(kind: str, status: str = "True", **more: str) -> dict[str, Any]:
 ROLLED = seen(replicas=3, updatedReplicas=3, availableReplicas=3, readyReplicas=3)
 THREE = {"replicas": 3}
 CASES = {
+    "search cluster nobody has looked at": (body("OpenSearchCluster", "stateward.dev/v1alpha1"), Health.WAITING, "not seen"),
+    "elastic cluster nobody has looked at": (body("ElasticsearchCluster", "stateward.dev/v1alpha1"), Health.WAITING, "not seen"),
+    "key-value cluster nobody has looked at": (body("FoundationDBCluster", "stateward.dev/v1alpha1"), Health.WAITING, "not seen"),
     "deployment rolled out": (body("Deployment", status=ROLLED, spec=THREE), Health.HEALTHY, ""),
     "deployment not seen": (body("Deployment", status={**ROLLED, "observedGeneration": 1}, spec=THREE), Health.WAITING, "not seen"),
     "deployment without status": (body("Deployment", spec=THREE), Health.WAITING, "not seen"),

@@ -5,6 +5,7 @@ import pytest
 from stateward.packages.objects import Identity
 from stateward.packages.records import Package
 from stateward.packages.rendering import Place, Use, places
+from stateward.packages.standing import standing
 from stateward.packages.steps import (
     ANNOTATION_STEP,
     ANNOTATION_VERSION,
@@ -102,6 +103,24 @@ def test_what_no_plan_renders_any_more_is_superfluous_and_what_a_seldom_plan_mak
         Identity("", "Secret", "prod", "web-old"),
     ]
     assert superfluous(inventory, of, every) == (inventory[-1],)
+
+
+@pytest.mark.parametrize("written", ["prod", "kube-system"])
+def test_what_lives_in_no_namespace_is_wanted_whatever_namespace_its_template_writes(written: str) -> None:
+    role = f"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {{name: r, namespace: {written}}}\n"
+    of = use(shop({"templates/extra.yaml": role}))
+    every = [at for plan in of.package.operator.plans for at in places(of.package, plan)]
+    assert superfluous([Identity("rbac.authorization.k8s.io", "ClusterRole", "", "r")], of, every) == ()
+    standing_there = standing(Use(of.package, "web", "prod", {"EXTRA": True}), "deploy")
+    assert Identity("rbac.authorization.k8s.io", "ClusterRole", "", "r") in standing_there
+
+
+def test_one_object_is_one_however_its_own_namespace_is_written() -> None:
+    app = "apiVersion: v1\nkind: Service\nmetadata: {name: web-extra, namespace: prod}\nspec: {ports: [{port: 80}]}\n"
+    of = use(shop({"templates/config.yaml": app}))
+    work = work_of(of, place(of, "app"))
+    assert "web-extra" not in [found.identity.name for found in work.apply]
+    assert [found.identity.name for found in work.delete] == ["web-extra"]
 
 
 def test_what_cannot_be_rendered_is_not_taken_for_gone() -> None:

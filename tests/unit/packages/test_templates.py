@@ -99,6 +99,7 @@ ENDLESS = {
     "long matches": '{{ regexReplaceAll "a" (repeat 10000 "a") (repeat 10000 "b") }}',
     "large automata": '{{ regexMatch "((a{100}){100}){100}" "aaa" }}',
     "much of everything": '{{ range until 3000 }}{{ $x := repeat 100000 "x" }}{{ end }}',
+    "each compared with each": "{{ until 50000 | uniq | len }}",
     "deep indentation": '{{ indent 100000000 "x" }}',
 }
 
@@ -111,6 +112,25 @@ def test_a_template_that_would_do_too_much_is_stopped(case: str) -> None:
 def test_the_same_template_always_renders_the_same() -> None:
     source = "{{ range $k, $v := .Params.MAP }}{{ $k }}{{ end }}{{ keys .Params.MAP | sortAlpha }}{{ toYaml .Params }}"
     assert len({render_text(source) for _ in range(20)}) == 1
+
+
+@pytest.mark.parametrize(
+    "change", ['set .Params.MAP "a" .Name', "merge .Params.MAP (dict .Name 1)", 'unset .Params.MAP "k"']
+)
+def test_what_a_template_does_to_its_values_is_its_own_affair(change: str) -> None:
+    values: dict[str, Any] = {"MAP": {"k": "v"}}
+    variables = Variables("web", "prod", "shop", "1", "2", values)
+    first = render("t.yaml", f"{{{{ $x := {change} }}}}{{{{ toYaml .Params }}}}", variables)
+    assert first == render("t.yaml", f"{{{{ $x := {change} }}}}{{{{ toYaml .Params }}}}", variables)
+    assert values == {"MAP": {"k": "v"}}
+
+
+@pytest.mark.parametrize(
+    "call", ['date "2006-01-02" "x"', 'htmlDate "2020-01-01"', 'durationRound (toDate "2006" "2020")']
+)
+def test_what_would_be_reckoned_from_the_present_moment_is_refused(call: str) -> None:
+    assert "must always render the same" in fault(f"{{{{ {call} }}}}")
+    assert render_text('{{ toDate "2006-01-02 MST" "2020-01-01 UTC" | date "2006" }}') == "2020"
 
 
 def test_syntax_is_checked_without_values() -> None:

@@ -10,7 +10,7 @@ from stateward.kube.listing import list_all
 from stateward.kube.metadata import PartialObject
 from stateward.kube.resource import Selection
 from stateward.operator.installations.kinds import Kinds, Raw
-from stateward.operator.installations.views import kinds_in
+from stateward.operator.installations.views import GroupKind, kinds_in
 from stateward.packages.objects import Identity
 from stateward.packages.steps import LABEL_PART_OF, set_id
 
@@ -40,21 +40,34 @@ async def belongings(api: Api, kinds: Kinds, installation: Installation, *, outs
 
     Raises ApiError when it cannot be known which there are.
     """
-    meta = installation.metadata
-    label = f"{LABEL_PART_OF}={set_id(meta.name, meta.namespace)}"
     found: list[Belonging] = []
-    for group, kind in sorted(kinds_in(meta.annotations)):
+    for group, kind in sorted(kinds_in(installation.metadata.annotations)):
         try:
-            resource = await kinds.preferred(group, kind)
+            found += await _of_kind(api, kinds, installation, (group, kind), outside=outside)
         except UnknownResource:
-            continue  # With a kind its objects are gone, too.
-        if outside and resource.namespaced:
-            continue
-        selection = Selection(meta.namespace if resource.namespaced else "", labels=label)
-        state = await list_all(api, resource.metadata_only(), selection)
-        if state.troubles:
-            raise DecodeError(f"{kind} {state.troubles[0].metadata.name} cannot be read: {state.troubles[0].reason}")
-        for body in state.hand_over():
-            identity = Identity(group, kind, body.metadata.namespace, body.metadata.name)
-            found.append(Belonging(identity, resource, body))
+            # What is known of the kind may be old: only a server that does not speak of it has none of its objects.
+            kinds.forget(group)
+            try:
+                await kinds.preferred(group, kind)
+            except UnknownResource:
+                continue  # With a kind its objects are gone, too.
+            found += await _of_kind(api, kinds, installation, (group, kind), outside=outside)
     return found
+
+
+async def _of_kind(
+    api: Api, kinds: Kinds, installation: Installation, sort: GroupKind, *, outside: bool
+) -> list[Belonging]:
+    meta, (group, kind) = installation.metadata, sort
+    resource = await kinds.preferred(group, kind)
+    if outside and resource.namespaced:
+        return []
+    label = f"{LABEL_PART_OF}={set_id(meta.name, meta.namespace)}"
+    selection = Selection(meta.namespace if resource.namespaced else "", labels=label)
+    state = await list_all(api, resource.metadata_only(), selection)
+    if state.troubles:
+        raise DecodeError(f"{kind} {state.troubles[0].metadata.name} cannot be read: {state.troubles[0].reason}")
+    return [
+        Belonging(Identity(group, kind, body.metadata.namespace, body.metadata.name), resource, body)
+        for body in state.hand_over()
+    ]

@@ -13,7 +13,7 @@ import msgspec
 from stateward.api.base import GROUP, Json
 from stateward.api.installation import Installation
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Preconditions
-from stateward.kube.errors import Conflict, NotFound
+from stateward.kube.errors import Conflict, NotFound, UnknownResource
 from stateward.kube.metadata import Key as ObjectKey
 from stateward.operator.installations.kinds import Kinds, Raw
 from stateward.operator.installations.views import MANAGER
@@ -84,6 +84,9 @@ class Hands:
             return {**await self._tools.api.get(kind, key), "apiVersion": kind.api_version, "kind": kind.kind}
         except NotFound:
             return None
+        except UnknownResource:
+            self._tools.kinds.forget(kind.group)
+            raise
 
     async def make(self, use: Use, place: Place, body: Json, *, keep: bool = False) -> Made:
         """Make an object as it was rendered; `keep`: what its pods have seen stays as it is written.

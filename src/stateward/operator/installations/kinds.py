@@ -27,6 +27,10 @@ class Kinds(Protocol):
         """Return where objects of a kind are, in the version that the server prefers."""
         ...
 
+    def forget(self, group: str) -> None:
+        """Ask about the kinds of a group anew: the server has just said that it does not serve one of them."""
+        ...
+
 
 class _Served(msgspec.Struct, frozen=True):
     name: str = ""
@@ -60,9 +64,9 @@ class ServedKinds:
         known = self._known.get(api_version, {}).get(kind)
         if known is not None:
             return known
-        self._known[api_version] = await self._asked(api_version)
+        served = self._known[api_version] = await self._asked(api_version)
         try:
-            return self._known[api_version][kind]
+            return served[kind]
         except KeyError:
             raise UnknownResource(f"the API server has no {kind} in {api_version}") from None
 
@@ -75,8 +79,14 @@ class ServedKinds:
                 return await self.find(f"{group}/{version}" if group else version, kind)
             except UnknownResource:
                 continue
-        del self._versions[group]
+        self._versions.pop(group, None)  # Somebody else who asked meanwhile may have done so.
         raise UnknownResource(f"the API server has no {kind} in group {group or 'core'!r}")
+
+    def forget(self, group: str) -> None:
+        """Ask about the kinds of a group anew: definitions of kinds come and go, and change their versions."""
+        self._versions.pop(group, None)
+        for version in [version for version in self._known if version.rpartition("/")[0] == group]:
+            del self._known[version]
 
     async def _versions_of(self, group: str) -> tuple[str, ...]:
         if not group:

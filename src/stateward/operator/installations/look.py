@@ -129,7 +129,7 @@ class Visit:
         seen = self._around.watches.of(hands.set_id, kinds_in(live.metadata.annotations))
         if seen is None:
             return BUSY_SECONDS
-        keeper = Keeper(hands, self._around.memory, self._namespace)
+        keeper = Keeper(hands, self._around.memory)
         try:
             mended = await keeper.keep(await self._use(status.installed), seen)
         except (NoPackageError, FatalError, HeldError, TemplateProblem, BadValue, ApiError) as error:

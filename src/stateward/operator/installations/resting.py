@@ -19,7 +19,7 @@ from stateward.packages.choice import DEPLOY
 from stateward.packages.objects import Identity
 from stateward.packages.rendering import Place, Use
 from stateward.packages.standing import ONCE, Standing, place_in, standing
-from stateward.packages.steps import work_of
+from stateward.packages.steps import placeless, work_of
 
 
 class Memory:
@@ -49,10 +49,9 @@ class Memory:
 class Keeper:
     """Puts right what others have changed in one installation."""
 
-    def __init__(self, hands: Hands, memory: Memory, namespace: str) -> None:
+    def __init__(self, hands: Hands, memory: Memory) -> None:
         self._hands = hands
         self._memory = memory
-        self._namespace = namespace
 
     async def keep(self, use: Use, seen: Mapping[GroupKind, tuple[PartialObject, ...]]) -> list[str]:
         """Make again what is not as it was made; return its names. Raises FatalError, HeldError, ApiError."""
@@ -71,7 +70,7 @@ class Keeper:
                 continue
             if place not in rendered:
                 rendered[place] = _rendered(use, place)
-            wanted = _found(rendered[place], Identity(*kind, meta.namespace, meta.name))
+            wanted = rendered[place].get(Identity(*kind, "", meta.name))
             if wanted is None or self._hands.digest_of(wanted) != meta.annotations.get(ANNOTATION_APPLIED):
                 continue
             made = await self._hands.make(use, place, wanted, keep=True)
@@ -82,12 +81,11 @@ class Keeper:
         return mended
 
     async def _missing(self, use: Use, seen: Mapping[GroupKind, tuple[PartialObject, ...]]) -> list[str]:
-        there = {Identity(*kind, body.metadata.namespace, body.metadata.name) for kind, body in _each(seen)}
+        there = {Identity(*kind, "", body.metadata.name) for kind, body in _each(seen)}
         mended: list[str] = []
         for identity, what in standing(use, DEPLOY).items():
-            if identity in there or identity._replace(namespace=self._namespace) in there:
-                continue
-            mended += await self._again(use, what)
+            if identity not in there:
+                mended += await self._again(use, what)
         return mended
 
     async def _again(self, use: Use, what: Standing) -> list[str]:
@@ -100,11 +98,7 @@ def _each(seen: Mapping[GroupKind, tuple[PartialObject, ...]]) -> Iterable[tuple
 
 
 def _rendered(use: Use, place: Place) -> Mapping[Identity, Json]:
-    return {rendered.identity: rendered.body for rendered in work_of(use, place).apply}
-
-
-def _found(rendered: Mapping[Identity, Json], identity: Identity) -> Json | None:
-    return rendered.get(identity) or rendered.get(identity._replace(namespace=""))
+    return {placeless(rendered.identity): rendered.body for rendered in work_of(use, place).apply}
 
 
 def _meta(body: Json) -> ObjectMeta:

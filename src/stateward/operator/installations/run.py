@@ -43,7 +43,7 @@ async def go_on(running: Running, status: InstallationStatus, run: RunStatus) ->
     """
     journal, package = running.journal, running.use.package
     hands = Hands(running.around.tools, journal.live)
-    tasks = Tasks(hands, running.around.library, running.around.execute)
+    tasks = Tasks(hands, running.around.library, running.around.execute, run.started)
     note = partial(running.around.memory.note, hands.set_id)
     carrier = Carrier(hands, tasks, journal.mark, note)
     for _ in range(MOST_ROUNDS):

@@ -1,11 +1,13 @@
 """The tasks of a step that are more than objects: files that a pod makes, and other packages.
 
 A pipe's pod is made, its files are read once its init containers are done, what they become is applied, and the pod is
-removed. Whoever dies in between leaves a pod that the next one goes on with, or makes another one to the same effect.
+removed. Whoever dies in between leaves a pod that the next one goes on with. What a pod makes may differ each time
+(a password, a certificate), so it runs once for a step of a run, however often the step is tried for other reasons.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from stateward.api.base import GROUP
 from stateward.kube.exec import ExecError
 from stateward.kube.metadata import Key as ObjectKey
 from stateward.operator.installations.hands import FatalError, Hands, HeldError
@@ -16,18 +18,23 @@ from stateward.packages.objects import objects_of
 from stateward.packages.pipes import LARGEST_FILE, WAITER, pipe_object, pipe_pod
 from stateward.packages.records import Task, TaskKind
 from stateward.packages.rendering import Place, Use
+from stateward.packages.standing import owner_of
+from stateward.packages.trees import at
 
+ANNOTATION_MADE = f"{GROUP}/pipe-run"
+"""On what a pipe has made: the run and the step that made it."""
 Exec = Callable[[ObjectKey, str, Sequence[str], int], Awaitable[bytes]]
 """Runs a command in a container of a pod and returns what it writes, at most so many bytes; may raise ExecError."""
 
 
 class Tasks:
-    """Carries out such tasks for one installation."""
+    """Carries out such tasks for one installation; `run` tells one run of a plan from the next."""
 
-    def __init__(self, hands: Hands, library: Library, execute: Exec) -> None:
+    def __init__(self, hands: Hands, library: Library, execute: Exec, run: str) -> None:
         self._hands = hands
         self._library = library
         self._execute = execute
+        self._run = run
 
     async def carry_out(self, use: Use, place: Place, task: Task) -> str:
         """Return what a task waits for, or nothing when it is done; raises FatalError, HeldError, ApiError."""
@@ -50,7 +57,11 @@ class Tasks:
         rendered = objects_of(task.spec.pod, use.package.templates[task.spec.pod], variables)
         if len(rendered) != 1 or rendered[0].identity.kind != "Pod":
             raise FatalError(f"templates/{task.spec.pod}: must render to one Pod: it makes the files of {task.name}")
-        made = await self._hands.make(use, place, pipe_pod(use.name, task, rendered[0].body))
+        pod, mark = pipe_pod(use.name, task, rendered[0].body), f"{self._run} {place.phase}/{place.step.name}"
+        if await self._piped(use, task, mark):
+            await self._hands.delete(pod)  # Who died after the last file has left it.
+            return ""
+        made = await self._hands.make(use, place, pod)
         finding = health_of(made.body)
         if finding.health is Health.FAILED:
             raise FatalError(finding.message)
@@ -62,9 +73,21 @@ class Tasks:
                 body = pipe_object(use.name, file, content)
             except ValueError as error:
                 raise FatalError(f"{task.name}: {file.env_file}: {error}") from error
-            await self._hands.make(use, place, body)
+            noted = body["metadata"] | {"annotations": {ANNOTATION_MADE: mark}}
+            await self._hands.make(use, place, body | {"metadata": noted})
         await self._hands.delete(made.body)
         return ""
+
+    async def _piped(self, use: Use, task: Task, mark: str) -> bool:
+        """Return whether this step of this run has made all files already."""
+        for file in task.spec.pipe:
+            kind, key = await self._hands.find(pipe_object(use.name, file, b""))
+            live = await self._hands.read(kind, key)
+            if live is None or owner_of(live) != self._hands.set_id:
+                return False
+            if at(live, "metadata", "annotations", ANNOTATION_MADE) != mark:
+                return False
+        return True
 
     async def _read(self, use: Use, pod: str, path: str) -> bytes:
         try:

@@ -47,6 +47,9 @@ class KnownKinds:
     async def preferred(self, group: str, kind: str) -> Raw:
         return await self.find(f"{group}/x", kind) if group else await self.find("v1", kind)
 
+    def forget(self, group: str) -> None:
+        assert group is not None
+
 
 class Town:
     """One server, one namespace, and whoever looks after installations in it."""

@@ -1,0 +1,67 @@
+"""What a YAML text may come to when it is written out: aliases make very much of very little."""
+
+import msgspec
+import pytest
+
+from stateward.packages import yamltext
+from stateward.packages.objects import read_objects
+from stateward.packages.parameters import BadValue, seen
+from stateward.packages.records import Parameter, ParameterType
+from stateward.packages.templates import TemplateProblem
+
+
+def doubled(levels: int, around: str = "[{}]") -> str:
+    """Return a text in which each line holds the one before nine times."""
+    lines = ["a0: &a0 [x, x, x]"]
+    for level in range(1, levels):
+        inner = around.format(", ".join([f"*a{level - 1}"] * 9))
+        lines.append(f"a{level}: &a{level} {inner}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        doubled(12),
+        "a0: &a0 {x: 1, y: 2}\n"
+        + "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 12)),
+        "--- \n".join([doubled(6)] * 30),
+    ],
+    ids=["lists", "merged", "documents"],
+)
+def test_aliases_that_come_to_too_much_are_refused_before_anybody_writes_them_out(text: str) -> None:
+    with pytest.raises(yamltext.NotYaml, match="too much"):
+        yamltext.documents(text)
+
+
+def test_what_reads_texts_of_others_refuses_them_by_name() -> None:
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
+    with pytest.raises(TemplateProblem, match="too much"):
+        list(read_objects("t.yaml", head + doubled(12)))
+    with pytest.raises(yamltext.NotYaml, match="too much"):
+        yamltext.written(doubled(12))
+    with pytest.raises(BadValue, match="too much"):
+        seen(Parameter(name="MAP", type=ParameterType.MAP), doubled(12))
+
+
+@pytest.mark.parametrize("text", ["a: &a [*a]", "a: &a {b: {c: *a}}", "&a [b, {c: [*a]}]"])
+def test_what_holds_itself_is_refused(text: str) -> None:
+    with pytest.raises(yamltext.NotYaml, match="holds itself"):
+        yamltext.written(text)
+
+
+def test_usual_aliases_and_merges_are_read_as_ever() -> None:
+    text = "base: &b {x: 1, y: [1, 2]}\none: *b\ntwo: {<<: *b, x: 3}\n"
+    assert yamltext.document(text)["two"] == {"x": 3, "y": [1, 2]}
+    assert yamltext.written(text)["one"] == {"x": "1", "y": ["1", "2"]}
+
+
+def test_whatever_is_read_can_be_sent() -> None:
+    """A number or a text that no JSON holds would end a plan in a way that nobody is told of."""
+    large = yamltext.document("a: 123456789012345678901234567890\nb: 18446744073709551615\nc: -9223372036854775808\n")
+    assert large == {"a": 123456789012345678901234567890.0, "b": (1 << 64) - 1, "c": -(1 << 63)}
+    assert msgspec.json.encode(large)
+    for text in ('"\\ud800"', "1" + "0" * 400, '{"\\udfff": 1}'):
+        with pytest.raises(yamltext.NotYaml):
+            yamltext.document(text)
+    assert yamltext.document('"\\U0001F600"') == "\U0001f600"
