@@ -19,7 +19,7 @@ from stateward.packages.choice import Chosen, Refused, State, choose
 from stateward.packages.decision import ANNOTATION_TRIGGER, Begin, GoOn, Rest, Stop, decide
 from stateward.packages.foresight import Foresight, foresee
 from stateward.packages.ledger import state_of
-from stateward.packages.parameters import BadValue
+from stateward.packages.parameters import BadValue, in_force
 from stateward.packages.records import Package
 from stateward.packages.rendering import Use
 from stateward.packages.templates import TemplateProblem
@@ -101,7 +101,8 @@ async def outlook(session: Session, wanted: Installation, offered: Offered) -> O
 def decided(found: Outlook, status: InstallationStatus) -> Outlook:
     """Return an outlook with what the operator would decide: a plan, nothing, or that a person is needed."""
     wish = found.wanted.metadata.annotations.get(ANNOTATION_TRIGGER, "")
-    state = State(found.package.digest, found.wanted.spec.parameters)
+    before = found.before.parameters if found.before is not None else None
+    state = State(found.package.digest, in_force(found.package, found.wanted.spec.parameters, before))
     match decide(found.package, status, state, wish):
         case Begin(chosen=chosen):
             return replace(found, chosen=chosen)

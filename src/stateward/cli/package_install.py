@@ -19,7 +19,7 @@ from stateward.kube.errors import AlreadyExists, NotFound
 from stateward.kube.metadata import Key
 from stateward.operator.installations.library import opened
 from stateward.operator.installations.views import CLUSTER_PACKAGES, INSTALLATIONS, PACKAGES
-from stateward.packages.parameters import check_values
+from stateward.packages.parameters import check_values, in_force
 from stateward.packages.records import Package
 
 
@@ -95,7 +95,7 @@ def upgrade(
     async def work(session: Session) -> str:
         live, package, values = await changed(session)
         before = live.status.installed.parameters if live.status.installed else None
-        if problems := check_values(package, values, before):
+        if problems := check_values(package, in_force(package, values, before), before):
             raise Failure("these parameters are not accepted:\n" + lines(problems))
         stored = await _store(session, package, fresh[0], shared=shared) if fresh else live.spec.package
         await _patch(session, live, stored, values)

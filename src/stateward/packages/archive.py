@@ -18,6 +18,8 @@ MOST_FILES = 1000
 
 LARGEST_PLAIN = LARGEST + 3 * 1024 * MOST_FILES
 """Most bytes that a tarball may have when it is unpacked: the files, and a few blocks for the head of each."""
+MOST_STREAMS = 1000
+"""Pieces that a tarball may be compressed in: each costs a copy of all that comes after it."""
 _GZIP = b"\x1f\x8b"
 
 
@@ -39,8 +41,11 @@ def unpack(data: bytes) -> dict[str, bytes]:
 
 def _plain(data: bytes) -> bytes:
     """Return a tarball as it is without compression, bounded: some kilobytes may hide any number of gigabytes."""
-    found = bytearray()
+    found, streams = bytearray(), 0
     while data.startswith(_GZIP) and len(found) <= LARGEST_PLAIN:
+        streams += 1
+        if streams > MOST_STREAMS:
+            raise BadArchive(f"is no tarball: it is compressed in more than {MOST_STREAMS} pieces")
         stream = zlib.decompressobj(wbits=31)
         found += stream.decompress(data, LARGEST_PLAIN + 1 - len(found))
         if len(found) <= LARGEST_PLAIN and not stream.eof:

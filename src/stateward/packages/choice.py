@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stateward.packages.parameters import Values, changed
+from stateward.packages.parameters import Values, changed, same
 from stateward.packages.records import Package
 
 DEPLOY = "deploy"
@@ -28,6 +28,13 @@ class State:
 
     digest: str
     values: Values
+
+    def __eq__(self, other: object) -> bool:
+        """Compare what is written, not what Python takes for equal."""
+        return isinstance(other, State) and self.digest == other.digest and same(self.values, other.values)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
 
 
 @dataclass(frozen=True, slots=True)

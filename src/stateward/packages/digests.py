@@ -119,5 +119,8 @@ def _one(dependency: Dependency, body: Json, key: Key) -> dict[str, str]:
         found[label(dependency)] = THERE
     if len(data) > MOST_KEYS:
         parts = (part for name, value in counted.items() for part in (name.encode(), value))
-        return found | {label(dependency, ALL): key.digest(*parts)}
+        # One digest of all keys but some says nothing of the data when those become others: it is another kind.
+        taken = sorted(name.encode() for name in data if name in out)
+        kind = f"{key.digest(*taken)[:8]}/" if taken else ""
+        return found | {label(dependency, ALL): f"{kind}{key.digest(*parts)}"}
     return found | {label(dependency, name): key.digest(name.encode(), value) for name, value in counted.items()}

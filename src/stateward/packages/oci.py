@@ -17,6 +17,7 @@ from stateward.api.base import Json, Record
 from stateward.packages.archive import LARGEST, BadArchive, pack, unpack
 from stateward.packages.reading import belongs
 from stateward.packages.records import Package
+from stateward.packages.trees import at, text
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 INDEX = "application/vnd.oci.image.index.v1+json"
@@ -86,7 +87,7 @@ def artifact(package: Package, files: Mapping[str, bytes]) -> Artifact:
         "artifactType": ARTIFACT,
         "config": _descriptor(CONFIGURATION, config),
         "layers": [_descriptor(CONTENT, content)],
-        "annotations": {name: text for name, text in notes.items() if text},
+        "annotations": {name: note for name, note in notes.items() if note},
     }
     return Artifact(_json(manifest), {digest_of(blob): blob for blob in (config, content)})
 
@@ -146,7 +147,7 @@ def layout(made: Artifact, tag: str, before: bytes = b"") -> dict[str, bytes]:
     Raises BadArtifact when that cannot be read. Another artifact under the same tag gives way.
     """
     entry = _descriptor(MANIFEST, made.manifest) | {"artifactType": ARTIFACT, "annotations": {ANNOTATION_NAME: tag}}
-    others = [entry for entry in _entries(before) if entry.get("annotations", {}).get(ANNOTATION_NAME) != tag]
+    others = [entry for entry in _entries(before) if at(entry, "annotations", ANNOTATION_NAME) != tag]
     index: Json = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [*others, entry]}
     blobs = {made.digest: made.manifest, **made.blobs}
     return {
@@ -159,11 +160,14 @@ def layout(made: Artifact, tag: str, before: bytes = b"") -> dict[str, bytes]:
 def in_layout(index: bytes, tag: str) -> Descriptor:
     """Return the manifest of a layout that has a tag (empty: the only one); raises BadArtifact."""
     entries = _entries(index)
-    tags = [str(entry.get("annotations", {}).get(ANNOTATION_NAME, "")) for entry in entries]
+    tags = [text(at(entry, "annotations", ANNOTATION_NAME)) for entry in entries]
     fitting = [entry for entry, name in zip(entries, tags, strict=True) if tag in ("", name)]
     if len(fitting) != 1:
         raise BadArtifact(f"has {len(fitting)} packages {tag!r}; there are {', '.join(sorted(tags)) or 'none'}")
-    return checked_descriptor(msgspec.convert(fitting[0], Descriptor))
+    try:
+        return checked_descriptor(msgspec.convert(fitting[0], Descriptor))
+    except msgspec.ValidationError as error:
+        raise BadArtifact(f"index.json cannot be read: {error}") from error
 
 
 def blob_path(digest: str) -> str:

@@ -4,9 +4,12 @@ Templates see numbers and flags as text, as they always have in this format (`eq
 maps as what they are. A person may write each value as itself or as text, whatever is easier where it is written.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, cast
+
+import msgspec
 
 from stateward.api.base import Json
 from stateward.api.problem import Problem
@@ -33,6 +36,9 @@ _SCHEMAS: Mapping[ParameterType, Json] = {
     ParameterType.ARRAY: {"type": ["array", "string"]},
     ParameterType.MAP: {"type": ["object", "string"]},
 }
+
+_WHOLE = re.compile("[-+]?[0-9]+")
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
 class BadValue(ValueError):  # noqa: N818 - says what it is
@@ -62,7 +68,26 @@ def seen(parameter: Parameter, given: Any) -> Any:
 def changed(package: Package, before: Values, after: Values) -> tuple[str, ...]:
     """Return the names of parameters that templates see differently."""
     old, new = resolve(package, before), resolve(package, after)
-    return tuple(name for name in new if old[name] != new[name])
+    return tuple(name for name in new if not same(old[name], new[name]))
+
+
+def same(one: Any, other: Any) -> bool:
+    """Return whether two values are written the same: 1 and true are equal in Python, and nowhere in a template."""
+    return msgspec.json.encode(one, order="deterministic") == msgspec.json.encode(other, order="deterministic")
+
+
+def in_force(package: Package, given: Values, before: Values | None) -> dict[str, Any]:
+    """Return the values that somebody gives, with those that hold because nobody may change them any more.
+
+    `before` are those in force, None at first. Disaster prevented: the next version of a package has another default
+    for its storage class, and what cannot be changed is changed by whoever never gave a value.
+    """
+    fixed: dict[str, Any] = {}
+    for name, parameter in package.parameters.items():
+        if parameter.immutable and given.get(name) is None:
+            value = parameter.default if before is None or before.get(name) is None else before[name]
+            fixed |= {} if value is None else {name: value}
+    return {**given, **fixed}
 
 
 def schema(package: Package) -> Json:
@@ -157,7 +182,7 @@ def _changed(package: Package, given: Values, before: Values | None) -> Iterator
             old, new = seen(parameter, before.get(name)), seen(parameter, given.get(name))
         except BadValue:
             continue
-        if old != new:
+        if not same(old, new):
             yield Problem(name, given.get(name), f"cannot be changed once it is installed; it is {old!r}")
 
 
@@ -186,12 +211,9 @@ def _scalar(kind: ParameterType, value: Any) -> str:
 
 
 def _number(kind: ParameterType, value: Any, text: str) -> None:
-    if isinstance(value, bool):
+    # Python reads more than templates and YAML do: `1_000`, ` 5`, digits of other scripts, `nan`.
+    if isinstance(value, bool) or not (_WHOLE if kind is ParameterType.INTEGER else _NUMBER).fullmatch(text):
         raise BadValue(text)
-    try:
-        _ = int(text) if kind is ParameterType.INTEGER else float(text)
-    except ValueError as error:
-        raise BadValue(text) from error
 
 
 def _schema(parameter: Parameter) -> Json:

@@ -4,15 +4,14 @@ Refused is what would stop the operator for good, and only what a change brings 
 wrong in two places may be put right one by one, and a bad value keeps nobody from taking back another.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from stateward.api.installation import Installation, InstallationStatus
 from stateward.packages.choice import Refused, State, choose
 from stateward.packages.decision import ANNOTATION_TRIGGER, plan_unknown
 from stateward.packages.ledger import is_running, state_of
-from stateward.packages.parameters import check_values
+from stateward.packages.parameters import check_values, in_force
 from stateward.packages.records import Package
 
 Reasons = dict[tuple[str, str], str]
@@ -44,8 +43,8 @@ def _wish(installation: Installation) -> str:
 
 
 def _reasons(package: Package, wanted: Installation, status: InstallationStatus) -> Reasons:
-    values: Mapping[str, Any] = wanted.spec.parameters
     before = status.installed.parameters if status.installed else None
+    values = in_force(package, wanted.spec.parameters, before)
     problems = check_values(package, values, before)
     if problems:
         return {(problem.path, str(problem.value)): f"spec.parameters.{problem}" for problem in problems}

@@ -9,17 +9,22 @@ from stateward.packages.progress import Stage
 
 
 def reported(
-    status: InstallationStatus, stop: tuple[str, str] | None, generation: int, now: float
+    status: InstallationStatus, stop: tuple[str, str] | None, generation: int, now: float, other: str = ""
 ) -> InstallationStatus:
-    """Return a status with its conditions; `stop` is the reason and the sentence why a person is needed."""
+    """Return a status with its conditions; `stop` is the reason and the sentence why a person is needed.
+
+    `other` is what is being done that is no plan; what became of the last plan is of no account then.
+    """
     run = status.run
-    running = is_running(run)
-    stuck = stop or _stuck(run)
-    doing = _doing(run) if running else (stuck[1] if stuck else "")
+    running = is_running(run) or bool(other)
+    stuck = stop or (None if other else _stuck(run))
+    doing = other or (_doing(run) if running else (stuck[1] if stuck else ""))
     ready = status.installed is not None and not running and stuck is None
     made = [
         _condition("Ready", ready, *(("Installed", "") if ready else (stuck or ("Working", doing)))),
-        _condition("Reconciling", running, *(("PlanRuns", doing) if running else ("Settled", ""))),
+        _condition(
+            "Reconciling", running, *(("Removing" if other else "PlanRuns", doing) if running else ("Settled", ""))
+        ),
         _condition("Stalled", stuck is not None, *(stuck or ("Working", ""))),
     ]
     conditions = [_since(condition, status.conditions, generation, now) for condition in made]

@@ -61,5 +61,7 @@ def _object(rendered: Rendered) -> Iterator[Problem]:
     if rendered.converted:
         yield Problem(at, rendered.identity.kind, rendered.converted, Severity.WARNING)
     meta = obj(rendered.body.get("metadata"))
-    if not meta.get("name") and not meta.get("generateName"):
-        yield Problem(at, rendered.identity.kind, "has no metadata.name")
+    if not meta.get("name"):
+        # A name that the server makes up would be another object each time the step is tried.
+        made_up = " (generateName is not enough)" if meta.get("generateName") else ""
+        yield Problem(at, rendered.identity.kind, f"has no metadata.name{made_up}")

@@ -30,6 +30,12 @@ def test_files_come_back_as_they_went_in() -> None:
     assert pack(dict(reversed(FILES.items()))) == whole
 
 
+def test_a_tarball_in_very_many_pieces_is_refused_at_once() -> None:
+    """Each piece costs a copy of what is left: a megabyte of empty ones would take a minute."""
+    with pytest.raises(BadArchive, match="pieces"):
+        unpack(gzip.compress(b"") * 100_000)
+
+
 @pytest.mark.parametrize("name", ["../operator.yaml", "/operator.yaml", "a/../../operator.yaml", "a/../operator.yaml"])
 def test_a_path_that_leads_out_is_refused(name: str) -> None:
     with pytest.raises(BadArchive, match="leads out of the package"):

@@ -38,6 +38,7 @@ def test_a_package_that_is_well_has_no_findings() -> None:
             shop(params=("type: boolean, default: false", "required: false")),
             "must be a parameter that is true or false; its default is ''",
         ),
+        (shop(extra=("name: ", "generateName: ")), "has no metadata.name (generateName is not enough)"),
         (shop(operator=("resources: [job.yaml]", "resources: []")), "is required by a task of kind Delete"),
         (shop(operator=("name: extra", "name: app")), "operator.yaml: tasks[1].name: 'app': is there twice"),
         (

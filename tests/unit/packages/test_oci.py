@@ -83,3 +83,15 @@ def test_a_layout_keeps_versions_beside_each_other_and_one_content_for_each() ->
     assert in_layout(again, "1.2.0").digest == newer.digest
     with pytest.raises(BadArtifact, match=r"index\.json cannot be read"):
         in_layout(b"nothing", "")
+
+
+def test_a_layout_that_others_have_written_may_have_entries_without_annotations() -> None:
+    made = artifact(shop(), files())
+    index = json.loads(layout(made, "1.2.0")["index.json"])
+    index["manifests"].insert(0, {**index["manifests"][0], "annotations": None})
+    both = json.dumps(index).encode()
+    assert in_layout(both, "1.2.0").digest == made.digest
+    assert len(json.loads(layout(made, "1.2.0", both)["index.json"])["manifests"]) == 2
+    index["manifests"][1]["size"] = "many"
+    with pytest.raises(BadArtifact, match="cannot be read"):
+        in_layout(json.dumps(index).encode(), "1.2.0")

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from stateward.packages.choice import State
 from stateward.packages.editing import installation_schema
-from stateward.packages.parameters import BadValue, changed, check_values, resolve, schema, seen, text_of
+from stateward.packages.parameters import BadValue, changed, check_values, in_force, resolve, schema, seen, text_of
 from stateward.packages.records import Parameter, ParameterType
 from tests.unit.packages.samples import shop
 
@@ -36,6 +37,11 @@ def test_defaults_are_accepted_and_seen_as_templates_have_always_seen_them() -> 
     [
         ({"COUNT": "many"}, "COUNT: 'many': must be a whole number"),
         ({"COUNT": True}, "COUNT: True: must be a whole number"),
+        ({"COUNT": "1_000"}, "COUNT: '1_000': must be a whole number"),
+        ({"COUNT": " 5\n"}, "COUNT: ' 5\\n': must be a whole number"),
+        ({"COUNT": "٣"}, "COUNT: '٣': must be a whole number"),
+        ({"RATE": "nan"}, "RATE: 'nan': must be a number"),
+        ({"RATE": "1_0.5"}, "RATE: '1_0.5': must be a number"),
         ({"EXTRA": "yes"}, "EXTRA: 'yes': must be true or false"),
         ({"MODE": "medium"}, "MODE: 'medium': must be one of slow, fast"),
         ({"SETTINGS": [1]}, "SETTINGS: [1]: must be an object, or YAML text that is one"),
@@ -67,6 +73,25 @@ def test_an_immutable_parameter_keeps_the_value_that_templates_see() -> None:
     assert wrong({"STORAGE": "2Gi"}, {}) == ["STORAGE: '2Gi': cannot be changed once it is installed; it is '1Gi'"]
     assert wrong({"STORAGE": "1Gi"}, {}) == []
     assert wrong({}, {"STORAGE": "2Gi"}) != []
+
+
+def test_an_immutable_parameter_keeps_its_value_when_a_later_version_has_another_default() -> None:
+    later = shop(params=("default: 1Gi, immutable: true", "default: 9Gi, immutable: true"))
+    first = in_force(shop(), {"COUNT": 3}, None)
+    assert first == {"COUNT": 3, "STORAGE": "1Gi"}
+    assert in_force(later, {"COUNT": 3}, first) == first
+    assert in_force(later, {"STORAGE": None}, first) == {"STORAGE": "1Gi"}
+    assert in_force(later, {"STORAGE": "2Gi"}, first) == {"STORAGE": "2Gi"}
+    assert [str(p) for p in check_values(later, {"STORAGE": "2Gi"}, first)]
+    assert check_values(later, in_force(later, {}, first), first) == []
+
+
+@pytest.mark.parametrize(("before", "after"), [({"x": 1}, {"x": True}), ({"x": False}, {"x": 0}), ([1], [True])])
+def test_a_flag_and_a_number_are_two_things_also_within_a_value(before: Any, after: Any) -> None:
+    name = "HOSTS" if isinstance(before, list) else "SETTINGS"
+    assert changed(shop(), {name: before}, {name: after}) == (name,)
+    assert State("1", {name: before}) != State("1", {name: after})
+    assert State("1", {name: before}) == State("1", {name: before})
 
 
 def test_the_same_value_in_another_spelling_is_no_change() -> None:

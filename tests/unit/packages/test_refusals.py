@@ -54,6 +54,12 @@ def test_an_immutable_value_is_refused_with_what_it_is() -> None:
     assert said == "spec.parameters.STORAGE: '2Gi': cannot be changed once it is installed; it is '1Gi'"
 
 
+def test_an_immutable_value_that_was_never_given_is_no_change_when_the_next_version_has_another_default() -> None:
+    later = shop(params=("default: 1Gi, immutable: true", "default: 9Gi, immutable: true"))
+    old = installation({}, {"STORAGE": "1Gi"})
+    assert refused_installation(later, installation({"COUNT": 3}, {"STORAGE": "1Gi"}), old) == ()
+
+
 def test_parameters_that_ask_for_different_plans_are_refused_unless_one_of_them_is_on_its_way() -> None:
     old = installation({}, {})
     both = {"FILE": "other.sql", "COUNT": 5}

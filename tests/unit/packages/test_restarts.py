@@ -178,6 +178,15 @@ def test_an_object_with_very_many_keys_fits_into_the_record() -> None:
     assert cluster.put(config(**{**many, "key-7": "y"})) == ("ConfigMap/a:*",)
 
 
+def test_taking_a_key_out_of_very_many_restarts_nothing_and_neither_does_taking_it_in_again() -> None:
+    many = {f"key-{i}": "x" for i in range(MOST_KEYS * 2)}
+    cluster = Cluster(WHOLE, config(**many))
+    assert cluster.put(skip(config(**many), "key-7")) == ()
+    assert cluster.put(skip(config(**{**many, "key-7": "y"}), "key-7")) == ()
+    assert cluster.put(skip(config(**{**many, "key-8": "y"}), "key-7")) == ("ConfigMap/a:*",)
+    assert cluster.put(config(**many)) == ()
+
+
 @settings(deadline=None)
 @given(a=st.lists(st.binary(max_size=3), max_size=3), b=st.lists(st.binary(max_size=3), max_size=3))
 def test_parts_cannot_be_moved_from_one_to_the_next_unseen(a: list[bytes], b: list[bytes]) -> None:

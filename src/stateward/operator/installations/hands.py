@@ -16,7 +16,7 @@ from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Precondition
 from stateward.kube.errors import Conflict, NotFound, UnknownResource
 from stateward.kube.metadata import Key as ObjectKey
 from stateward.operator.installations.kinds import Kinds, Raw
-from stateward.operator.installations.views import MANAGER
+from stateward.operator.installations.views import INSTALLATIONS, MANAGER
 from stateward.operator.restarts.sources import read_sources
 from stateward.packages.dependencies import dependencies, template_path
 from stateward.packages.digests import Key, digests_of
@@ -24,9 +24,11 @@ from stateward.packages.objects import Identity, identity_of
 from stateward.packages.rendering import Place, Use
 from stateward.packages.restarts import ANNOTATION_BECAUSE, ANNOTATION_RECORD, Verdict, annotated, digest_in, judge
 from stateward.packages.standing import ONCE, owner_of
-from stateward.packages.steps import set_id, stamped
+from stateward.packages.steps import LABEL_INSTALLATION, LABEL_PACKAGE, LABEL_PART_OF, set_id, stamped
 from stateward.packages.trees import at, text
 
+MOST_NESTED = 32
+"""Installations above one that are looked at."""
 ANNOTATION_APPLIED = f"{GROUP}/applied"
 """On a made object: digest of what was rendered for it, so that it is known what may be put right."""
 
@@ -88,6 +90,20 @@ class Hands:
             self._tools.kinds.forget(kind.group)
             raise
 
+    async def above(self) -> list[str]:
+        """Return the names of the packages that this one is installed by, the nearest first; raises ApiError."""
+        found, at_hand = list[str](), self._installation
+        while (owner := at_hand.metadata.labels.get(LABEL_PART_OF)) and len(found) < MOST_NESTED:
+            name, home = at_hand.metadata.labels.get(LABEL_INSTALLATION, ""), at_hand.metadata.namespace
+            if owner != set_id(name, home):
+                break
+            found.append(at_hand.metadata.labels.get(LABEL_PACKAGE, ""))
+            try:
+                at_hand = await self._tools.api.get(INSTALLATIONS, ObjectKey(home, name))
+            except NotFound:
+                break
+        return found
+
     async def make(self, use: Use, place: Place, body: Json, *, keep: bool = False) -> Made:
         """Make an object as it was rendered; `keep`: what its pods have seen stays as it is written.
 
@@ -103,7 +119,9 @@ class Hands:
             if _once(live) and _applied(live) != _applied(wanted):
                 await self.remove(kind, live)
                 return Made(live, waits=f"{identity_of(live)} is made anew")
-        verdict = _kept(live) if live is not None and (keep or _once(live)) else await self._judged(live, wanted)
+        verdict = _kept(live) if live is not None and (keep or _once(live)) else None
+        # What its pods have seen may have been taken off: then that is read anew, and restarts nobody.
+        verdict = verdict or await self._judged(live, wanted)
         self._tools.fence()
         options = ApplyOptions(MANAGER, force=True)
         made = await self._tools.api.apply(kind, key, _noted(wanted, live, verdict), options)
@@ -124,7 +142,11 @@ class Hands:
         if owner == self.set_id:
             return
         if owner:
-            raise HeldError(f"{identity_of(live)} belongs to another installation")
+            name = text(at(live, "metadata", "labels", LABEL_INSTALLATION))
+            raise HeldError(
+                f"{identity_of(live)} belongs to another installation, {name}; if that is gone, take its label"
+                f" {LABEL_PART_OF} off, and set spec.adopt to take it over"
+            )
         if not self._installation.spec.adopt:
             raise HeldError(f"{identity_of(live)} is there already: delete it, or set spec.adopt to take it over")
 

@@ -34,11 +34,16 @@ class Journal:
         """Return the time in seconds since the epoch."""
         return self._around.clock.now().timestamp()
 
-    async def write(self, status: InstallationStatus, stuck: Stuck | None = None) -> InstallationStatus:
-        """Write a status, if it says anything new; raises Conflict when somebody was faster, ApiError."""
+    async def write(
+        self, status: InstallationStatus, stuck: Stuck | None = None, *, doing: str = ""
+    ) -> InstallationStatus:
+        """Write a status, if it says anything new; `doing` is what is done that is no plan.
+
+        Raises Conflict when somebody was faster, ApiError.
+        """
         stuck = stuck or self.standing
         before = self.live.status
-        after = reported(status, stuck, self.live.metadata.generation, self.now())
+        after = reported(status, stuck, self.live.metadata.generation, self.now(), doing)
         if after == before:
             return after
         if stuck is not None and stuck[1] not in {before.doing, _said(before)}:

@@ -20,7 +20,7 @@ from stateward.operator.installations.views import FINALIZER, INSTALLATIONS, kin
 from stateward.packages.choice import CLEANUP, Chosen, State
 from stateward.packages.decision import ANNOTATION_TRIGGER, Begin, Decision, GoOn, Stop, decide
 from stateward.packages.ledger import at_once, begun, is_running, state_status
-from stateward.packages.parameters import BadValue
+from stateward.packages.parameters import BadValue, in_force
 from stateward.packages.records import Package
 from stateward.packages.rendering import Use
 from stateward.packages.steps import set_id
@@ -88,7 +88,8 @@ class Visit:
         except NoPackageError as error:
             stop = Stop(error.reason, error.message)
             return Found(GoOn(stop) if is_running(status.run) else stop)
-        wanted = State(package.digest, self._spec.parameters)
+        before = status.installed.parameters if status.installed else None
+        wanted = State(package.digest, in_force(package, self._spec.parameters, before))
         return Found(decide(package, status, wanted, meta.annotations.get(ANNOTATION_TRIGGER, "")), package)
 
     async def _begin(self, decision: Begin, package: Package) -> InstallationStatus:
@@ -114,11 +115,22 @@ class Visit:
         """Return the use of a package that a state speaks of; raises NoPackageError when it is not there any more."""
         if state is None:
             raise NoPackageError("PackageMissing", "the status does not say from which package")
+        return Use(await self._content(state), self._name, self._namespace, state.parameters)
+
+    async def _content(self, state: StateStatus) -> Package:
+        """Return the package of a state, also where the installation by now calls the same content by another name."""
+        if state.package != self._spec.package:
+            try:
+                package = await self._around.library.load(self._namespace, self._spec.package)
+            except NoPackageError:
+                package = None
+            if package is not None and package.digest == state.digest:
+                return package
         package = await self._around.library.load(self._namespace, state.package)
         if package.digest != state.digest:
             message = f"{state.package} has other content than when it was used: restore it, or choose another package"
             raise NoPackageError("PackageChanged", message)
-        return Use(package, self._name, self._namespace, state.parameters)
+        return package
 
     async def _rest(self, status: InstallationStatus) -> float | None:
         await self._journal.write(status)
@@ -156,6 +168,7 @@ class Visit:
             await self._journal.write(self._journal.live.status, ("NotRemoved", said))
             return BUSY_SECONDS
         if waits:
+            await self._journal.write(self._journal.live.status, doing=f"is being removed: {waits}")
             return BUSY_SECONDS
         await unmarked(self._around.tools.api, self._journal.live)
         self._around.memory.forget(hands.set_id)

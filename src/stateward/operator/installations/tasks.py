@@ -49,6 +49,10 @@ class Tasks:
         if offer is None:
             version = task.spec.operator_version or task.spec.app_version
             raise HeldError(f"{task.name}: there is no Package of {task.spec.package} {version}".rstrip())
+        above = [use.package.name, *await self._hands.above()]
+        if offer.name in above:
+            said = " in ".join((offer.name, *above))
+            raise FatalError(f"{task.name}: {offer.name} would install itself without an end: {said}")
         made = await self._hands.make(use, place, nested(use, place, task, offer))
         return made.waits or health_of(made.body).message
 

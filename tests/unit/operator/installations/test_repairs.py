@@ -5,9 +5,13 @@ from typing import Any
 
 import pytest
 
+from stateward.kube.client import DeleteOptions, Preconditions
+from stateward.kube.metadata import Key
+from stateward.packages.restarts import ANNOTATION_DIGEST, ANNOTATION_RECORD
 from stateward.packages.yamltext import to_yaml
-from tests.unit.operator.installations.test_tasks import POD, package
-from tests.unit.operator.installations.town import Town
+from tests.unit.operator.installations.test_tasks import POD, SERVICE, package
+from tests.unit.operator.installations.town import HOME, Town
+from tests.unit.packages.samples import files
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\ndata: {of: %s}\n"
 
@@ -22,6 +26,10 @@ class Fresh(dict[str, bytes]):
     def __getitem__(self, path: str) -> bytes:
         self.reads += 1
         return f"{path} {self.reads}".encode()
+
+
+def exact(town: Town) -> DeleteOptions:
+    return DeleteOptions(Preconditions(town.there("Installation", "web")["metadata"]["uid"]))
 
 
 @pytest.fixture
@@ -74,3 +82,86 @@ async def test_a_pipe_runs_once_for_a_run_however_long_its_step_waits_for_someth
         await town.until(lambda: town.there("Secret", "web-pipe-made")["data"] != before)
         await asyncio.sleep(120)
     assert town.written.reads == 2
+
+
+async def test_packages_that_install_each_other_are_said_to_have_no_end(town: Town) -> None:
+    def installs(name: str) -> dict[str, Any]:
+        return {"name": "inner", "kind": "KudoOperator", "spec": {"package": name}}
+
+    for name, inner in (("ping", "pong"), ("pong", "ping")):
+        content = package([installs(inner)], {"deploy": ["inner"]})
+        content["operator.yaml"] = content["operator.yaml"].replace(b"name: other", f"name: {name}".encode())
+        town.package(f"{name}-1", content)
+    town.install("ping-1")
+    async with town.operator():
+        await town.until(lambda: "ping in pong in ping" in str(town.statuses()))
+        await asyncio.sleep(300)
+    assert len(town.statuses()) == 2
+    assert town.condition("Stalled", "web-pong")["reason"] == "PlanFailed"
+
+
+async def test_a_record_that_somebody_took_off_is_written_anew_and_restarts_nobody(town: Town) -> None:
+    town.package("shop-1.2.0")
+    town.install("shop-1.2.0")
+    async with town.operator():
+        await town.until(town.ready)
+        live = town.there("Deployment", "web")
+        template = live["spec"]["template"]
+        assert template["metadata"]["annotations"][ANNOTATION_DIGEST]
+        notes = {name: text for name, text in live["metadata"]["annotations"].items() if name != ANNOTATION_RECORD}
+        town.server.update(
+            "apps/deployments", Key(HOME, "web"), {**live, "metadata": {**live["metadata"], "annotations": notes}}
+        )
+        await town.until(lambda: ANNOTATION_RECORD in town.there("Deployment", "web")["metadata"]["annotations"])
+    assert town.there("Deployment", "web")["spec"]["template"] == template
+    assert town.rollouts == {}
+
+
+async def test_an_installation_that_is_being_removed_says_what_that_waits_for(town: Town) -> None:
+    tasks = [{"name": "one", "kind": "Apply", "spec": {"resources": ["one.yaml"]}}]
+    town.package("other-1", package(tasks, {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
+    town.install("other-1")
+    async with town.operator():
+        await town.until(town.ready)
+        live = town.there("Service", "one")
+        held = {**live, "metadata": {**live["metadata"], "finalizers": ["example.dev/held"]}}
+        town.server.update("/services", Key(HOME, "one"), held)
+        town.server.delete("stateward.dev/installations", Key(HOME, "web"), exact(town))
+        await town.until(lambda: "Service prod/one is being deleted" in town.status().get("doing", ""))
+        assert town.condition("Reconciling")["reason"] == "Removing"
+        live = town.there("Service", "one")
+        free = {**live, "metadata": {**live["metadata"], "finalizers": []}}
+        town.server.update("/services", Key(HOME, "one"), free)
+        await town.until(lambda: town.get("Installation", "web") is None)
+
+
+async def test_an_immutable_value_outlives_a_version_with_another_default(town: Town) -> None:
+    town.package("shop-1")
+    later = ("default: 1Gi, immutable: true", "default: 9Gi, immutable: true")
+    content = files(None, params=later)
+    content["operator.yaml"] = content["operator.yaml"].replace(b'"1.2.0"', b'"1.3.0"')
+    town.package("shop-2", content)
+    town.install("shop-1")
+    async with town.operator():
+        await town.until(town.ready)
+        town.install("shop-2")
+        await town.until(lambda: town.ready() and town.status()["installed"]["version"] == "1.3.0")
+    assert town.status()["installed"]["parameters"] == {"STORAGE": "1Gi"}
+
+
+async def test_the_same_content_under_another_name_is_enough_to_keep_things_as_they_are(town: Town) -> None:
+    town.package("shop-1.2.0")
+    town.package("shop")
+    town.install("shop-1.2.0")
+    async with town.operator():
+        await town.until(town.ready)
+        town.install("shop")
+        await town.until(town.ready)
+        old = town.store.get("stateward.dev/packages", Key(HOME, "shop-1.2.0"))
+        assert old is not None
+        town.store.remove(old)
+        found = town.store.get("/configmaps", Key(HOME, "web-config"))
+        assert found is not None
+        town.store.remove(found)
+        await town.until(lambda: town.get("ConfigMap", "web-config"))
+        assert town.condition("Stalled")["status"] == "False"
