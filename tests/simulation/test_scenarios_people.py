@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from stateward.simulation.user import ABSENT, BROKEN
+from stateward.simulation.product import DEFAULT
 from tests.simulation.story import CLAIMS, PODS, SECRETS, SETS, Story, hot, managers
 
 pytestmark = pytest.mark.simulation
@@ -26,7 +26,7 @@ async def test_23_a_selector_that_fits_no_node_and_its_revert_converge() -> None
         assert len(set(pods.items()) - set(story.uids(PODS).items())) == 1
 
 
-@pytest.mark.parametrize("version", [ABSENT, BROKEN])
+@pytest.mark.parametrize("version", [DEFAULT.absent, DEFAULT.broken])
 async def test_23_a_version_that_does_not_start_stops_at_the_first_member_and_can_be_taken_back(version: str) -> None:
     with Story(managers(), hot(3), version="2.18.0").told() as story:
         await story.begin()

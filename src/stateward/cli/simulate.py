@@ -3,6 +3,7 @@
 import os
 
 import click
+from msgspec import structs
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from stateward.cli import screen, simulated
@@ -30,7 +31,7 @@ def simulate(*, engine: str, seed: int | None, trace: bool, hours: float, jobs: 
     never be able to harm the cluster, and when they stop, it has to become what was asked for and stay so. A run is
     repeated exactly by its seed. Exit code 1 when a property was violated.
     """
-    plan = Plan(chaos=hours * 3600)
+    plan = Plan(engine=engine, chaos=hours * 3600)
     if seed is not None:
         found = alone(seed, plan, trace=trace)
     elif trace:
@@ -48,7 +49,7 @@ def simulate(*, engine: str, seed: int | None, trace: bool, hours: float, jobs: 
 
 def alone(seed: int, plan: Plan, *, trace: bool) -> Report:
     """Run one seed, and tell its story where that is wanted."""
-    outcome, seconds = simulate_one(seed, Plan(chaos=plan.chaos, trace=trace))
+    outcome, seconds = simulate_one(seed, structs.replace(plan, trace=trace))
     for line in simulated.story(outcome):
         click.echo(line)
     return report([outcome], seconds)

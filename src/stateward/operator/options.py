@@ -1,6 +1,8 @@
 """How the operator is told to run: everything that a flag or an environment variable can set."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from stateward.kube.lease_record import LeaseTiming
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +16,7 @@ class OperatorOptions:
     leader_elect: bool = True
     lease_namespace: str = ""
     lease_name: str = "stateward"
+    lease_timing: LeaseTiming = field(default_factory=LeaseTiming)
     identity: str = ""
     health_host: str = "0.0.0.0"  # noqa: S104 - the kubelet comes from outside the pod
     health_port: int = 8081

@@ -78,6 +78,7 @@ class Operator:
             api,
             Key(options.lease_namespace, options.lease_name),
             options.identity,
+            timing=options.lease_timing,
             clock=self.clock,
             chance=self.chance,
         )

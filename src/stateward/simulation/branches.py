@@ -10,7 +10,8 @@ from stateward.planning import actions
 from stateward.planning.intent import State
 from stateward.planning.observation import Effect
 from stateward.simulation.faults import FAULTS, WEATHER
-from stateward.simulation.user import EDITS
+from stateward.simulation.user import CHOICE
+from stateward.simulation.wishes import REQUESTS
 
 OUT_OF_REACH: Mapping[str, str] = {
     "effect: reload": "nothing that the model knows is set at run time yet",
@@ -22,7 +23,8 @@ def branches(reasons: Collection[str]) -> Iterator[str]:
     """Yield the name of everything that must be met, as runs count it; `reasons` are those to wait."""
     yield from (f"fault: {fault.name}" for fault in FAULTS)
     yield from (f"weather: {weather.name}" for weather in WEATHER)
-    yield from (f"user: {edit.name}" for edit in EDITS)
+    yield from (f"user: {edit.name}" for edit in CHOICE)
+    yield from (f"user: {what}" for what, _, _ in REQUESTS)
     yield from (f"action: {kind.__name__}" for kind in kinds_of_actions())
     yield from (f"state: {state}" for state in State)
     yield from (f"effect: {effect.name.lower()}" for effect in Effect)

@@ -1,5 +1,6 @@
 """Many runs, on all cores: what they found, what they met, and how fast they were."""
 
+import gc
 import multiprocessing
 import os
 import time
@@ -7,12 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from stateward.simulation.invariants import Violation
+from stateward.simulation.product import PRODUCTS
 from stateward.simulation.run import Outcome, Plan, simulate_one
 
-ENGINES = ("opensearch",)
+ENGINES = tuple(PRODUCTS)
 
 
 class Report(Struct, frozen=True):
@@ -49,8 +51,9 @@ def simulate_many(
         raise ValueError(f"engine {engine!r} is not simulated; known are {', '.join(ENGINES)}")
     began = time.perf_counter()
     outcomes: list[Outcome] = []
-    work = partial(attempt, plan=plan or Plan())
-    with multiprocessing.get_context("spawn").Pool(cores or os.cpu_count()) as pool:
+    work = partial(attempt, plan=structs.replace(plan or Plan(), engine=engine))
+    # What the modules consist of is left out of the collection before each run: it takes as long as minutes of a world.
+    with multiprocessing.get_context("spawn").Pool(cores or os.cpu_count(), initializer=gc.freeze) as pool:
         for outcome in pool.imap_unordered(work, seeds):
             outcomes.append(outcome)
             progress(outcome)

@@ -22,7 +22,7 @@ def freeze_watches(stage: "Stage") -> None:
 
 def compact(stage: "Stage") -> None:
     """Forget history: watches that are taken up again find that their place is gone."""
-    for kind in ("/pods", "apps/statefulsets", "stateward.dev/opensearchclusters"):
+    for kind in ("/pods", "apps/statefulsets", stage.world.clusters):
         stage.world.store.log(kind).compact(stage.chance.randint(0, 20))
 
 

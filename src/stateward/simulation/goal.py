@@ -8,8 +8,7 @@ import msgspec
 from stateward.api import names
 from stateward.api.base import Json
 from stateward.api.quantity import parse_bytes
-from stateward.api.search import OpenSearchCluster
-from stateward.engines import opensearch
+from stateward.api.search import SearchCluster
 from stateward.kube.metadata import Key
 from stateward.planning.observation import Pool
 from stateward.simulation.apiserver.documents import Doc, items, part
@@ -25,8 +24,8 @@ def unmet(world: World, name: str = NAME) -> list[str]:
     resource = world.resource(name)
     if resource is None:
         return ["there is no cluster resource"]
-    cluster: OpenSearchCluster = resource.view(OpenSearchCluster)
-    pools = {pool.name: pool for pool in opensearch.desired(cluster).pools}
+    cluster: SearchCluster = resource.view(world.product.kind.resource.view)
+    pools = {pool.name: pool for pool in world.product.desired(cluster).pools}
     found = [*_status(resource), *_database(world, name, cluster)]
     members = [s for s in world.store.all(SETS) if s.labels.get(names.LABEL_CLUSTER) == name]
     for pool in pools.values():
@@ -97,7 +96,7 @@ def _claim(world: World, member: Stored, pool: Pool) -> Iterator[str]:
         yield f"the volume of {member.key.name} is of another class"
 
 
-def _database(world: World, name: str, cluster: OpenSearchCluster) -> Iterator[str]:
+def _database(world: World, name: str, cluster: SearchCluster) -> Iterator[str]:
     database = world.database(name)
     if database is None:
         yield "no database was formed"
@@ -106,7 +105,7 @@ def _database(world: World, name: str, cluster: OpenSearchCluster) -> Iterator[s
     there = {node.name for node in database.nodes.values() if node.reachable}
     if there != wanted:
         yield f"in the database are {sorted(there)} instead of {sorted(wanted)}"
-    if database.health != "green" and _possible(cluster):
+    if database.health != "green" and _possible(world, cluster):
         yield f"the database is {database.health}"
     settings = {**database.settings.persistent, **database.settings.transient}
     left = {key for key in settings if "stateward" in key or key.startswith("cluster.routing.allocation")}
@@ -120,8 +119,8 @@ def _database(world: World, name: str, cluster: OpenSearchCluster) -> Iterator[s
         yield "nobody is elected"
 
 
-def _possible(cluster: OpenSearchCluster) -> bool:
-    pools = opensearch.desired(cluster).pools
+def _possible(world: World, cluster: SearchCluster) -> bool:
+    pools = world.product.desired(cluster).pools
     return sum(pool.replicas for pool in pools if pool.data) > 1
 
 

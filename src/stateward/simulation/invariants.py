@@ -6,7 +6,6 @@ for.
 """
 
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from msgspec import Struct, structs
@@ -14,12 +13,12 @@ from msgspec import Struct, structs
 from stateward.api import names
 from stateward.engines.search.desired import max_unavailable
 from stateward.kube.metadata import Key
-from stateward.simulation.apiserver.admission import CLUSTERS
 from stateward.simulation.apiserver.audit import Write
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.cluster.agents import Agent
 from stateward.simulation.cluster.budgets import ready
+from stateward.simulation.looks import Look, look_at
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.world import World
 
@@ -38,22 +37,6 @@ class Violation(Struct, frozen=True):
     def __str__(self) -> str:
         """Read as one line."""
         return f"[{self.property}] at {self.at:.1f} s: {self.message}"
-
-
-class Look(Struct, frozen=True):
-    """The database as the operator last saw it."""
-
-    at: float
-    version: int
-    nodes: frozenset[str]
-    voters: frozenset[str]
-    voting: frozenset[str]
-    """Nodes that may vote."""
-    data: frozenset[str]
-    holders: Mapping[str, frozenset[str]]
-    """By shard, the nodes with a started copy that is in sync."""
-    copies: Mapping[str, frozenset[str]]
-    """By shard, the nodes with any copy."""
 
 
 @dataclass(slots=True)
@@ -91,27 +74,11 @@ class Watchdog:
         if last is not None and last.version == cluster.version:
             self._looks[cluster.name] = structs.replace(last, at=now)
             return
-        name = {identifier: node.name for identifier, node in cluster.nodes.items()}
-        self._looks[cluster.name] = Look(
-            at=now,
-            version=cluster.version,
-            nodes=frozenset(name.values()),
-            voters=cluster.names_of_voters(),
-            voting=frozenset(node.name for node in cluster.nodes.values() if node.votes),
-            data=frozenset(node.name for node in cluster.nodes.values() if node.data),
-            holders={
-                shard.name: frozenset(name[c.node] for c in shard.copies if c.active and c.node in name)
-                for shard in cluster.shards
-            },
-            copies={
-                shard.name: frozenset(name[n] for c in shard.copies for n in (c.node, c.target) if n in name)
-                for shard in cluster.shards
-            },
-        )
+        self._looks[cluster.name] = look_at(cluster, now)
 
     def read(self, kind: str, key: Key) -> None:
         """Note a live read."""
-        if kind == CLUSTERS:
+        if kind == self._world.clusters:
             self._rounds[key] = Round(self._world.now)
 
     # What it writes.
@@ -123,7 +90,7 @@ class Watchdog:
             return
         if write.verb in {"delete", "evict"}:
             self._check_preconditions(write)
-        if live is not None and write.kind != CLUSTERS:
+        if live is not None and write.kind != self._world.clusters:
             self._check_owner(write, live)
         if live is None or not self._current(write, live):
             return
@@ -157,7 +124,7 @@ class Watchdog:
 
     def _check_owner(self, write: Write, live: Stored) -> None:
         cluster = live.labels.get(names.LABEL_CLUSTER, "")
-        resource = self._store.get(CLUSTERS, Key(live.key.namespace, cluster)) if cluster else None
+        resource = self._store.get(self._world.clusters, Key(live.key.namespace, cluster)) if cluster else None
         owner = next((o["uid"] for o in items(live.doc, "metadata", "ownerReferences") if o.get("controller")), "")
         meant = next((o["uid"] for o in items(write.body, "metadata", "ownerReferences") if o.get("controller")), "")
         if owner and owner == meant:
@@ -169,6 +136,9 @@ class Watchdog:
             self._violated("f", f"{write.verb} of {write.kind} {write.key}, which belongs to nobody")
 
     def _check_disruption(self, pod: Stored) -> None:
+        if "coordinated" in part(pod.doc, "metadata", "annotations").get(PHASE, ""):
+            self._tell(pod, "")
+            return  # All go at once, because that was asked for.
         member = pod.labels.get(names.LABEL_MEMBER, "")
         cluster = pod.labels.get(names.LABEL_CLUSTER, "")
         key = Key(pod.key.namespace, cluster)
@@ -193,9 +163,9 @@ class Watchdog:
         turn.taken.add(member)
 
     def stopping(self, agent: Agent) -> None:
-        """Judge the stop of a process in its pod; all stop at once only where that was asked for."""
+        """Judge the stop of a process in its pod like the deletion of a pod."""
         pod = self._store.get(PODS, agent.container.pod)
-        if pod is not None and "coordinated" not in part(pod.doc, "metadata", "annotations").get(PHASE, ""):
+        if pod is not None:
             self._check_disruption(pod)
 
     def _tell(self, pod: Stored, suffix: str) -> None:
@@ -232,12 +202,20 @@ class Watchdog:
         wanted = next((p["replicas"] for p in items(spec or {}, "pools") if p["name"] == pool), 0)
         if self._staying(key, pool, member, turn.read_at) < wanted:
             self._violated("d", f"{member} is let go, and pool {pool} has fewer members than the {wanted} it asks for")
-        copies: Mapping[str, frozenset[str]] = look.copies if look is not None else {}
-        held = [shard for shard, nodes in copies.items() if member in nodes]
+        held = self._still_held(member, look, spec or {})
         if held:
-            self._violated("b", f"{member} is let go while it has a copy of {held[0]}")
+            self._violated("b", f"{member} is let go while it has {held}")
         if look is not None and member in look.voters:
             self._violated("c", f"{member} is let go while it votes")
+
+    def _still_held(self, member: str, look: Look | None, spec: Doc) -> str:
+        """Return what a member must not take with it: less where a person says that it need not be drained."""
+        if look is None:
+            return ""
+        if member in part(spec, "members").get("replaceWithoutDraining", ()):
+            last = (shard for shard, holders in look.holders.items() if holders == frozenset({member}))
+            return next((f"the last started copy of {shard}" for shard in last), "")
+        return next((f"a copy of {shard}" for shard, nodes in look.copies.items() if member in nodes), "")
 
     def _staying(self, key: Key, pool: str, member: str, at: float) -> int:
         """Return how many other members of a pool were meant to run, at a time or now."""
@@ -269,7 +247,7 @@ class Watchdog:
                 self._violated("b", f"volume {claim.key.name} is deleted with the last copy of {shard.name}")
 
     def _spec(self, key: Key, at: float) -> Doc | None:
-        found = self._store.past(CLUSTERS, key, at) or self._store.get(CLUSTERS, key)
+        found = self._store.past(self._world.clusters, key, at) or self._store.get(self._world.clusters, key)
         return part(found.doc, "spec") if found is not None else None
 
     def _down(self, key: Key, look: Look, at: float) -> frozenset[str]:

@@ -2,12 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from typing import cast
 
-from stateward.engines.opensearch import OPENSEARCH
-from stateward.engines.search.driver import SearchEngine
-from stateward.operator.engine import Family, OpenSearchFamily
+from stateward.kube.lease_record import LeaseTiming
+from stateward.operator.engine import Family
 from stateward.operator.foundationdb import FoundationDBFamily
 from stateward.operator.options import OperatorOptions
 from stateward.operator.process import LostLease, Operator
@@ -25,6 +23,8 @@ from stateward.simulation.world import SYSTEM, World
 
 RESTART = (1.0, 20.0)
 """Seconds until a process that ended is started again."""
+LEASE = LeaseTiming(duration=60, renew_deadline=40.0, retry=8.0)
+"""Four times the usual times: the same steps, and a quarter of the requests, which would cost more than all looks."""
 
 
 class Process:
@@ -73,6 +73,7 @@ class Process:
         options = OperatorOptions(
             leader_elect=self._leader_elect,
             lease_namespace=SYSTEM,
+            lease_timing=LEASE,
             identity=identity,
             workers=2,
             max_replacements=self.max_replacements,
@@ -90,9 +91,8 @@ class Process:
         if self._foundationdb:
             return FoundationDBFamily(WorldShell(self._world.foundations, wire), self.agent_image, agents)
         databases = self._world.databases
-        flavor = replace(OPENSEARCH, announces=databases.announced)
-        engine = SearchEngine(flavor, WorldTransport(databases, wire, self.looked))
-        return OpenSearchFamily(engine, self.agent_image, agents)
+        transport = WorldTransport(databases, wire, self.looked)
+        return self._world.product.family(transport, self.agent_image, agents, announces=databases.announced)
 
     def kill(self) -> None:
         """End the process between two instructions; nothing of it goes on, not even its clean-up."""

@@ -16,7 +16,8 @@ from stateward.simulation.goal import unmet
 from stateward.simulation.invariants import Violation, Watchdog
 from stateward.simulation.loop import WorldLoop
 from stateward.simulation.operators import Process
-from stateward.simulation.user import ABSENT, BROKEN, User
+from stateward.simulation.product import DEFAULT, PRODUCTS, Product
+from stateward.simulation.user import User
 from stateward.simulation.world import Layout, World
 
 PATIENCE = 3 * 3600.0
@@ -30,6 +31,7 @@ AGENT_IMAGE = "stateward:simulated"
 class Plan(Struct, frozen=True):
     """What a run is made of, apart from its seed. `chaos` is in seconds of virtual time."""
 
+    engine: str = DEFAULT.engine
     chaos: float = 3600.0
     only: frozenset[str] | None = None
     """Names of the faults that are on; None lets the seed choose."""
@@ -78,9 +80,10 @@ class Run:
             Layout(where="node"),
             Layout(where=""),
         ]
+        product = PRODUCTS[plan.engine]
         self.seed = seed
         self.plan = plan
-        self.world = World(seed, plan.layout or chance.choice(layouts), loop)
+        self.world = World(seed, plan.layout or chance.choice(layouts), loop, product)
         self.violations: list[Violation] = []
         self.watchdog = Watchdog(self.world, self.violations)
         if plan.trace:
@@ -89,11 +92,11 @@ class Run:
         count = plan.processes or chance.choice((1, 1, 1, 2))
         self._several = count > 1
         self.processes = [self._process(n) for n in range(count)]
-        self.user = User(self.world, deepcopy(plan.spec) if plan.spec else spec_of(chance))
+        self.user = User(self.world, deepcopy(plan.spec) if plan.spec else spec_of(chance, product))
         self.swarm = Swarm(Stage(self.world, self.processes, self.user, self.world.ground.stream("faults")), plan.only)
         self.calm_start = chance.random() < 0.6 if plan.calm_start is None else plan.calm_start
-        self.world.kubelets.habits.missing = frozenset({ABSENT})
-        self.world.databases.habits.broken = frozenset({BROKEN})
+        self.world.kubelets.habits.missing = frozenset({product.absent})
+        self.world.databases.habits.broken = frozenset({product.broken})
 
     async def go(self) -> Outcome:
         """Live through the run."""
@@ -188,18 +191,18 @@ class Run:
         self.violations.append(Violation(letter, self.world.now, message))
 
 
-def spec_of(chance: random.Random) -> Json:
+def spec_of(chance: random.Random, product: Product = DEFAULT) -> Json:
     """Return a cluster to begin with."""
     storage = {"size": f"{chance.randint(2, 20)}Gi"}
     data: Json = {"name": "hot", "replicas": chance.randint(2, 4), "roles": ["data", "ingest"], "storage": storage}
     managers = chance.choice((1, 3, 3))
     if chance.random() < 0.3:
-        both = {"name": "all", "replicas": 3, "roles": ["cluster_manager", "data"], "storage": dict(storage)}
-        return {"version": "2.17.1", "pools": [both]}
+        both = {"name": "all", "replicas": 3, "roles": [product.manager, "data"], "storage": dict(storage)}
+        return {"version": product.versions[0], "pools": [both]}
     pools: list[Json] = [
-        {"name": "managers", "replicas": managers, "roles": ["cluster_manager"], "storage": {"size": "1Gi"}},
+        {"name": "managers", "replicas": managers, "roles": [product.manager], "storage": {"size": "1Gi"}},
         data,
     ]
     if chance.random() < 0.3:
         pools.append({"name": "gateway", "replicas": 1, "roles": [], "storage": {"size": "1Gi"}})
-    return {"version": "2.17.1", "pools": pools}
+    return {"version": product.versions[0], "pools": pools}

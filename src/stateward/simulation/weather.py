@@ -17,7 +17,6 @@ KINDS = (
     "/persistentvolumeclaims",
     "/secrets",
     "/nodes",
-    "stateward.dev/opensearchclusters",
 )
 
 
@@ -63,7 +62,7 @@ def lag(stage: "Stage") -> None:
     """Let watches be behind, some kinds more than others: what the operator sees was never true at one time."""
     for process in stage.processes:
         process.api_rates.lag = stage.chance.uniform(0.0, 3.0)
-        for kind in KINDS:
+        for kind in (*KINDS, stage.world.clusters):
             if stage.chance.random() < 0.5:
                 process.lags[kind] = stage.chance.uniform(0.0, 30.0)
 

@@ -4,10 +4,8 @@ import asyncio
 
 from msgspec import Struct
 
-from stateward.api.base import Json
-from stateward.api.crd import OPENSEARCH as CLUSTER_KIND
+from stateward.api.base import API_VERSION, Json
 from stateward.kube.metadata import Key
-from stateward.simulation.apiserver.admission import CLUSTERS
 from stateward.simulation.apiserver.client import Bell
 from stateward.simulation.apiserver.deletion import GarbageCollector
 from stateward.simulation.apiserver.store import Stored
@@ -23,6 +21,7 @@ from stateward.simulation.cluster.volumes import Volumes
 from stateward.simulation.foundationdb_pods import CONTAINER, FoundationPods
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.databases import Databases
+from stateward.simulation.product import DEFAULT, Product
 
 NAMESPACE = "data"
 SYSTEM = "stateward"
@@ -41,15 +40,19 @@ class Layout(Struct, frozen=True):
 class World:
     """Everything but the operator and its user."""
 
-    def __init__(self, seed: int, layout: Layout, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, seed: int, layout: Layout, loop: asyncio.AbstractEventLoop, product: Product = DEFAULT) -> None:
         self.layout = layout
+        self.product = product
+        self.clusters = product.stored
+        """The name under which the server keeps the cluster resources."""
         self.ground = Ground(seed, loop)
         self.store = self.ground.store
         self.server = self.ground.server
         self.bell = Bell(self.store)
         guard(self.server)
         self.garbage = GarbageCollector(self.store, self._later)
-        self.databases = Databases(self.ground)
+        self.databases = Databases(self.ground, product.flavor.default_roles)
+        self.databases.announced = product.flavor.announces
         self.sets = StatefulSets(self.ground)
         self.scheduler = Scheduler(self.ground, layout.capacity)
         self.volumes = Volumes(self.ground)
@@ -73,7 +76,7 @@ class World:
 
     def resource(self, name: str = NAME) -> Stored | None:
         """Return the cluster resource of a name."""
-        return self.store.get(CLUSTERS, Key(NAMESPACE, name))
+        return self.store.get(self.clusters, Key(NAMESPACE, name))
 
     def formed(self, name: str = NAME) -> list[Cluster]:
         """Return the databases that were ever formed for a cluster resource's name, oldest first."""
@@ -87,12 +90,12 @@ class World:
     def create(self, spec: Json, name: str = NAME, **meta: Json) -> Stored:
         """Create a cluster resource as a person does."""
         body = {
-            "apiVersion": "stateward.dev/v1alpha1",
-            "kind": CLUSTER_KIND.name,
+            "apiVersion": API_VERSION,
+            "kind": self.product.kind.resource.kind,
             "metadata": {"name": name, **meta},
             "spec": spec,
         }
-        return self.server.create(CLUSTERS, NAMESPACE, body, "kubectl")
+        return self.server.create(self.clusters, NAMESPACE, body, "kubectl")
 
     def _later(self, seconds: float, do: object) -> None:
         self.ground.later(seconds, do)  # pyright: ignore[reportArgumentType]

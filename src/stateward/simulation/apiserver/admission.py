@@ -3,13 +3,15 @@
 import base64
 import re
 from collections.abc import Callable, Mapping
+from typing import cast
 
 import msgspec
 
 from stateward.api.base import GROUP
+from stateward.api.crd import CLUSTER_KINDS
 from stateward.api.problem import errors
 from stateward.api.quantity import parse_quantity
-from stateward.api.search import OpenSearchCluster
+from stateward.api.search import SearchCluster
 from stateward.api.structure import check_structure
 from stateward.api.validation import validate
 from stateward.kube.errors import FieldCause
@@ -19,7 +21,8 @@ from stateward.simulation.apiserver.kinds import kind_of
 from stateward.simulation.apiserver.refusals import forbidden, invalid, not_found, refusal
 from stateward.simulation.apiserver.store import Store
 
-CLUSTERS = f"{GROUP}/opensearchclusters"
+CLUSTERS = {f"{GROUP}/{kind.plural}": kind.record for kind in CLUSTER_KINDS}
+"""The kinds of clusters, as the server names them, and what their objects are read as."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 CLAIM_PROTECTION = "kubernetes.io/pvc-protection"
 
@@ -78,12 +81,13 @@ class Admission:
     def _check(self, kind: str, key: Key, doc: Doc) -> None:
         if sum(bool(owner.get("controller")) for owner in items(doc, "metadata", "ownerReferences")) > 1:
             raise invalid(kind, key, "metadata.ownerReferences", "only one reference can have controller set to true")
-        if kind != CLUSTERS:
+        record = CLUSTERS.get(kind)
+        if record is None:
             return
         spec = {name: value for name, value in doc.items() if name != "status"}
-        problems = check_structure(spec, OpenSearchCluster)
+        problems = check_structure(spec, record)
         if not problems and self.thorough:
-            problems = errors(validate(msgspec.convert(spec, OpenSearchCluster)))
+            problems = errors(validate(cast("SearchCluster", msgspec.convert(spec, record))))
         if problems:
             causes = [FieldCause(field=p.path, message=str(p), reason="FieldValueInvalid") for p in problems]
             message = f'{kind} "{key.name}" is invalid: {problems[0]}'

@@ -95,9 +95,7 @@ class WorldApi:
         """Read one object."""
         await self._reach(resource)
         self._audit.read(kind_name(resource), key)
-        stored = self._server.get(kind_name(resource), _placed(resource, key))
-        await self._back()
-        return _decode(resource, stored)
+        return _decode(resource, self._server.get(kind_name(resource), _placed(resource, key)))
 
     async def list(self, resource: Resource[T], selection: Selection, options: ListOptions | None = None) -> Page[T]:
         """Read one page of a list."""
@@ -109,9 +107,7 @@ class WorldApi:
         found.sort(key=lambda s: s.key)
         end = start + options.limit if options.limit else len(found)
         token = f"{version}:{end}" if end < len(found) else ""
-        page = _page(resource, found[start:end], version, token)
-        await self._back()
-        return page
+        return _page(resource, found[start:end], version, token)
 
     async def watch(
         self, resource: Resource[T], selection: Selection, start: WatchStart

@@ -9,6 +9,9 @@ from stateward.simulation.cluster.ground import Ground
 from stateward.simulation.cluster.kubelet import Kubelets
 from stateward.simulation.cluster.scheduler import NODES, PODS, ZONE
 
+TAINT = "example.com/maintenance"
+"""Key of the taint that nodes get."""
+
 MONITOR = 40.0
 """Seconds without a word from a kubelet after which its node counts as not ready."""
 TOLERATION = 300.0
@@ -95,7 +98,7 @@ class Nodes:
         node = self._store.get(NODES, Key("", name))
         if node is None:
             return
-        taints = [{"key": "example.com/maintenance", "effect": "NoExecute"}] if on else []
+        taints = [{"key": TAINT, "effect": "NoExecute"}] if on else []
         self._ground.tell(f"node {name} is {'tainted' if on else 'no longer tainted'}")
         self._ground.change(node, ("spec", "taints"), taints)
         if on:

@@ -1,5 +1,6 @@
 """All database processes of a world, their disks, and how they find each other."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -43,8 +44,10 @@ class Damage:
 class Databases:
     """Starts database processes, keeps their disks, and tells what was lost."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: Ground, default_roles: Iterable[str] = ()) -> None:
         self.ground = ground
+        self.default_roles = tuple(sorted(default_roles))
+        """Roles of a node that was not told any."""
         self.habits = Habits()
         self.announced = False
         """Whether the databases keep records of nodes that go down, as Elasticsearch does."""

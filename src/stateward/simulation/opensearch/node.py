@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 PATIENCE = 300.0
 """Seconds that the start script waits for leave to form the cluster."""
-DEFAULT_ROLES = ("cluster_manager", "data", "ingest", "remote_cluster_client")
 
 
 class Stage(Enum):
@@ -52,7 +51,7 @@ class Node:
     @property
     def roles(self) -> tuple[str, ...]:
         """The roles that its configuration gives it."""
-        found: list[str] = self.config.get("node.roles", list(DEFAULT_ROLES))
+        found: list[str] = self.config.get("node.roles", list(self._databases.default_roles))
         return tuple(found)
 
     @property

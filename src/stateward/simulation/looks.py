@@ -1,0 +1,44 @@
+"""What the operator has seen of a database: what it may do is judged by that, and not by what has happened since."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from stateward.simulation.opensearch.cluster import Cluster
+
+
+class Look(Struct, frozen=True):
+    """The database as the operator last saw it."""
+
+    at: float
+    version: int
+    nodes: frozenset[str]
+    voters: frozenset[str]
+    voting: frozenset[str]
+    """Nodes that may vote."""
+    data: frozenset[str]
+    holders: Mapping[str, frozenset[str]]
+    """By shard, the nodes with a started copy that is in sync."""
+    copies: Mapping[str, frozenset[str]]
+    """By shard, the nodes with any copy."""
+
+
+def look_at(cluster: Cluster, at: float) -> Look:
+    """Return what a look at a database shows at a time."""
+    name = {identifier: node.name for identifier, node in cluster.nodes.items()}
+    return Look(
+        at=at,
+        version=cluster.version,
+        nodes=frozenset(name.values()),
+        voters=cluster.names_of_voters(),
+        voting=frozenset(node.name for node in cluster.nodes.values() if node.votes),
+        data=frozenset(node.name for node in cluster.nodes.values() if node.data),
+        holders={
+            shard.name: frozenset(name[c.node] for c in shard.copies if c.active and c.node in name)
+            for shard in cluster.shards
+        },
+        copies={
+            shard.name: frozenset(name[n] for c in shard.copies for n in (c.node, c.target) if n in name)
+            for shard in cluster.shards
+        },
+    )

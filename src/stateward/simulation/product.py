@@ -1,0 +1,79 @@
+"""The engines that worlds know, by their names: what a run has to be told of one, and the operator's own family of it.
+
+Everything else asks a `Product` and names no engine, so another engine of the family is another entry here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from stateward.api.search import SearchCluster
+from stateward.engines import elasticsearch, opensearch
+from stateward.engines.base import Transport
+from stateward.engines.search import desired
+from stateward.engines.search.driver import SearchEngine
+from stateward.engines.search.flavor import Flavor
+from stateward.operator.agents import Agents
+from stateward.operator.engine import Family, SearchFamily
+from stateward.operator.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
+from stateward.planning.observation import Desired
+
+
+@dataclass(frozen=True)
+class Product:
+    """One engine."""
+
+    kind: ClusterKind
+    flavor: Flavor
+    versions: tuple[str, ...]
+    """Versions that can be had, each reachable from the one before."""
+    absent: str
+    """A version whose image cannot be pulled."""
+    broken: str
+    """A version that ends as soon as it starts."""
+
+    @property
+    def engine(self) -> str:
+        """The engine's name."""
+        return self.kind.engine
+
+    @property
+    def stored(self) -> str:
+        """The name under which the API server keeps the cluster resources."""
+        return f"{self.kind.resource.group}/{self.kind.resource.plural}"
+
+    @property
+    def manager(self) -> str:
+        """The role that votes and can be elected, by the name that all the versions know."""
+        return self.flavor.lineage.role_name("master", self.versions[-1])
+
+    def desired(self, cluster: SearchCluster) -> Desired:
+        """Return what should be, as the driver understands it."""
+        return desired.desired(self.flavor, cluster)
+
+    def family(self, transport: Transport, agent_image: str, agents: Agents, *, announces: bool) -> Family:
+        """Return the operator's family of the engine, on ways into a world."""
+        flavor = replace(self.flavor, announces=announces)
+        return SearchFamily(self.kind, flavor, SearchEngine(flavor, transport), agent_image, agents)
+
+
+PRODUCTS: Mapping[str, Product] = {
+    product.engine: product
+    for product in (
+        Product(
+            OPENSEARCH,
+            opensearch.OPENSEARCH,
+            versions=("2.17.1", "2.18.0", "2.19.5", "3.4.0"),
+            absent="2.19.9",
+            broken="2.19.8",
+        ),
+        Product(
+            ELASTICSEARCH,
+            elasticsearch.ELASTICSEARCH,
+            versions=("7.17.28", "7.17.29", "8.18.8", "8.19.4"),
+            absent="8.19.99",
+            broken="8.19.98",
+        ),
+    )
+}
+"""By the engine's name; the first is the default."""
+DEFAULT = PRODUCTS[OPENSEARCH.engine]
