@@ -73,7 +73,14 @@ async def test_31_an_evicted_member_of_a_pool_whose_turn_has_not_come_keeps_its_
         assert await story.until(lambda: len(story.disrupted()) == 1)
         pod = story.object(PODS, "logs-managers-0-0")
         assert pod is not None
-        story.world.nodes.evict_failed(pod)
+        nodes = story.world.nodes
+        for name in nodes.names:
+            nodes.cordon(name, on=True)
+        nodes.evict_failed(pod)
+        # Long enough for the operator to see a pod that cannot start, and to repair it.
+        await asyncio.sleep(60.0)
+        for name in nodes.names:
+            nodes.cordon(name, on=False)
         assert await story.until(lambda: "logs-managers-0" not in {n.name for n in story.database.nodes.values()})
         assert await story.until(lambda: "logs-managers-0" in {n.name for n in story.database.nodes.values()})
         back = next(n for n in story.database.nodes.values() if n.name == "logs-managers-0")
