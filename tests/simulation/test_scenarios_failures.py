@@ -50,6 +50,39 @@ async def test_28_a_change_that_waits_disturbs_nobody_who_starts_after_an_outage
         assert sorted(story.disrupted()) == sorted(story.uids(SETS))
 
 
+async def test_28_a_change_that_is_made_in_the_first_back_off_of_all_members_waits_until_they_are_back() -> None:
+    """A container that has ended once is started again: that is no reason to give it what has just been asked for."""
+    with Story(managers(), hot(3)).told() as story:
+        await story.begin()
+        story.world.databases.habits.boot = (100.0, 110.0)
+        for run in list(story.world.kubelets.runs.values()):
+            story.world.kubelets.crash(run, 137, "killed")
+        await asyncio.sleep(3.0)
+        story.edit(config={"indices.first": 1})
+        assert await story.until(lambda: bool(story.database.leader) and len(story.nodes()) == 6, 240.0)
+        assert not story.disrupted()
+
+
+async def test_28_who_was_about_to_restart_when_its_machine_went_does_not_wait_for_what_is_gone() -> None:
+    """Its next template is written, so the configuration that its pod was made for is nowhere any more."""
+    with Story(managers(), hot(3)).told() as story:
+        await story.begin()
+        story.crash_after("apply", SETS)
+        story.edit(config={"indices.first": 1})
+        assert await story.until(story.prepared)
+        assert not story.disrupted()
+        name = story.prepared()[0]
+        pod = story.object(PODS, f"{name}-0")
+        assert pod is not None
+        node = pod.doc["spec"]["nodeName"]
+        story.world.nodes.lose(node, power=True)
+        await asyncio.sleep(30.0)
+        story.world.nodes.restore(node)
+        back = story.until(lambda: name in {n.name for n in story.nodes() if n.reachable}, 150.0)
+        assert await back
+        assert story.disrupted()[:1] == [name]
+
+
 async def test_31_a_drain_is_not_taken_for_a_roll_out() -> None:
     with Story(managers(), hot(3)).told() as story:
         await story.begin()

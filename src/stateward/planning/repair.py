@@ -5,13 +5,15 @@ copies elsewhere. So neither the order of pools nor the health of the database i
 unhealthy because of the very change that is being taken back.
 
 A member that only starts is left alone: it will be back sooner than a new pod, and after a full outage all of them
-start at once. And a change that has just broken one member is not given to the next one that happens to be down.
+start at once; there a first crash is no more than the end of what was. And a change that has just broken one member is
+not given to the next one that happens to be down. What was begun is ended: a staged member whose trouble goes away
+meanwhile does not come back by itself, as its pod waits for the configuration that it was made for.
 
     broken ──another one is not already broken by it──▶ staged ──seen by its StatefulSet──▶ pod deleted ──▶ starting
 """
 
 from stateward.planning.actions import DeletePod, MoveCopies
-from stateward.planning.change import Change, change_of, differing, member_target, staged, stranded
+from stateward.planning.change import Change, change_of, differing, effect_of, member_target, staged, stranded
 from stateward.planning.facts import Facts, disrupts
 from stateward.planning.gate import lost
 from stateward.planning.intent import Part, State, Wait, merge, told
@@ -26,6 +28,13 @@ PODLESS = 60.0
 """Seconds after which a StatefulSet that has made no pod is taken not to be able to."""
 SILENCE = 600.0
 """Seconds after which a pod that runs, names no trouble and does not serve is taken not to come."""
+CRASHED = "CrashLoopBackOff"
+"""How the trouble begins of a container that has ended and is started again."""
+FIRST_CRASH = 45.0
+"""Seconds for which a crash is no trouble while nobody serves: a kubelet's first back-off takes 10, and what was seen
+of a pod is half a minute old where the database that was asked after it does not answer."""
+BEREFT = 30.0
+"""Seconds after which a member whose pod waits for a configuration that was overwritten is made anew."""
 
 
 def repair(facts: Facts, taken: frozenset[str], drained: frozenset[str]) -> Part:
@@ -80,9 +89,28 @@ def broken(facts: Facts, member: Member) -> bool:
         return False
     # But the managers are what it waits for: one that hangs with a bad setting is never heard of again by waiting.
     judged = facts.database is not None or member.name not in facts.obs.records or facts.votes(member)
-    if facts.trouble(member) or (judged and facts.unwell(member) > SILENCE):
+    if (facts.trouble(member) and not starts_again(facts, member)) or (judged and facts.unwell(member) > SILENCE):
         return True
-    return not facts.joined(member.name) and odd_one_out(facts, member, pod.inputs)
+    return not facts.joined(member.name) and (odd_one_out(facts, member, pod.inputs) or bereft(facts, member))
+
+
+def starts_again(facts: Facts, member: Member) -> bool:
+    """Return whether a member has crashed with all others, and its container is started again in a moment."""
+    crashed = facts.trouble(member).startswith(CRASHED)
+    return crashed and not facts.up and facts.unwell(member) < FIRST_CRASH
+
+
+def bereft(facts: Facts, member: Member) -> bool:
+    """Return whether the member's pod waits for the configuration that it was made for, and that was overwritten.
+
+    That is so when its container starts anew after its next template was written: with an agent a process takes what is
+    there, without one the start script waits for the very content that the pod was made for.
+    """
+    pod, pool = member.pod, facts.pools[member.pool]
+    if pod is None or pod.agent or member.config is None or not staged(facts, member):
+        return False
+    gone = any(effect_of(pool, name) is Effect.RESTART for name in differing(pod.inputs, member.config))
+    return gone and facts.unwell(member) > BEREFT
 
 
 def odd_one_out(facts: Facts, member: Member, inputs: Inputs) -> bool:

@@ -165,6 +165,18 @@ MUTATIONS = (
         failures.test_28_a_change_that_waits_disturbs_nobody_who_starts_after_an_outage,
     ),
     Mutation(
+        "28",
+        "a first crash of all at once is no reason for a repair",
+        without.no_second_start,
+        failures.test_28_a_change_that_is_made_in_the_first_back_off_of_all_members_waits_until_they_are_back,
+    ),
+    Mutation(
+        "28",
+        "who waits for a configuration that was overwritten is made anew",
+        without.left_waiting,
+        failures.test_28_who_was_about_to_restart_when_its_machine_went_does_not_wait_for_what_is_gone,
+    ),
+    Mutation(
         "30",
         "the number of members is in no template",
         without.scale_in_template,

@@ -146,6 +146,14 @@ def impatient(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(repair, "broken", lambda *_: True)
 
 
+def no_second_start(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(repair, "starts_again", lambda *_: False)
+
+
+def left_waiting(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(repair, "bereft", lambda *_: False)
+
+
 def strict_order(patch: pytest.MonkeyPatch) -> None:
     original = wanted.validate
 

@@ -61,7 +61,7 @@ class FakeKubernetes(FakeDatabase):
             if pod.process not in ("starting", "running"):
                 pod.ready, pod.steps = False, 0
                 return
-        if pod.trouble:
+        if pod.trouble or self.bereft(body, pod):
             pod.ready, pod.steps = False, 0
             return
         if pod.granted and not self.identity:
@@ -72,6 +72,14 @@ class FakeKubernetes(FakeDatabase):
         pod.ready = pod.steps >= 2 and self.available
         if pod.ready:
             body.disk_version = max(body.disk_version, pod.version, key=parse)
+
+    def bereft(self, body: Body, pod: Pod) -> bool:
+        """Tell whether a container that begins finds another configuration than the one its pod was made for."""
+        wanted, found = self.configured(pod.inputs), self.configured(body.config or {})
+        return not pod.agent and pod.steps == 0 and wanted != found
+
+    def configured(self, inputs: dict[str, str]) -> dict[str, str]:
+        return {name: value for name, value in inputs.items() if name.startswith("config/")}
 
     def step_process(self, body: Body, pod: Pod) -> None:
         wanted = checksum(body.config)
@@ -96,6 +104,8 @@ class FakeKubernetes(FakeDatabase):
         bound = body.claim is not None and node_of(body) in self.dead_nodes
         if body.name in self.unschedulable or bound or (body.claim is not None and not body.claim.capacity):
             return "Unschedulable: no node fits"
+        if body.name in self.stumbling:
+            return "CrashLoopBackOff: back-off restarting failed container: killed"
         if self.crash & set((pod.given or pod.inputs).items()) and pod.process in ("starting", "running"):
             return "CrashLoopBackOff: it ended with code 1"
         if newer(body.disk_version, pod.version):

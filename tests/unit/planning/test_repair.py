@@ -45,6 +45,32 @@ def test_a_full_outage_with_a_change_pending_does_not_spread_the_change() -> Non
     assert world.did(a.DeletePod) == ["c-hot-2"]
 
 
+def test_a_first_crash_of_all_members_at_once_is_not_what_a_change_is_written_for() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(config=GOOD), hot(config=GOOD)])
+    world.edit(stumbling=set(world.bodies)).pass_time()
+    world.ticks(3).edit(stumbling=set()).until(lambda w: len(w.pods()) == 6)
+    assert not world.did(a.DeletePod)
+    world.run()
+    assert set(world.restarts.values()) == {1}
+
+
+def test_a_member_alone_that_crashes_is_given_its_change_at_once() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(), hot(config=GOOD)])
+    world.edit(stumbling={"c-hot-1"}).pass_time()
+    world.ticks(3)
+    assert world.did(a.DeletePod)[:1] == ["c-hot-1"]
+
+
+def test_a_member_whose_trouble_goes_away_once_its_next_template_is_written_does_not_wait_for_what_is_gone() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(), hot(config=GOOD)])
+    world.edit(stumbling={"c-hot-1"}).pass_time()
+    world.until(lambda w: "c-hot-1" in w.did(a.Stage)).edit(stumbling=set()).pass_time()
+    began = world.now
+    world.until(lambda w: w.pods().keys() >= {"c-hot-1"})
+    assert world.did(a.DeletePod) == ["c-hot-1"]
+    assert world.now - began < 120.0
+
+
 def test_managers_that_all_crash_on_a_bad_change_are_repaired_though_the_database_does_not_answer() -> None:
     world = settled(managers(), hot(2), indices=((2,),)).edit(crash=CRASH, pools=[managers(config=BAD), hot(2)])
     for name in ("c-managers-0", "c-managers-1", "c-managers-2"):

@@ -132,6 +132,8 @@ class Things:
         """Inputs with which a pod runs and never joins."""
         self.refused_inputs: set[tuple[str, str]] = set()
         """Inputs of which the API server makes no pod."""
+        self.stumbling: set[str] = set()
+        """Members whose containers are in back-off, whatever they are made from."""
         self.unschedulable: set[str] = set()
         self.stuck: set[str] = set()
         """Members whose pods never finish stopping."""
