@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from stateward.simulation.run import Plan, simulate_one
+from stateward.simulation.run import YEAR, Plan, simulate_one
 
 pytestmark = pytest.mark.simulation
 
@@ -31,6 +31,15 @@ def test_a_seed_tells_the_same_story_twice_and_in_any_process(seed: int) -> None
     first = told(seed, "1")
     assert first == told(seed, "1")
     assert first == told(seed, "2")
+
+
+def test_ordinary_days_are_the_same_days_each_time() -> None:
+    plan = Plan(chaos=86400.0, slower=YEAR, trace=True)
+    first, again = simulate_one(4, plan)[0], simulate_one(4, plan)[0]
+    assert first == again
+    assert not first.violations
+    assert 24.0 < first.hours < 28.0
+    assert first.skipped > 12.0
 
 
 def test_another_seed_tells_another_story() -> None:

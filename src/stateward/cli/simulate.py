@@ -10,7 +10,7 @@ from stateward.cli import screen, simulated
 from stateward.cli.advice import ADVICE
 from stateward.simulation.branches import missed
 from stateward.simulation.campaign import ENGINES, Report, report, simulate_many
-from stateward.simulation.run import Outcome, Plan, simulate_one
+from stateward.simulation.run import YEAR, Outcome, Plan, simulate_one
 
 
 @click.command()
@@ -22,9 +22,16 @@ from stateward.simulation.run import Outcome, Plan, simulate_one
 @click.option(
     "--hours", type=click.FloatRange(0, 1000), default=1.0, show_default=True, help="Simulated hours with faults."
 )
+@click.option(
+    "--days",
+    type=click.FloatRange(min=0, max=366, min_open=True),
+    help="Simulated days of ordinary operation instead: about ten faults and edits a day.",
+)
 @click.option("-j", "--jobs", type=click.IntRange(min=1), help="Runs at once; default: one for each core.")
 @click.option("--require-all", is_flag=True, help="Fail when a fault or a decision of the planner was never met.")
-def simulate(*, engine: str, seed: int | None, trace: bool, hours: float, jobs: int | None, **campaign: int) -> None:
+def simulate(
+    *, engine: str, seed: int | None, trace: bool, hours: float, days: float | None, jobs: int | None, **campaign: int
+) -> None:
     """Look for mistakes of the operator in worlds in memory. Nothing outside this process is touched.
 
     Each seed is one world: nodes, volumes, databases, a user who edits, and faults that the seed chooses. Some must
@@ -32,6 +39,9 @@ def simulate(*, engine: str, seed: int | None, trace: bool, hours: float, jobs: 
     repeated exactly by its seed. Exit code 1 when a property was violated.
     """
     plan = Plan(engine=engine, chaos=hours * 3600)
+    if days is not None:
+        plan = structs.replace(plan, chaos=days * 86400, slower=YEAR)
+    extent = f"--hours {hours:g}" if days is None else f"--days {days:g}"
     if seed is not None:
         found = alone(seed, plan, trace=trace)
     elif trace:
@@ -42,7 +52,7 @@ def simulate(*, engine: str, seed: int | None, trace: bool, hours: float, jobs: 
     never = missed(found.counts, ADVICE.keys())
     if not trace:
         screen.show(simulated.met(found))
-    click.echo(simulated.summary(found, engine, hours, never))
+    click.echo(simulated.summary(found, engine, extent, never))
     if found.failed or (campaign["require_all"] and never):
         click.get_current_context().exit(1)
 

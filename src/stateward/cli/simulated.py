@@ -31,19 +31,21 @@ def met(report: Report) -> Table:
     return table
 
 
-def summary(report: Report, engine: str, hours: float, never: Sequence[str]) -> str:
-    """Return what came of it: violations with the commands that repeat them, what was never met, and the speed."""
+def summary(report: Report, engine: str, extent: str, never: Sequence[str]) -> str:
+    """Return what came of it: violations with the commands that repeat them, what was never met, and the speed.
+
+    `extent` is the option that says for how long a run goes.
+    """
     lines: list[str] = []
     for outcome in report.failed:
         lines += [f"seed {outcome.seed}: {violation}" for violation in outcome.violations[:SHOWN]]
-        lines.append(
-            f"  to see how: stateward simulate --engine {engine} --seed {outcome.seed} --hours {hours:g} --trace"
-        )
+        lines.append(f"  to see how: stateward simulate --engine {engine} --seed {outcome.seed} {extent} --trace")
     if never and report.seeds > 1:
         lines.append(f"never met: {', '.join(never)}")
     runs = f"{report.seeds} {'run' if report.seeds == 1 else 'runs'}"
     speed = f"{report.hours:.1f} cluster-hours in {report.seconds:.0f} s, {report.hours_per_minute:.0f} a minute"
-    lines.append(f"{runs}, {len(report.failed)} with violations; {speed}")
+    calm = f", {report.skipped:.1f} of them passed over, as nothing could happen in them" if report.skipped else ""
+    lines.append(f"{runs}, {len(report.failed)} with violations; {speed}{calm}")
     return "\n".join(lines)
 
 

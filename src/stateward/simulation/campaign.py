@@ -28,6 +28,8 @@ class Report(Struct, frozen=True):
     """Real time."""
     counts: Mapping[str, int]
     """How often each fault, edit, action and event was met."""
+    skipped: float = 0.0
+    """Those of the hours that were passed over, because nothing could happen in them."""
 
     @property
     def hours_per_minute(self) -> float:
@@ -75,4 +77,5 @@ def report(outcomes: Sequence[Outcome], seconds: float) -> Report:
     for outcome in outcomes:
         counts.update(outcome.counts)
     failed = sorted((o for o in outcomes if o.violations), key=lambda o: o.seed)
-    return Report(len(outcomes), tuple(failed), sum(o.hours for o in outcomes), seconds, dict(sorted(counts.items())))
+    hours, skipped = sum(o.hours for o in outcomes), sum(o.skipped for o in outcomes)
+    return Report(len(outcomes), tuple(failed), hours, seconds, dict(sorted(counts.items())), skipped)

@@ -88,25 +88,38 @@ WEATHER = (
     Weather("slow start", weather.slow_start),
 )
 
+SPELL = (300.0, 3600.0)
+"""Seconds for which bad weather lasts where it does not last for the whole run."""
+SPELL_GAP = 3600.0
+"""Seconds between two spells of one weather, at the pace of a storm."""
+
 
 class Swarm:
     """The faults of one run."""
 
-    def __init__(self, stage: Stage, only: frozenset[str] | None = None) -> None:
+    def __init__(self, stage: Stage, only: frozenset[str] | None = None, slower: float = 1.0) -> None:
         chance = stage.chance
         self.stage = stage
+        self._slower = slower
+        self._spells = 0
         self.faults = [f for f in FAULTS if _on(f.name, f.likelihood, chance, only)]
         self.weather = [w for w in WEATHER if _on(w.name, w.likelihood, chance, only)]
-        self._gaps = {f.name: chance.uniform(*f.gap) for f in self.faults}
+        self._gaps = {f.name: slower * chance.uniform(*f.gap) for f in self.faults}
         self._active = False
+
+    @property
+    def fair(self) -> bool:
+        """Whether nothing goes wrong for a while with all requests."""
+        return not self._spells
 
     def begin(self) -> None:
         """Let the faults happen from now on."""
         self._active = True
         for weather_ in self.weather:
-            self.stage.world.ground.count(f"weather: {weather_.name}")
-            self.stage.world.ground.tell(f"from now on: {weather_.name}")
-            weather_.begin(self.stage)
+            if self._slower > 1.0:
+                self._plan_spell(weather_)
+            else:
+                self._begin(weather_)
         for fault in self.faults:
             self._plan(fault)
 
@@ -118,6 +131,30 @@ class Swarm:
             undo()
         self.stage.undo.clear()
         weather.clear(self.stage)
+
+    def _begin(self, weather_: Weather) -> None:
+        self._spells += 1
+        self.stage.world.ground.count(f"weather: {weather_.name}")
+        self.stage.world.ground.tell(f"from now on: {weather_.name}")
+        weather_.begin(self.stage)
+
+    def _plan_spell(self, weather_: Weather) -> None:
+        pause = self.stage.chance.expovariate(1.0 / (self._slower * SPELL_GAP))
+        self.stage.world.ground.later(pause, self._spell, weather_)
+
+    def _spell(self, weather_: Weather) -> None:
+        if not self._active:
+            return
+        self._begin(weather_)
+        self.stage.world.ground.soon(*SPELL, self._cleared)
+        self._plan_spell(weather_)
+
+    def _cleared(self) -> None:
+        """End a spell; the last one that ends takes all of them back."""
+        self._spells -= 1
+        if not self._spells:
+            self.stage.world.ground.tell("requests are answered as they should be again")
+            weather.clear(self.stage)
 
     def _plan(self, fault: Fault) -> None:
         pause = self.stage.chance.expovariate(1.0 / self._gaps[fault.name])

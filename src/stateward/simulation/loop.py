@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
+from heapq import heapify
 from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
@@ -38,9 +39,19 @@ class WorldLoop(asyncio.BaseEventLoop):
         if timeout is None:
             raise Deadlock("all tasks wait and no timer is set")
         if timeout > 0:
-            timers = cast("list[asyncio.TimerHandle]", self._scheduled)  # pyright: ignore[reportAttributeAccessIssue]
+            timers = self._timers
             self._now = min(timers[0].when(), self._now + timeout) if timers else self._now + timeout
         return ()
+
+    @property
+    def _timers(self) -> list[asyncio.TimerHandle]:
+        return cast("list[asyncio.TimerHandle]", self._scheduled)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def hasten(self, timers: Sequence[asyncio.TimerHandle], seconds: float) -> None:
+        """Let timers that are set ring that much sooner."""
+        for timer in timers:
+            timer._when = max(self._now, timer.when() - seconds)  # noqa: SLF001 - there is no other way to move one
+        heapify(self._timers)
 
     def _process_events(self, event_list: Sequence[Any]) -> None:
         """Do nothing: there are no sockets."""
@@ -67,6 +78,10 @@ class WorldClock:
     def timestamp(self) -> float:
         """Return the wall time as seconds since the Unix epoch."""
         return self._epoch.timestamp() + self._loop.time()
+
+    def put_forward(self, seconds: float) -> None:
+        """Let the wall time jump; what is measured as a duration is not touched."""
+        self._epoch += timedelta(seconds=seconds)
 
     async def sleep(self, seconds: float) -> None:
         """Wait for `seconds` of virtual time."""

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from stateward.api.base import Json
 from stateward.simulation import listening, telling
+from stateward.simulation.calm import Calm
 from stateward.simulation.faults import Stage, Swarm
 from stateward.simulation.goal import unmet
 from stateward.simulation.invariants import Violation, Watchdog
@@ -25,6 +26,11 @@ PATIENCE = 3 * 3600.0
 QUIET = 1200.0
 """Seconds of virtual time for which nothing may be written then."""
 
+YEAR = 120.0
+"""What makes a storm into ordinary days: a minute between two faults becomes two hours. Ten faults and edits a day."""
+ON_DUTY = 900.0
+"""Seconds after which somebody sees to a cluster that is not as it was asked to be, on ordinary days."""
+
 AGENT_IMAGE = "stateward:simulated"
 
 
@@ -33,6 +39,8 @@ class Plan(Struct, frozen=True):
 
     engine: str = DEFAULT.engine
     chaos: float = 3600.0
+    slower: float = 1.0
+    """By how much the pauses between faults are longer than in a storm; see `YEAR`."""
     only: frozenset[str] | None = None
     """Names of the faults that are on; None lets the seed choose."""
     layout: Layout | None = None
@@ -52,6 +60,8 @@ class Outcome(Struct, frozen=True):
     hours: float
     """Hours of virtual time."""
     counts: Mapping[str, int]
+    skipped: float = 0.0
+    """Those of the hours that were passed over, because nothing could happen in them."""
     story: tuple[tuple[float, str], ...] = ()
 
 
@@ -93,7 +103,8 @@ class Run:
         self._several = count > 1
         self.processes = [self._process(n) for n in range(count)]
         self.user = User(self.world, deepcopy(plan.spec) if plan.spec else spec_of(chance, product))
-        self.swarm = Swarm(Stage(self.world, self.processes, self.user, self.world.ground.stream("faults")), plan.only)
+        stage = Stage(self.world, self.processes, self.user, self.world.ground.stream("faults"))
+        self.swarm = Swarm(stage, plan.only, plan.slower)
         self.calm_start = chance.random() < 0.6 if plan.calm_start is None else plan.calm_start
         self.world.kubelets.habits.missing = frozenset({product.absent})
         self.world.databases.habits.broken = frozenset({product.broken})
@@ -108,7 +119,7 @@ class Run:
             if self.calm_start:
                 await self.until_formed()
             self.swarm.begin()
-            await asyncio.sleep(self.plan.chaos)
+            await self.live(self.plan.chaos)
             self.swarm.end()
             await asyncio.sleep(60.0)
             self.user.calm_down()
@@ -128,6 +139,23 @@ class Run:
                 await asyncio.sleep(60.0)
                 return
         self._violated("g", f"the cluster was not created: {'; '.join(unmet(self.world)[:4])}")
+
+    async def live(self, seconds: float) -> None:
+        """Let a time pass; where faults are rare, the calm between them is passed over."""
+        if self.plan.slower <= 1.0:
+            await asyncio.sleep(seconds)
+            return
+        ground, calm = self.world.ground, Calm(self.world, lambda: self.swarm.fair)
+        end = ground.passed + seconds
+        while ground.passed < end:
+            await asyncio.sleep(min(30.0, max(1.0, end - ground.passed)))
+            calm.look(end - ground.passed)
+            if calm.unmet_for() > ON_DUTY:
+                ground.tell("somebody sees to the cluster")
+                ground.count("user: sees to the cluster")
+                self.user.create()
+                self.user.calm_down()
+                calm.seen()
 
     async def settle(self, quiet: float = QUIET) -> None:
         """Wait until the desired state is reached, and see that it stays and that nothing is written then."""
@@ -160,7 +188,9 @@ class Run:
         for loss in self.world.databases.damage.losses:
             self._violated("i", f"{loss.documents} acknowledged documents of {loss.shard} are lost")
         story = tuple(self.world.ground.story or ())
-        return Outcome(self.seed, tuple(self.violations), self.world.now / 3600, self.world.ground.counts, story)
+        ground = self.world.ground
+        hours, skipped = ground.passed / 3600, ground.skipped / 3600
+        return Outcome(self.seed, tuple(self.violations), hours, ground.counts, skipped, story)
 
     def _process(self, number: int) -> Process:
         # A lease is renewed every few seconds, which costs much; a process that is alone needs none.

@@ -48,6 +48,14 @@ def test_a_violation_comes_with_the_command_that_repeats_it(monkeypatch: pytest.
     assert "stateward simulate --engine opensearch --seed 7 --hours 0.5 --trace\n" in result.output
 
 
+def test_ordinary_days_are_mostly_passed_over_and_the_report_says_so() -> None:
+    result = simulated("--seed", "4", "--days", "0.5")
+    assert result.exit_code == 0, result.output
+    last = result.output.splitlines()[-1]
+    assert last.startswith("1 run, 0 with violations; ")
+    assert last.endswith(" of them passed over, as nothing could happen in them")
+
+
 def test_a_story_is_that_of_one_run() -> None:
     result = simulated("--trace")
     assert result.exit_code == 2

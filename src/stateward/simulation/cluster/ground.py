@@ -3,12 +3,15 @@
 import asyncio
 import random
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from stateward.simulation.apiserver.documents import Doc, items, part, put
 from stateward.simulation.apiserver.store import Store, Stored
 from stateward.simulation.apiserver.writes import Server
-from stateward.simulation.loop import WorldClock
+from stateward.simulation.loop import WorldClock, WorldLoop
+
+KEPT = 1000
+"""Timers that are kept before those that have rung are forgotten."""
 
 
 class Ground:
@@ -22,13 +25,21 @@ class Ground:
         self.server = Server(self.store)
         self.chance = self.stream("world")
         self.counts: dict[str, int] = {}
+        self.skipped = 0.0
+        """Seconds that were passed over because nothing could happen in them."""
+        self._timers: list[asyncio.TimerHandle] = []
         self.story: list[tuple[float, str]] | None = None
         """What happened, in words, with its time; None where nobody listens."""
 
     @property
     def now(self) -> float:
-        """Seconds of virtual time since the world began."""
+        """Seconds of virtual time since the world began, without those that were passed over."""
         return self.loop.time()
+
+    @property
+    def passed(self) -> float:
+        """Seconds of virtual time since the world began."""
+        return self.loop.time() + self.skipped
 
     def stream(self, name: str) -> random.Random:
         """Return a source of chance of its own, so that more draws in one part change nothing in another."""
@@ -36,11 +47,31 @@ class Ground:
 
     def later(self, seconds: float, do: Callable[..., None], *arguments: Any) -> asyncio.TimerHandle:
         """Run a function after some seconds of virtual time."""
-        return self.loop.call_later(seconds, do, *arguments)
+        timer = self.loop.call_later(seconds, do, *arguments)
+        self._timers.append(timer)
+        if len(self._timers) > KEPT:
+            self.ahead()
+        return timer
 
     def soon(self, low: float, high: float, do: Callable[..., None], *arguments: Any) -> asyncio.TimerHandle:
         """Run a function after a time between two bounds."""
-        return self.loop.call_later(self.chance.uniform(low, high), do, *arguments)
+        return self.later(self.chance.uniform(low, high), do, *arguments)
+
+    def ahead(self) -> float:
+        """Return in how many seconds something happens in the world by itself; infinity where nothing does."""
+        now = self.now
+        self._timers = [timer for timer in self._timers if timer.when() > now and not timer.cancelled()]
+        return min((timer.when() for timer in self._timers), default=float("inf")) - now
+
+    def skip(self, seconds: float) -> None:
+        """Pass over a time in which nothing happens: what comes in the world comes sooner, at the same wall time.
+
+        Only the world is moved. Nothing that runs in it notices: neither a lease nor a stream gets older by it.
+        """
+        self.ahead()
+        cast("WorldLoop", self.loop).hasten(self._timers, seconds)
+        self.clock.put_forward(seconds)
+        self.skipped += seconds
 
     def count(self, what: str) -> None:
         """Count something that happened, for the report."""
@@ -49,7 +80,7 @@ class Ground:
     def tell(self, sentence: str) -> None:
         """Add a sentence to the story of the run."""
         if self.story is not None:
-            self.story.append((self.now, sentence))
+            self.story.append((self.passed, sentence))
 
     def change(self, stored: Stored, path: tuple[str, ...], value: Any) -> Stored:
         """Write one part of an object as a controller of Kubernetes; does nothing where it is so already."""
