@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from stateward.simulation.foundationdb import cluster
 from tests.simulation.foundationdb_story import Story, pool, pools
 
 pytestmark = pytest.mark.simulation
@@ -55,4 +56,25 @@ async def test_more_processes_for_each_member_make_nobody_missing_who_serves() -
             away = {m["name"] for m in story.status["memberStates"] if m.get("missing")}
             assert not away & set(await story.processes()), story.doing
         assert await story.settled(14400.0), story.doing
+        story.check()
+
+
+async def test_a_member_that_the_database_will_not_let_go_holds_nothing_else_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Story().told() as story:
+        await story.begin()
+        monkeypatch.setattr(cluster, "FULL", 0.0)
+        story.edit(members={"replace": ["logs-storage-1"]})
+        assert await story.until(lambda: "StepRefused" in story.doing, 1200.0), story.doing
+        assert "below 10%" in story.doing
+        story.edit(pools=pools(log=5), version="7.1.67")
+        assert await story.until(lambda: "logs-log-4" in story.members(), 600.0), story.doing
+        assert await story.until(lambda: story.status.get("version") == "7.1.67", 7200.0), story.doing
+        assert await story.excluded() == []
+        assert "StepRefused" in story.doing
+        monkeypatch.undo()
+        assert await story.settled(7200.0), story.doing
+        assert "logs-storage-1" not in story.members()
+        assert await story.excluded() == []
         story.check()

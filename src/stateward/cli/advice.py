@@ -133,6 +133,10 @@ ADVICE = {
         "set the old size again, lower the number of copies, or make room on the remaining members",
     ),
     "StepFailed": Advice("the step succeeds; it is tried again with growing delays", "read the message: it names it"),
+    "StepRefused": Advice(
+        "the database takes the step that it refuses now; what does not depend on it goes on",
+        "read the message: it has the database's own reason",
+    ),
     "StoppedUnknown": Advice("the annotation names members that are there", "correct it"),
     "StorageClassUnknown": Advice(
         "the storage class of the volume can be read", "look whether the class exists, and whether it may be read"

@@ -27,12 +27,24 @@ class GarbledError(EngineError):
     """An answer that is not what the database would say."""
 
 
+NO = 400
+"""Status of a request that is refused for what it asks."""
+
+
 class RefusedError(EngineError):
-    """The database understood and said no, or that it cannot now; `status` is that of HTTP."""
+    """The database understood and said no, or that it cannot now; `status` is that of HTTP.
+
+    A database that speaks something else says no with `NO`.
+    """
 
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
         self.status = status
+
+    @property
+    def lasting(self) -> bool:
+        """Whether it says no to this very request, and not that it can do nothing now."""
+        return 0 < self.status < 500 and self.status not in (408, 429)
 
 
 class NotFormedError(EngineError):

@@ -5,7 +5,6 @@ second plan is. So a stale cache can cost a round, and never a pod. One reconcil
 goes on.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -14,13 +13,12 @@ import structlog
 from stateward.api.cluster import Cluster
 from stateward.api.search import SearchCluster
 from stateward.api.status import ClusterStatus
-from stateward.engines.base import EngineError, Target
+from stateward.engines.base import EngineError
 from stateward.kube.client import Api, PatchKind
 from stateward.kube.clock import Clock
 from stateward.kube.errors import ApiError, Conflict, Invalid, NotFound
 from stateward.kube.metadata import Key
-from stateward.operator.act import Actor, NotOurs
-from stateward.operator.agents import AgentError
+from stateward.operator.act import Actor
 from stateward.operator.announce import Announcer
 from stateward.operator.caches import Caches
 from stateward.operator.data import Data
@@ -33,12 +31,11 @@ from stateward.operator.limit import ReplacementLimit, newly
 from stateward.operator.live import read_live
 from stateward.operator.metrics import Metrics
 from stateward.operator.pace import BUSY_SECONDS, next_look
+from stateward.operator.perform import Outcome, Performer
 from stateward.operator.protection import refusals
 from stateward.operator.security import Keeper
 from stateward.operator.translate import observation, with_answers
 from stateward.operator.wanted import Wanted
-from stateward.planning.actions import Action
-from stateward.planning.intent import Wait
 from stateward.planning.observation import Database, Observation, Refusal
 from stateward.planning.plan import Plan, plan
 from stateward.planning.questions import questions
@@ -91,7 +88,14 @@ class Reconciler:
         self._family = parts.family
         self._kind = parts.family.kind
         self._liaison = parts.liaison
-        self._actor = parts.actor
+        self._performer = Performer(
+            family=parts.family,
+            actor=parts.actor,
+            furnisher=parts.furnisher,
+            liaison=parts.liaison,
+            announcer=parts.announcer,
+            metrics=parts.metrics,
+        )
         self._keeper = parts.keeper
         self._data = parts.data
         self._furnisher = parts.furnisher
@@ -128,16 +132,17 @@ class Reconciler:
         except NotFound:
             # Gone, says this read; the cache says so too when its watch has told of it, and not before.
             return BUSY_SECONDS
-        failure = await self._act(turn)
-        if failure is None:
+        outcome = await self._performer.perform(turn.holdings, turn.observed, turn.plan)
+        if outcome.failure is None:
             turn, failure = await self._introduced(turn)
+            outcome = replace(outcome, failure=failure)
         try:
-            settled = await self._write_status(key, turn, failure)
+            settled = await self._write_status(key, turn, outcome)
         except Conflict as error:
             _log.info("looking again", why=error.message)
             return EDITED_SECONDS
-        if failure is not None:
-            raise failure
+        if outcome.failure is not None:
+            raise outcome.failure
         restarting = any(m.pod is not None and m.pod.phase for m in turn.observed.members)
         return next_look(key, settled=settled, now=self._now(), restarting=restarting)
 
@@ -168,27 +173,6 @@ class Reconciler:
         secured = replace(holdings, cluster=kept.cluster, access=kept.access, protection=kept.protection)
         return secured, refused
 
-    async def _act(self, turn: Round) -> Exception | None:
-        """Carry out the plan; returns what went wrong, after which the rest of the round is left for the next one."""
-        target = self._family.target(turn.holdings)
-        try:
-            await self._carry_out(turn, target, turn.plan.endings)
-            if turn.observed.desired.pools:
-                await self._furnisher.furnish(turn.holdings, turn.plan.budgets)
-                await self._liaison.credentials.keep(turn.holdings)
-            await self._carry_out(turn, target, turn.plan.steps)
-        except (ApiError, EngineError, AgentError, NotOurs) as error:
-            _log.warning("a step failed and will be tried again", error=f"{type(error).__name__}: {error}")
-            return error
-        return None
-
-    async def _carry_out(self, turn: Round, target: Target, actions: Iterable[Action]) -> None:
-        for action in actions:
-            await self._actor.carry_out(action, turn.holdings, target)
-            self._announcer.carried_out(turn.holdings.cluster, action)
-            labels = (self._kind.engine, turn.observed.namespace, turn.observed.name, type(action).__name__)
-            self._metrics.actions.labels(*labels).inc()
-
     async def _introduced(self, turn: Round) -> tuple[Round, Exception | None]:
         """Make the first administrator of a secured database, once in its life; returns what went wrong as well."""
         known, database = turn.observed.protection, turn.observed.database
@@ -204,13 +188,13 @@ class Reconciler:
         known = msgspec.structs.replace(known, administrator=True)
         return replace(turn, observed=msgspec.structs.replace(turn.observed, protection=known)), None
 
-    async def _write_status(self, key: Key, turn: Round, failure: Exception | None) -> bool:
+    async def _write_status(self, key: Key, turn: Round, outcome: Outcome) -> bool:
         """Write the status if it has changed; returns whether the cluster is settled, with nothing left to write."""
         before = turn.before
         shown = turn.plan
-        if failure is not None:
-            wait = Wait(key.name, "StepFailed", f"{type(failure).__name__}: {failure}")
-            shown = msgspec.structs.replace(shown, waits=(*shown.waits, wait), settled=False)
+        failed = outcome.waits(key.name)
+        if failed:
+            shown = msgspec.structs.replace(shown, waits=(*shown.waits, *failed), settled=False)
         now = self._now()
         # What was known of its data before goes on being so until the status says otherwise.
         known = msgspec.structs.replace(before, data=turn.holdings.cluster.status.data)

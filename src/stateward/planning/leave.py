@@ -163,9 +163,14 @@ def drain(facts: Facts, member: Member, why: str) -> Part:
         return Part(intents=intents, waits=(wait,))
     reason = next((c.why for c in own if c.why), "no shard of it is moving now")
     wait = Wait(member.name, "DrainBlocked", f"shard {units[0].name} is still on {member.name}: {reason}")
-    if told_to_leave(facts, member) and facts.age(member.name) > STUCK:
+    if facts.age(member.name) > STUCK and begun_to_leave(facts, member):
         return Part(otherwise=intents, waits=(wait,))
     return Part(intents=intents, waits=(wait,))
+
+
+def begun_to_leave(facts: Facts, member: Member) -> bool:
+    """Return whether the time of the member's state is one of leaving; the database may refuse to be told of it."""
+    return told_to_leave(facts, member) or facts.obs.states.get(member.name) == State.DRAINING
 
 
 def amount(units: Sequence[Unit]) -> str:

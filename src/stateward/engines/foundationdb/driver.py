@@ -6,7 +6,7 @@ exclusion by address that a person has made stays.
 
 from collections.abc import Collection
 
-from stateward.engines.base import EngineError, RefusedError, Target, UnreachableError
+from stateward.engines.base import NO, EngineError, RefusedError, Target, UnreachableError
 from stateward.engines.foundationdb import commands
 from stateward.engines.foundationdb.commands import STATUS, Outcome, Printed, judge
 from stateward.engines.foundationdb.connection import Address
@@ -102,7 +102,7 @@ class FoundationEngine:
         zone = zone_of(seen, members) if seen is not None else ""
         if now and not own(status):
             if zone != now:
-                raise RefusedError(f"zone {now} is in maintenance, which a person has begun")
+                raise RefusedError(f"zone {now} is in maintenance, which a person has begun", NO)
         elif zone:
             await self._told(pod, commands.maintenance(zone, PERIOD))
 
@@ -217,12 +217,13 @@ class FoundationEngine:
     async def _exclude(self, pod: str, wanted: Exclusions) -> None:
         outcome, words = judge(await self._shell.run(pod, commands.exclude(wanted.members, wait=False), CHANGE))
         if outcome in (Outcome.REFUSED, Outcome.COORDINATES):
-            raise RefusedError(words)
+            raise RefusedError(f"exclude: {words}", NO)
 
     async def _told(self, pod: str, command: str, *expected: Outcome) -> Printed:
         """Tell the database something that is done at once; raises RefusedError with its words where it is not."""
         printed = await self._shell.run(pod, command, CHANGE)
         outcome, words = judge(printed)
         if outcome not in (Outcome.DONE, *expected):
-            raise RefusedError(f"{command.split(' ', 1)[0]}: {words}")
+            status = NO if outcome is Outcome.REFUSED else 0
+            raise RefusedError(f"{command.split(' ', 1)[0]}: {words}", status)
         return printed

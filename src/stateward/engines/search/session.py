@@ -84,7 +84,7 @@ async def at_any(transport: Transport, target: Target, work: Callable[[Session],
             await greet(session, target)
             return await work(session)
         except RefusedError as error:
-            if error.status < 500 and error.status not in (0, 408, 429):
+            if error.lasting:
                 raise
             failures.append(error)
         except EngineError as error:

@@ -1,0 +1,87 @@
+"""A step that the database refuses ends nothing but what depends on it; anything else that fails ends the round."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from stateward.engines.base import NO, EngineError, RefusedError, UnreachableError
+from stateward.operator.metrics import Metrics
+from stateward.operator.perform import Outcome, Performer
+from stateward.planning import actions as a
+from stateward.planning.observation import Allocation, Ref
+from stateward.planning.phase import Phase
+
+POD = Ref("c-hot-1-0", "u", "1")
+DRAIN = a.Drain(why="data moves away from c-hot-0", members=frozenset({"c-hot-0"}))
+LIMIT = a.LimitAllocation(why="c-hot-1 restarts", allocation=Allocation.PRIMARIES, members=frozenset({"c-hot-1"}))
+DELETE = a.DeletePod(why="to apply version", member="c-hot-1", pod=POD)
+STOP = a.StopProcess(why="to apply configuration", member="c-hot-1", pod=POD, address="10.0.0.1")
+STOPPING = a.SetPhase(why="to apply configuration", member="c-hot-1", pod=POD, phase=Phase.STOP)
+RECORD = a.RecordRemoval(why="it is replaced", member="c-hot-2")
+
+
+class Hands:
+    """Whatever carries steps out; some of them fail."""
+
+    def __init__(self, failing: dict[a.Action, Exception]) -> None:
+        self._failing = failing
+        self.done: list[a.Action] = []
+
+    async def carry_out(self, action: a.Action, *_: object) -> None:
+        if action in self._failing:
+            raise self._failing[action]
+        self.done.append(action)
+
+    async def furnish(self, *_: object) -> None:
+        """Write what members share."""
+
+    async def keep(self, *_: object) -> None:
+        """Keep credentials."""
+
+    def carried_out(self, *_: object) -> None:
+        """Announce."""
+
+
+async def perform(*steps: a.Action, **failing: Any) -> tuple[list[a.Action], Outcome]:
+    """Carry out steps of which some fail, named by their kind."""
+    hands = Hands({step: failing[type(step).__name__] for step in steps if type(step).__name__ in failing})
+    family: Any = SimpleNamespace(kind=SimpleNamespace(engine="opensearch"), target=repr)
+    liaison: Any = SimpleNamespace(credentials=hands)
+    anyone: Any = hands
+    performer = Performer(family, anyone, anyone, liaison, anyone, Metrics())
+    meta = SimpleNamespace(name="c", namespace="ns")
+    holdings: Any = SimpleNamespace(cluster=SimpleNamespace(metadata=meta))
+    observed: Any = SimpleNamespace(desired=SimpleNamespace(pools=("hot",)))
+    plan: Any = SimpleNamespace(endings=(), steps=steps, budgets=())
+    outcome = await performer.perform(holdings, observed, plan)
+    return hands.done, outcome
+
+
+async def test_what_does_not_depend_on_a_refused_step_goes_on_and_the_refusal_is_told_in_the_databases_words() -> None:
+    refusal = RefusedError("exclude: ERROR: below 10%.\nType FORCE", NO)
+    done, outcome = await perform(DRAIN, DELETE, RECORD, Drain=refusal)
+    assert done == [DELETE, RECORD]
+    assert outcome.failure is None
+    (wait,) = outcome.waits("c")
+    assert wait.reason == "StepRefused"
+    assert wait.message == (
+        "the database refuses a step (data moves away from c-hot-0): exclude: ERROR: below 10%. Type FORCE"
+    )
+
+
+async def test_nobody_goes_down_whose_copies_would_be_rebuilt_meanwhile() -> None:
+    refusal = RefusedError("zone z1 is in maintenance, which a person has begun", NO)
+    done, outcome = await perform(LIMIT, a.Flush(why="x"), STOPPING, STOP, DELETE, RECORD, LimitAllocation=refusal)
+    assert done == [RECORD]
+    assert outcome.refused
+
+
+@pytest.mark.parametrize(
+    "error", [UnreachableError("no answer"), RefusedError("no manager is elected"), RefusedError("503", 503)]
+)
+async def test_a_database_that_can_do_nothing_now_ends_the_round(error: EngineError) -> None:
+    done, outcome = await perform(DRAIN, DELETE, Drain=error)
+    assert done == []
+    assert outcome.failure is error
+    assert [wait.reason for wait in outcome.waits("c")] == ["StepFailed"]
