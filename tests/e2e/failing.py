@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from sandbox import Sandbox
 from stateward.api.cluster import Cluster
 from stateward.kube import resources as kinds
-from stateward.kube.client import PatchKind
+from stateward.kube.client import DeleteOptions, PatchKind, Preconditions
 from stateward.kube.errors import NotFound
 from stateward.kube.metadata import Key
-from tests.e2e.clusters import Clusters
+from tests.e2e.clusters import Clusters, settled
 from tests.e2e.operators import kubectl
 
 FINALIZER = "tests.stateward.dev/hold"
@@ -22,6 +22,22 @@ def phase(cluster: Cluster, member: str) -> str:
 
 def ready(cluster: Cluster) -> set[str]:
     return {m.name for m in cluster.status.member_states if m.state == "Ready"}
+
+
+def gone(cluster: Cluster, member: str) -> bool:
+    """Return whether nothing is left of a member but its volume, and nothing is left to do."""
+    return settled(cluster) and phase(cluster, member) == "VolumeKept"
+
+
+@contextmanager
+def away(sandbox: Sandbox, machine: str) -> Generator[None]:
+    """Stop a machine with everything that runs on it, and start it again."""
+    sandbox.node_stop(machine, with_containers=True)
+    try:
+        yield
+    finally:
+        sandbox.node_start(machine)
+        sandbox.wait_node(machine, ready=True)
 
 
 @contextmanager
@@ -44,3 +60,13 @@ async def held(clusters: Clusters, member: str) -> AsyncGenerator[None]:
     finally:
         with suppress(NotFound):
             await clusters.api.patch(kinds.PODS, key, {"metadata": {"finalizers": None}}, kind=PatchKind.MERGE)
+
+
+async def break_volume(sandbox: Sandbox, clusters: Clusters, member: str) -> None:
+    """Take away what is behind the member's volume, for good, and end its pod: the next one cannot mount it."""
+    claim = await clusters.api.get(kinds.CLAIMS, Key(clusters.namespace, f"data-{member}"))
+    (directory,) = sandbox.layout.root.glob(f"nodes/*/lib/volumes/{claim.spec.volume_name}")
+    directory.rename(directory.with_name(f"{directory.name}.broken"))
+    pod = (await clusters.pods(member.rsplit("-", 2)[0]))[member]
+    gone = DeleteOptions(Preconditions(pod.metadata.uid), grace_seconds=0)
+    await clusters.api.delete(kinds.PODS, Key(clusters.namespace, pod.metadata.name), gone)

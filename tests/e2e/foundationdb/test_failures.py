@@ -1,65 +1,86 @@
 """What members of FoundationDB fail by, in real pods: each is replaced, held or waited for, and no data is lost."""
 
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
 import pytest
 
 from sandbox import Sandbox
-from stateward.api.cluster import Cluster
-from tests.e2e.clusters import Clusters, settled
-from tests.e2e.failing import held, no_room, phase, ready
+from tests.e2e.clusters import Clusters
+from tests.e2e.failures import a_broken_volume, a_machine_that_stays_away, no_room_no_end_and_an_upgrade
 from tests.e2e.foundationdb.database import Fdb, Watch, pools
+from tests.e2e.operators import OperatorPods
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
 OLD, NEW = "7.1.57", "7.1.67"
 
 
-def gone(cluster: Cluster, member: str) -> bool:
-    """Return whether nothing is left of a member but its volume, and nothing is left to do."""
-    return settled(cluster) and phase(cluster, member) == "VolumeKept"
+def eight() -> dict[str, Any]:
+    return {"pools": pools()}
+
+
+def crowded() -> dict[str, Any]:
+    """Return members that are fault domains by themselves: on three machines, one of which is away, two are left."""
+    return {"pools": pools(), "faultDomain": "Member"}
+
+
+@dataclass
+class FoundationDB:
+    """Eight members, looked at every second: no data without a replica, no generation of logs lost."""
+
+    clusters: Clusters
+    fdb: Fdb
+    name: str
+    old: str = OLD
+    new: str = NEW
+    spec: Mapping[str, Any] = field(default_factory=eight)
+    members: int = 8
+
+    async def fill(self) -> None:
+        """Do nothing: the stand-in has data from its beginning."""
+
+    @asynccontextmanager
+    async def watched(self) -> AsyncGenerator[None]:
+        async with Watch(self.fdb, self.name) as watch:
+            yield
+        assert watch.broken == []
+        assert watch.looks > 5
+
+    async def versions(self) -> Mapping[str, str]:
+        found = await self.fdb.processes(self.name)
+        return {name: process["version"] for name, process in found.items()}
+
+    async def outside(self, member: str) -> None:
+        """It stays excluded: its process may come back from a node that nobody hears of."""
+        assert await self.fdb.excluded(self.name) == [f"locality_instance_id:{member}"]
+
+    async def clean(self) -> None:
+        assert await self.fdb.excluded(self.name) == []
+
+
+@pytest.mark.images(f"foundationdb:{NEW}")
+async def test_members_of_a_machine_that_stays_away_are_replaced_and_do_no_harm_when_it_comes_back(
+    clusters: Clusters, operator: OperatorPods, stateward: Sandbox, fdb: Fdb
+) -> None:
+    subject = FoundationDB(clusters, fdb, "failed", spec=crowded())
+    lost = await a_machine_that_stays_away(subject, stateward, operator)
+    coordinators = await fdb.coordinators("failed")
+    assert lost.isdisjoint(coordinators)
+    assert len(coordinators) == 3
+
+
+@pytest.mark.images(f"foundationdb:{NEW}")
+async def test_a_member_whose_volume_is_broken_is_replaced(clusters: Clusters, stateward: Sandbox, fdb: Fdb) -> None:
+    await a_broken_volume(FoundationDB(clusters, fdb, "broken"), stateward, "broken-storage-1")
+    assert "broken-storage-1" not in await fdb.coordinators("broken")
 
 
 @pytest.mark.images(f"foundationdb:{OLD}", f"foundationdb:{NEW}")
 async def test_a_full_quota_a_pod_that_does_not_end_and_an_upgrade_each_let_a_replacement_finish(
     clusters: Clusters, stateward: Sandbox, fdb: Fdb
 ) -> None:
-    await clusters.apply("room", version=OLD, pools=pools())
-    await clusters.until("room", settled, seconds=300)
-    async with Watch(fdb, "room") as watch:
-        await without_room(clusters, stateward)
-        await without_an_end(clusters, fdb)
-        await during_an_upgrade(clusters, fdb)
-    assert watch.broken == []
-    assert await fdb.excluded("room") == []
-
-
-async def without_room(clusters: Clusters, sandbox: Sandbox) -> None:
-    """Nobody leaves while no pod can come in its place, and the status says why; then it goes on by itself."""
-    name = "room-storage-0"
-    with no_room(sandbox, clusters.namespace, len(await clusters.pods("room"))):
-        await clusters.apply("room", version=OLD, pools=pools(), members={"replace": [name]})
-        full = await clusters.until("room", lambda c: phase(c, name) == "NoRoom", seconds=180)
-        assert name in ready(full) | {m.name for m in full.status.member_states if m.state == "Leaving"}
-    await clusters.until("room", lambda c: gone(c, name), seconds=300)
-
-
-async def without_an_end(clusters: Clusters, fdb: Fdb) -> None:
-    """A member whose pod does not end stays excluded, and holds nothing else up."""
-    name = "room-storage-1"
-    async with held(clusters, name):
-        await clusters.apply("room", version=OLD, pools=pools(), members={"replace": [name]})
-        stuck = await clusters.until("room", lambda c: phase(c, name) == "Terminating" and settled(c), seconds=300)
-        assert len(ready(stuck)) == 8
-        assert await fdb.excluded("room") == [f"locality_instance_id:{name}"]
-    await clusters.until("room", lambda c: gone(c, name), seconds=180)
-    assert await fdb.excluded("room") == []
-
-
-async def during_an_upgrade(clusters: Clusters, fdb: Fdb) -> None:
-    """A member is replaced while others are made anew: data is never on its way from two of them at once."""
-    name = "room-log-1"
-    await clusters.apply("room", version=NEW, pools=pools())
-    await clusters.until("room", lambda c: any(m.version == NEW for m in c.status.member_states), seconds=240)
-    await clusters.apply("room", version=NEW, pools=pools(), members={"replace": [name]})
-    done = await clusters.until("room", lambda c: gone(c, name) and c.status.version == NEW, seconds=600)
-    assert len(ready(done)) == 8
-    assert {p["version"] for p in (await fdb.processes("room")).values()} == {NEW}
+    members = ("room-storage-0", "room-storage-1", "room-log-1")
+    await no_room_no_end_and_an_upgrade(FoundationDB(clusters, fdb, "room"), stateward, members)
