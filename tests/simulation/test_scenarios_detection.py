@@ -54,8 +54,10 @@ async def look_once(story: Story, *, deaf: bool = False) -> Findings:
     return await look(api, family, Key(NAMESPACE, "logs"), ground.clock.now().timestamp())
 
 
-async def test_what_the_operators_watch_never_tells_is_found_from_outside_and_replaced() -> None:
+@pytest.mark.parametrize("announced", [False, True], ids=["opensearch", "elasticsearch"])
+async def test_what_the_operators_watch_never_tells_is_found_from_outside_and_replaced(*, announced: bool) -> None:
     with Story(managers(), hot(4), replacement=POLICY).told() as story:
+        story.world.databases.announced = announced
         await story.begin()
         assert story.process.api is not None
         story.process.api.network.lags["/nodes"] = FOR_EVER

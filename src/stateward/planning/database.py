@@ -110,6 +110,10 @@ class Database(Struct, frozen=True):
     """Members without a vote, and ids of nodes that are not there, as far as they were excluded by id."""
     draining: frozenset[str] = frozenset()
     """Members that Stateward told the database to move data away from."""
+    undrainable: Mapping[str, str] = {}
+    """By member: why the database would not be told now to move away from it what it holds or does, as a clause."""
+    unmovable: Mapping[str, str] = {}
+    """By voter: why nobody could take its vote over now, as a clause."""
     allocation: Allocation = Allocation.ALL
     secured: bool = False
     """Whether it answered over a secured connection."""

@@ -101,7 +101,10 @@ def step(facts: Facts, member: Member, why: str, resignation: Resignation) -> Pa
         return part
     if facts.holds_data(member) and facts.database is not None and member.name not in facts.database.draining:
         text = f"{{}} leaves ({why}): no new data may come to it first"
-        return merge(part, Part(intents=told(State.DRAINING, [member], Effect.REPLACE, text)))
+        reason = facts.database.undrainable.get(member.name, "")
+        wait = Wait(member.name, "DrainBlocked", f"{member.name} is not told to leave yet: {reason}")
+        intents = told(State.DRAINING, [member], Effect.REPLACE, text)
+        return merge(part, Part(intents=intents, waits=(wait,) if reason else ()))
     return merge(part, release(facts, member, why))
 
 

@@ -59,5 +59,7 @@ def resign(facts: Facts, member: Member, resignation: Resignation) -> Part:
     if resignation.away and not begun:
         return stay([member], "LosingVote", f"manager {min(resignation.away)} is down, and managers go one at a time")
     if member.name in database.voters or not begun:
-        return stay([member], "LosingVote", f"the vote of {member.name} is being taken", claimed=exclude)
+        reason = database.unmovable.get(member.name, "")
+        text = f"nobody can take its vote over: {reason}" if reason else f"the vote of {member.name} is being taken"
+        return stay([member], "LosingVote", text, claimed=exclude)
     return exclude

@@ -2,9 +2,11 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
 from stateward.engines.foundationdb.commands import MARK, Outcome, Printed, judge
+from stateward.planning.observation import Database
 from stateward.simulation.foundationdb.commandline import FULL
 from tests.unit.engines.foundationdb_town import Town, cluster
 
@@ -54,7 +56,28 @@ async def test_a_coordinator_stays_while_nobody_can_take_over_and_keeps_nobody_e
     await town.engine.drain(town.target(missing=missing), frozenset({voter, other}))
     database = await town.seen(missing=missing)
     assert voter in database.voters
+    assert "coordinators cannot move away from ledger-storage-0" in database.unmovable[voter]
     assert database.draining == {other}
+
+
+async def test_a_coordinator_is_not_excluded_while_nobody_else_can_be_it(town: Town) -> None:
+    voter = "ledger-storage-0"
+    voters = (await town.seen()).voters
+    target = msgspec.structs.replace(town.target(), lasting=voters)
+    await town.engine.drain(target, frozenset({voter, "ledger-stateless-1"}))
+    await town.settle(60.0)
+    database = await town.engine.observe(target)
+    assert isinstance(database, Database)
+    assert database.draining == {"ledger-stateless-1"}
+    assert "coordinators cannot move away" in database.undrainable[voter]
+
+
+async def test_who_holds_nothing_and_may_not_be_excluded_yet_has_a_reason(town: Town) -> None:
+    assert (await town.seen()).undrainable == {}
+    await town.engine.drain(town.target(), frozenset({"ledger-stateless-0", "ledger-stateless-1"}))
+    database = await town.seen()
+    assert database.draining == {"ledger-stateless-0"}
+    assert database.undrainable["ledger-stateless-1"] == "the others could not take over from one more"
 
 
 async def test_a_proof_that_a_crash_has_cut_short_is_taken_back_by_the_next_look(town: Town) -> None:

@@ -1,7 +1,10 @@
 """Leaving: data first, then the vote, then the member; what cannot work is refused before it starts."""
 
+import msgspec
+
 from stateward.planning import actions as a
 from stateward.planning import observation as o
+from stateward.planning.plan import plan
 from tests.unit.planning.world import Index, World, gateway, hot, managers, mixed, settled
 
 
@@ -343,3 +346,28 @@ def test_a_pool_that_only_forwards_is_renamed_without_a_moment_in_which_nobody_d
         assert len(forwards) >= 2
     world.run()
     assert {n for n in world.pods() if "gateway" in n} == set()
+
+
+def test_who_cannot_be_told_to_leave_yet_has_the_databases_reason() -> None:
+    world = settled(managers(), hot(4), indices=((2,),))
+    world.edit(pools=[managers(), hot(3)])
+    observed = world.observe()
+    assert isinstance(observed.database, o.Database)
+    units = tuple(u for u in observed.database.units if all(c.member != "c-hot-3" for c in u.copies))
+    why = {"c-hot-3": "c-hot-1 has been missing for only 3 s, and may be on its way back"}
+    database = msgspec.structs.replace(observed.database, units=units, undrainable=why)
+    waits = plan(msgspec.structs.replace(observed, database=database), world.now).waits
+    (wait,) = (w for w in waits if w.subject == "c-hot-3")
+    assert wait.reason == "DrainBlocked"
+    assert why["c-hot-3"] in wait.message
+
+
+def test_a_vote_that_nobody_can_take_over_has_the_databases_reason() -> None:
+    world = settled(managers(), hot(3))
+    world.edit(pools=[managers(2), hot(3)])
+    observed = world.observe()
+    assert isinstance(observed.database, o.Database)
+    why = dict.fromkeys(observed.database.voters, "nobody else has a volume")
+    database = msgspec.structs.replace(observed.database, unmovable=why)
+    waits = plan(msgspec.structs.replace(observed, database=database), world.now).waits
+    assert any(w.reason == "LosingVote" and "nobody else has a volume" in w.message for w in waits)

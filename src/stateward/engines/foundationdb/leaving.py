@@ -51,12 +51,13 @@ def exclusions(target: FoundationTarget, status: Status, leaving: frozenset[str]
 def held_back(target: FoundationTarget, status: Status, seen: View, coordinators: frozenset[str]) -> dict[str, str]:
     """Return why each member would not be excluded now if it were the next to leave; empty for one that would be."""
     doubt, before = unclear(status), draining(status)
+    everybody = sorted(seen.members.keys() | target.processes.keys())
     if doubt is not None:
-        return dict.fromkeys(seen.members, doubt)
+        return dict.fromkeys(everybody, doubt)
     away = missing(target, status, seen, before)
     places = {kind.value: room(target, seen, kind, before) for kind in ProcessClass}
     found = dict[str, str]()
-    for name in seen.members:
+    for name in everybody:
         _, why = excludable(seen.members, (name,), places.get(class_of(seen, name), 1), away)
         found[name] = why or unmovable(target, seen, coordinators, frozenset({name}))
     return found

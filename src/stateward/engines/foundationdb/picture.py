@@ -16,7 +16,7 @@ from stateward.engines.foundationdb.maintenance import maintained, own
 from stateward.engines.foundationdb.members import MemberView, View, view
 from stateward.engines.foundationdb.status import Status
 from stateward.engines.foundationdb.target import FoundationTarget
-from stateward.engines.foundationdb.upkeep import coordinating, untended
+from stateward.engines.foundationdb.upkeep import coordinating, unmovable, untended
 from stateward.planning.observation import Copy, CopyState, Database, Health, Node, Unformed, Unit, Unknown
 
 OTHERS = "(others)"
@@ -36,16 +36,19 @@ def picture(target: FoundationTarget, status: Status, proved: frozenset[str] = f
     if seen is None or coordinators is None:
         return Unknown("the database lists no processes, or no coordinators")
     doubt = unclear(status) or replicated(status)
-    leaving = draining(status)
+    leaving, held = draining(status), held_back(target, status, seen, coordinators)
+    stuck = {name: unmovable(target, seen, coordinators, frozenset({name})) for name in sorted(coordinators)}
     return Database(
         identity=description(target.cluster),
         health=Health.GREEN if doubt is None else Health.YELLOW,
         nodes={
             name: node for name, m in seen.members.items() if (node := node_of(target, m, coordinators)) is not None
         },
-        units=tuple(units(target, status, seen, coordinators, leaving - proved)),
+        units=tuple(units(target, status, seen, coordinators, leaving - proved, held)),
         voters=coordinators,
         draining=leaving,
+        undrainable={name: why for name, why in held.items() if why},
+        unmovable={name: why for name, why in stuck.items() if why},
         maintenance=status.cluster.maintenance_zone or "",
         maintained=maintained(status, seen, target.domains),
         limited=own(status),
@@ -90,14 +93,18 @@ def node_of(target: FoundationTarget, member: MemberView, coordinators: frozense
 
 
 def units(
-    target: FoundationTarget, status: Status, seen: View, coordinators: frozenset[str], leaving: frozenset[str]
+    target: FoundationTarget,
+    status: Status,
+    seen: View,
+    coordinators: frozenset[str],
+    leaving: frozenset[str],
+    held: Mapping[str, str],
 ) -> Iterable[Unit]:
     """Yield what each member holds, and why that would not be moved away now if the member were to leave."""
     doubt = unclear(status) or replicated(status)
     elsewhere = Copy(CopyState.STARTED, member=OTHERS)
     if doubt is not None:
         elsewhere = Copy(CopyState.UNASSIGNED, why=doubt)
-    held = held_back(target, status, seen, coordinators)
     wanted = COPIES[target.cluster.spec.redundancy]
     for name, member in seen.members.items():
         if name not in leaving and member.roles is not None and member.roles & KEEPS:
