@@ -10,13 +10,34 @@ from typing import Any
 from bench.scale import percentile
 
 
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """A time without a member; all times in seconds since the epoch."""
+
+    member: str
+    begun: float
+    ended: float
+    process: float
+    """When the process was started that has joined after it."""
+
+    @property
+    def seconds(self) -> float:
+        """The whole of it."""
+        return self.ended - self.begun
+
+    @property
+    def without(self) -> float:
+        """The part until the next process was started: what the way decides, and not the database's own start."""
+        return self.process - self.begun
+
+
 @dataclass
 class Absences:
-    """Who was missing from the database, and for how long; times in seconds of one clock."""
+    """Who was missing from the database, and for how long; times in seconds since the epoch."""
 
     members: frozenset[str]
-    ended: list[float] = field(default_factory=list[float])
-    """Lengths of absences that have ended."""
+    ended: list[tuple[str, float, float]] = field(default_factory=list[tuple[str, float, float]])
+    """Absences that have ended: whose, from when, until when."""
     _since: dict[str, float] = field(default_factory=dict[str, float])
     _last: float | None = None
 
@@ -26,10 +47,14 @@ class Absences:
             if name in there:
                 begun = self._since.pop(name, None)
                 if begun is not None:
-                    self.ended.append(now - begun)
+                    self.ended.append((name, begun, now))
             else:
                 self._since.setdefault(name, now if self._last is None else self._last)
         self._last = now
+
+    def explained(self, processes: Mapping[str, float]) -> tuple[Absence, ...]:
+        """Return what has ended, with the start of each member's process, which is its last one."""
+        return tuple(Absence(name, begun, ended, processes[name]) for name, begun, ended in self.ended)
 
 
 @dataclass
@@ -51,11 +76,11 @@ class Recoveries:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change over all members, one way; times in seconds."""
+    """One change over all members, or several of the same way; times in seconds."""
 
     way: str
-    total: float
-    away: tuple[float, ...]
+    total: tuple[float, ...]
+    away: tuple[Absence, ...]
     recoveries: int
     copied: int
     """Bytes."""
@@ -65,7 +90,24 @@ class Change:
     @property
     def per_member(self) -> float:
         """Median time that a member was away."""
-        return percentile(self.away, 50)
+        return percentile([each.seconds for each in self.away], 50)
+
+    @property
+    def without(self) -> float:
+        """Median time until a member's next process was started."""
+        return percentile([each.without for each in self.away], 50)
+
+    def __add__(self, other: "Change") -> "Change":
+        """Return both as one: they were made the same way."""
+        return Change(
+            self.way,
+            self.total + other.total,
+            self.away + other.away,
+            self.recoveries + other.recoveries,
+            self.copied + other.copied,
+            self.reads_before + other.reads_before,
+            self.reads_after + other.reads_after,
+        )
 
 
 def milliseconds(values: tuple[float, ...]) -> str:

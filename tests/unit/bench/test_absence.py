@@ -1,4 +1,4 @@
-from bench.absence import Absences, Change, Recoveries, milliseconds
+from bench.absence import Absence, Absences, Change, Recoveries, milliseconds
 from bench.inplace import rows
 
 
@@ -6,7 +6,9 @@ def test_an_absence_lasts_from_the_last_sight_of_a_member_to_the_next() -> None:
     watched = Absences(frozenset({"a", "b"}))
     for now, there in ((0.0, "ab"), (1.0, "b"), (2.0, "b"), (5.0, "ab"), (6.0, "a")):
         watched.seen(now, set(there))
-    assert watched.ended == [5.0]
+    assert watched.ended == [("a", 0.0, 5.0)]
+    (absence,) = watched.explained({"a": 2.0, "b": 0.0})
+    assert (absence.seconds, absence.without) == (5.0, 2.0)
 
 
 def test_recoveries_of_before_are_not_counted_and_each_other_one_once() -> None:
@@ -28,10 +30,22 @@ def test_recoveries_of_before_are_not_counted_and_each_other_one_once() -> None:
 
 def test_the_rows_tell_both_ways_and_how_they_compare() -> None:
     reads = (0.002, 0.004)
-    kept = Change("in kept pods", 60.0, (10.0, 11.0, 12.0), 4, 0, reads, reads)
-    anew = Change("with new pods", 120.0, (30.0, 33.0, 36.0), 8, 2_000_000, reads, reads)
+    kept, anew = (
+        Change("in kept pods", (60.0,), absences(10.0, 11.0, 12.0), 4, 0, reads, reads)
+        + Change("in kept pods", (40.0,), absences(9.0, 11.0, 13.0), 6, 0, reads, reads),
+        Change("with new pods", (120.0,), absences(30.0, 33.0, 36.0), 8, 2_000_000, reads, reads),
+    )
     found = rows(kept, anew)
-    assert (found[-1].value, found[-1].aim) == ("3.0 times", "2 times")
-    assert "11.0 / 12.0 s" in [row.value for row in found]
+    assert (found[-2].value, found[-2].aim) == ("3.0 times", "2 times")
+    assert found[-1].value == "3.0 times"
+    values = [row.value for row in found]
+    assert "11.0 / 13.0 s" in values
+    assert "50 s" in values
+    assert "5" in values
     assert any("2.0 MB" in row.note for row in found)
     assert milliseconds(reads).endswith(" ms")
+
+
+def absences(*seconds: float) -> tuple[Absence, ...]:
+    """Return absences so long, in the half of which the next process was started."""
+    return tuple(Absence("a", 0.0, each, each / 2) for each in seconds)
