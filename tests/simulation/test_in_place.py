@@ -50,6 +50,22 @@ async def test_36_a_setting_taken_back_half_way_returns_in_the_same_pods() -> No
         assert len(story.disrupted()) <= 4
 
 
+async def test_a_pod_is_told_of_each_configuration_that_is_written_for_it() -> None:
+    """So its kubelet looks at it at once, also when the setting is taken back; nobody is told before its turn."""
+    with Story(managers(1), hot(2), agents=True).told() as story:
+        await story.begin()
+        made = told(story, names.ANNOTATION_CHECKSUM)
+        assert set(told(story, names.ANNOTATION_WRITTEN).values()) == {None}
+        story.edit(config={"indices.first": 1})
+        assert await story.until(lambda: told(story, names.ANNOTATION_WRITTEN)["logs-hot-1"] is not None)
+        assert told(story, names.ANNOTATION_WRITTEN)["logs-hot-0"] is None
+        await story.settle()
+        assert told(story, names.ANNOTATION_WRITTEN) == told(story, names.ANNOTATION_CHECKSUM)
+        story.edit(config={})
+        await story.settle()
+        assert told(story, names.ANNOTATION_WRITTEN) == made
+
+
 @pytest.mark.parametrize("phase", ["stop", "start"])
 async def test_a_container_that_dies_in_the_middle_of_a_restart_comes_back_as_its_phase_says(phase: str) -> None:
     with Story(managers(1), hot(3), agents=True).told() as story:
@@ -96,6 +112,15 @@ async def test_a_coordinated_restart_stops_all_before_it_starts_any() -> None:
 def configurations(story: Story) -> dict[str, object]:
     """Return what is in the configuration Secrets."""
     return {s.key.name: s.doc["data"] for s in story.world.store.all(SECRETS) if s.key.name in MEMBERS}
+
+
+def told(story: Story, annotation: str) -> dict[str, str | None]:
+    """Return what stands in an annotation of each member's pod."""
+    return {
+        p.labels[names.LABEL_MEMBER]: p.meta["annotations"].get(annotation)
+        for p in story.world.store.all(PODS)
+        if names.LABEL_MEMBER in p.labels
+    }
 
 
 def phase_of(meta: dict[str, dict[str, str]]) -> str:

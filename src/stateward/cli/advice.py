@@ -29,7 +29,7 @@ ADVICE = {
     ),
     "CannotGoBack": Advice("spec.version is at least what the member has joined with", "set it so"),
     "ConfigurationOnItsWay": Advice(
-        "the node has brought the new configuration into the pod, which takes up to two minutes",
+        "the node has brought the new configuration into the pod, in a second or at most two minutes",
         "if it takes much longer, look at the node's kubelet",
     ),
     "CrossingFirst": Advice("all processes have changed to the new version", "nothing is needed"),

@@ -6,6 +6,7 @@ What the API server returns for a write goes into the cache, so the next plan kn
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import structlog
@@ -16,12 +17,13 @@ from stateward.engines.base import Engine, EngineError, RefusedError, Target, To
 from stateward.engines.objects import MemberObjects
 from stateward.kube import resources as kinds
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
-from stateward.kube.errors import NotFound
+from stateward.kube.errors import Conflict, NotFound
 from stateward.kube.metadata import Key
 from stateward.kube.resource import Resource
 from stateward.operator.caches import Caches
 from stateward.operator.engine import Family
 from stateward.operator.holdings import Holdings
+from stateward.operator.hurry import behind
 from stateward.operator.liaison import Liaison
 from stateward.operator.ownership import NotOurs, exists, key_in
 from stateward.planning import actions as a
@@ -147,6 +149,10 @@ class Actor:
         await self._apply(kinds.SECRETS, objects.config)
         await self._introduce(objects, holdings)
         await self._apply(kinds.STATEFUL_SETS, objects.workload)
+        if (late := behind(holdings, objects)) is not None:
+            pod, checksum = late
+            with suppress(NotFound, Conflict):  # the pod is another one by now, and made from the new template
+                await self._annotate(holdings, pod, {names.ANNOTATION_WRITTEN: checksum})
 
     async def _introduce(self, objects: MemberObjects, holdings: Holdings) -> None:
         """Have the Secret there by which the agent of the pod that is made next is known."""

@@ -222,19 +222,23 @@ def agent_of(pod: str) -> int:
 async def test_a_configuration_that_takes_its_time_is_waited_for_with_every_process_up(
     clusters: Clusters, stateward: Sandbox
 ) -> None:
-    """Kubelets look at Secrets every ninety seconds: nobody is stopped before its own has come."""
-    await asyncio.to_thread(stateward.up, 3, sync_frequency=90)
+    """Kubelets bring nothing into pods for a while: nobody is stopped before its own has come."""
     await made(clusters)
     before = await places(clusters)
     async with Writer(clusters.database(NAME), "docs") as writer, Promises(clusters, NAME, most_down=0) as waiting:
+        for node in stateward.nodes:
+            await asyncio.to_thread(stateward.node_stop, node)
         await change(clusters, "90mb")
         await clusters.until(NAME, lambda c: any(w.reason == "ConfigurationOnItsWay" for w in c.status.waiting))
-    assert waiting.broken == []
-    async with Writer(clusters.database(NAME), "late") as later, Promises(clusters, NAME) as promises:
+        await asyncio.sleep(10)
+        assert len(await clusters.database(NAME).versions()) == 3
+    for node in stateward.nodes:
+        await asyncio.to_thread(stateward.node_start, node)
+    async with Writer(clusters.database(NAME), "late") as later:
         await clusters.until(NAME, settled, seconds=600)
+    assert waiting.broken == []
     assert set((await effective(clusters)).values()) == {"90mb"}
     assert await places(clusters) == before
-    assert promises.broken == []
     assert await writer.missing() | await later.missing() == set()
     await nothing_left(clusters)
 
