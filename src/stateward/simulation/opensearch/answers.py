@@ -111,6 +111,11 @@ def _measured(cluster: Cluster, node: Node) -> Json:
     return {"name": node.name, "fs": {"total": total}, "indices": {"shards": shards}}
 
 
+def users(cluster: Cluster) -> Json:
+    """Return `_plugins/_security/api/internalusers`."""
+    return {name: {"reserved": False} for name in sorted(cluster.users)}
+
+
 def settings(cluster: Cluster) -> Json:
     """Return the settings changed at run time."""
     return {"persistent": dict(cluster.settings.persistent), "transient": dict(cluster.settings.transient)}

@@ -29,6 +29,8 @@ class Cluster:
         self.going: dict[str, tuple[str, str]] = {}
         """Nodes that were said to go down, by id, with the type and the reason; only who said so takes it back."""
         self.settings = Settings()
+        self.users: set[str] = set()
+        """Names of those who were made users over its interface."""
         self.shards: list[Shard] = []
         self.version = 1
         """Counts changes of the state."""
@@ -60,10 +62,13 @@ class Cluster:
             self._ground.soon(0.5, 3.0, self._elect)
 
     def offer(self, node: "Node") -> None:
-        """Let a node ask to join; nothing happens while there is no leader, or where its version does not fit."""
+        """Let a node ask to join; nothing happens while there is no leader, or one that it does not understand."""
         leader = self.nodes.get(self.leader)
         if leader is None or not leader.reachable:
             self.evaluate()
+            return
+        if leader.secured is not node.secured:
+            self._ground.count("join refused by security")
             return
         others = [other.version for other in self.nodes.values() if other.id != node.id and other.alive]
         if not may_join(node.version, others):
@@ -152,9 +157,15 @@ class Cluster:
         return frozenset(self.nodes[v].name if v in self.nodes else v for v in self.voters)
 
     def _present(self) -> set[str]:
-        """Return the ids of nodes that belong to the cluster and can talk, whether or not they are in it now."""
+        """Return the ids of nodes that belong to the cluster and can talk, whether or not they are in it now.
+
+        Those with TLS and those without do not understand each other: the leader's kind counts, or else the larger one.
+        """
         processes = self._databases.nodes.values()
-        return {n.id for n in processes if n.reachable and n.votes and n.disk.identity == self.identity}
+        there = [n for n in processes if n.reachable and n.votes and n.disk.identity == self.identity]
+        kinds = {kind: {n.id for n in there if n.secured is kind} for kind in (False, True)}
+        leader = self.nodes.get(self.leader)
+        return kinds[leader.secured] if leader is not None else max(kinds.values(), key=len)
 
     def _elect(self) -> None:
         self._electing = False
@@ -166,7 +177,7 @@ class Cluster:
         ]
         self.leader = self._ground.chance.choice(able)
         self._ground.count("election")
-        processes = {n.id: n for n in self._databases.nodes.values() if n.reachable}
+        processes = {n.id: n for n in self._databases.nodes.values() if n.reachable and n.id in present}
         for identifier in [self.leader, *self.voters]:
             if identifier in processes and self.nodes.get(identifier) is not processes[identifier]:
                 if identifier in self.nodes:

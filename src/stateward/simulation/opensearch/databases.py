@@ -153,6 +153,7 @@ class Databases:
             and other.reachable
             and other.container.address in addresses
             and other.cluster_name == node.cluster_name
+            and other.secured is node.secured
         ]
 
     def _resolved(self, node: Node) -> set[str]:

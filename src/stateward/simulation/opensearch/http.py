@@ -16,6 +16,7 @@ from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.databases import Databases
 from stateward.simulation.opensearch.node import Node, Stage
 
+USERS = "/_plugins/_security/api/internalusers"
 EXCLUSION_PATIENCE = 10.0
 MANAGER_PATIENCE = 30.0
 """Seconds that a node waits for a manager to be elected before it refuses."""
@@ -108,8 +109,10 @@ class WorldTransport:
         return answer
 
     def _node(self, endpoint: str) -> Node | None:
-        node = self._databases.at(str(urlsplit(endpoint).hostname))
-        return node if node is not None and node.reachable else None
+        way = urlsplit(endpoint)
+        node = self._databases.at(str(way.hostname))
+        understood = node is not None and node.reachable and node.secured is (way.scheme == "https")
+        return node if understood else None
 
     async def _answer(self, node: Node, call: Call) -> Answer:
         params = dict(call.params or {})
@@ -135,6 +138,7 @@ class WorldTransport:
             **({"/_nodes/shutdown": answers.going} if self._databases.announced else {}),
             "/_nodes/stats": answers.stats,
             "/_cluster/settings": answers.settings,
+            USERS: answers.users,
         }
         name = next((name for name in made if path.startswith(name)), None)
         if name is None:
@@ -164,6 +168,9 @@ class WorldTransport:
         if path == "/_cluster/allocation/explain":
             found = answers.explain(cluster, body)
             return self._said(found) if found else _refused(400, "illegal_argument_exception", "no such shard")
+        if method == "PUT" and path.startswith(USERS):
+            cluster.users.add(path.rpartition("/")[2])
+            return self._said({"status": "CREATED"})
         if method == "PUT" and not path.startswith("/_"):
             return self._indexed(cluster, path, body.get("settings", {}))
         return _refused(400, "illegal_argument_exception", f"the model does not know {path}")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 300.0
 """Seconds that the start script waits for leave to form the cluster."""
+SECURITY = ("plugins.security.ssl.http.enabled", "xpack.security.http.ssl.enabled")
 
 
 class Stage(Enum):
@@ -68,6 +69,11 @@ class Node:
     def data(self) -> bool:
         """Whether it may hold shards."""
         return "data" in self.roles
+
+    @property
+    def secured(self) -> bool:
+        """Whether it talks in TLS only, to members and to clients: it and one that does not understand nothing."""
+        return any(self.config.get(key) is True for key in SECURITY)
 
     @property
     def alive(self) -> bool:
