@@ -4,6 +4,7 @@ Addresses of pods are used again. A certificate of its own for each member makes
 never heard by another one.
 """
 
+import asyncio
 import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -19,6 +20,8 @@ from stateward.planning.process import Process, ProcessState
 
 PATIENCE = 5.0
 """Seconds for one answer; the agent itself gives a slow client no more."""
+AT_ONCE = 256
+"""Agents of all clusters that are talked to at the same time; others wait for their turn before their time runs."""
 LARGEST = 1 << 16
 """Bytes of an answer."""
 
@@ -66,10 +69,16 @@ class _Answer(Struct, frozen=True, rename="camel"):
 
 
 class HttpAgents:
-    """`Agents` over aiohttp. Every connection is its own: the agent ends each after one answer."""
+    """`Agents` over aiohttp. Every connection is its own: the agent ends each after one answer.
+
+    The time that an agent has to answer begins when it is asked. The disaster this prevents: a zone falls silent, its
+    agents take all places for as long as they have, the time of those that waited for a place runs out with them, and
+    pods are made anew whose agents are well.
+    """
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session = session
+        self._places = asyncio.Semaphore(AT_ONCE)
 
     async def ask(self, access: Access, peer: Peer) -> Process:
         """Return what the agent says about its process."""
@@ -90,6 +99,10 @@ class HttpAgents:
         await self._call(access, peer, "POST", "/v1/process/start", {"checksum": checksum} if checksum else {})
 
     async def _call(self, access: Access, peer: Peer, method: str, path: str, body: dict[str, str] | None) -> bytes:
+        async with self._places:
+            return await self._talk(access, peer, method, path, body)
+
+    async def _talk(self, access: Access, peer: Peer, method: str, path: str, body: dict[str, str] | None) -> bytes:
         host = f"[{peer.address}]" if ":" in peer.address else peer.address
         try:
             async with self._session.request(
@@ -116,7 +129,7 @@ class HttpAgents:
 @asynccontextmanager
 async def open_agents() -> AsyncGenerator[Agents]:
     """Open the connections to agents while the block runs."""
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True, limit=64)) as session:
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True, limit=0)) as session:
         yield HttpAgents(session)
 
 

@@ -130,8 +130,7 @@ class Credentials:
         except NotFound:
             return None
         encoded: dict[str, str] = found.get("data") or {}
-        data = {name: base64.b64decode(value).decode() for name, value in encoded.items()}
-        return read_as(data)
+        return read_as({name: base64.b64decode(value).decode(errors="replace") for name, value in encoded.items()})
 
     async def _apply(self, body: dict[str, Any]) -> Any:
         options = ApplyOptions(manager=names.FIELD_MANAGER, force=True)
@@ -186,11 +185,15 @@ def written_as(keys: Keys) -> dict[str, str]:
 
 
 def read_as(data: dict[str, str]) -> Keys | None:
-    """Return the secrets that the files hold; None when they make no sense: then they are made anew."""
-    end = "-----END CERTIFICATE-----\n"
-    retired = tuple(part + end for part in data.get("retired.crt", "").split(end) if part)
-    coming = pki.Pair(data["next.crt"], data["next.key"]) if {"next.crt", "next.key"} <= data.keys() else None
+    """Return the secrets that the files hold, without what of them makes no sense.
+
+    None where nothing can be done without that: then they are made anew.
+    """
+    coming = pki.Pair(data.get("next.crt", ""), data.get("next.key", ""))
     signs = pki.Pair(data.get("tls.crt", ""), data.get("tls.key", ""))
-    if not data.get("token") or not pki.signs(signs):
+    token = data.get("token", "")
+    if not (token.isascii() and token.isprintable() and token) or not pki.signs(signs):
         return None
-    return Keys(pki.Authority(signs, coming, retired), data["token"])
+    return Keys(
+        pki.Authority(signs, coming if pki.signs(coming) else None, pki.sound(data.get("retired.crt", ""))), token
+    )

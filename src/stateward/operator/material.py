@@ -62,9 +62,8 @@ class Material(Struct, frozen=True):
 
     def access(self, cluster: SearchCluster) -> Access:
         """Return how the operator gets in."""
-        user = xpack.OPERATOR if self.password else ""
-        pair = (self.operator.certificate, self.operator.key)
-        return Access(service_name(cluster), self.trusted, *pair, user, self.password)
+        own = {CERTIFICATE: self.operator.certificate, KEY: self.operator.key, TRUSTED: self.trusted}
+        return _access(cluster, {**own, PASSWORD: self.password})
 
     @property
     def files(self) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
@@ -87,6 +86,8 @@ class Made(Struct, frozen=True):
     faults: Mapping[str, str] = {}
     rotation: str = ""
     """Where a change of the authority stands, in a sentence."""
+    access: Access | None = None
+    """How the operator gets in; also with what there is, where nothing new can be made."""
 
 
 def made(cluster: SearchCluster, stored: Stored, now: float) -> Made:
@@ -96,7 +97,8 @@ def made(cluster: SearchCluster, stored: Stored, now: float) -> Made:
     all_heard = rotation.heard(cluster, _mark(stored))
     authority = _authority(cluster, stored, now, faults, all_heard=all_heard)
     if authority is None:
-        return Made(None, faults)
+        before = stored.operator or {}
+        return Made(None, faults, access=_access(cluster, before) if before.keys() >= {CERTIFICATE, TRUSTED} else None)
     days = _lifetime(security) / DAY
     names = alternatives(cluster)
     member = _kept(stored.members, authority, names, now) or pki.issue(
@@ -111,7 +113,15 @@ def made(cluster: SearchCluster, stored: Stored, now: float) -> Made:
     last = trust.last(stored.operator or {}, wanted, now, all_heard=all_heard)
     trusted = wanted + last.certificates
     material = Material(authority, member, server, operator, trusted, *_users(cluster, stored), last)
-    return Made(material, faults, rotation.sentence(authority, now, all_heard=all_heard))
+    said = rotation.sentence(authority, now, all_heard=all_heard)
+    return Made(material, faults, said, material.access(cluster))
+
+
+def _access(cluster: SearchCluster, files: Files) -> Access:
+    """Return how the operator gets in with the content of its Secret."""
+    password = files.get(PASSWORD, "")
+    user = xpack.OPERATOR if password else ""
+    return Access(service_name(cluster), files[TRUSTED], files[CERTIFICATE], files.get(KEY, ""), user, password)
 
 
 def _mark(stored: Stored) -> str:
@@ -168,7 +178,7 @@ def _authority(
 
 def _with_the_trusted(authority: pki.Authority, stored: Stored) -> pki.Authority:
     """Go on trusting what the members trust: somebody deleted the Secret of an authority that has signed for them."""
-    trusted = pki.split((stored.members or {}).get(TRUSTED, ""))
+    trusted = pki.sound((stored.members or {}).get(TRUSTED, ""))
     own = pki.split(authority.signs.certificate)[0]
     return pki.Authority(authority.signs, None, tuple(each for each in trusted if each != own))
 
@@ -202,7 +212,7 @@ def _server(cluster: SearchCluster, stored: Stored, now: float, faults: dict[str
     except UnusableError as error:
         faults["spec.security.http.secretName"] = str(error)
     before = stored.members or {}
-    if before.get(HTTP, "") in ("", before.get(CERTIFICATE, "")):
+    pair = pki.Pair(before.get(HTTP, ""), before.get(HTTP_KEY, ""))
+    if pair.certificate == before.get(CERTIFICATE, "") or not pki.belongs(pair):
         return None
-    trusted = (stored.operator or {}).get(TRUSTED, "")
-    return pki.Pair(before[HTTP], before[HTTP_KEY]), trusted
+    return pair, "".join(pki.sound((stored.operator or {}).get(TRUSTED, "")))

@@ -17,8 +17,10 @@ from stateward.planning.security import Protection
 def protection(cluster: SearchCluster, found: Made, administrator: str, *, on: bool) -> Protection:
     """Return what may be known; `administrator` is why that Secret cannot be used, empty where it can."""
     faults = {**found.faults, **({"spec.security.adminSecretName": administrator} if administrator else {})}
-    times = _times(found.material) if found.material is not None else {}
     status = cluster.status.security
+    # Where nothing new can be made, members keep what they have: another mark would restart them.
+    known = {"mark": status.mark} if status is not None else {}
+    times = _times(found.material) if found.material is not None else known
     return Protection(
         enabled=on,
         reason=_reason(cluster, on=on),

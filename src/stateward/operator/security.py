@@ -229,8 +229,7 @@ def resolved(cluster: SearchCluster, found: Made, administrator: str) -> Kept:
     spec = msgspec.structs.replace(cluster.spec, security=msgspec.structs.replace(asked, enabled=on))
     known = protection(cluster, found, administrator, on=on)
     status = msgspec.structs.replace(cluster.status, security=known.status())
-    access = found.material.access(cluster) if found.material is not None else None
-    return Kept(msgspec.structs.replace(cluster, spec=spec, status=status), access, known)
+    return Kept(msgspec.structs.replace(cluster, spec=spec, status=status), found.access, known)
 
 
 def new_administrator() -> Files:

@@ -31,7 +31,7 @@ class Last(Struct, frozen=True):
 def last(before: Mapping[str, str], wanted: str, now: float, *, all_heard: bool) -> Last:
     """Return who is trusted besides those that are wanted, from the operator's Secret as it was."""
     kept = pki.split(wanted)
-    gone = [each for each in pki.split(before.get(TRUSTED, "")) if each not in kept and pki.ends(each) > now]
+    gone = [each for each in pki.sound(before.get(TRUSTED, "")) if each not in kept and pki.ends(each) > now]
     known, text = pki.split(before.get(LAST, "")), before.get(UNTIL, "")
     until = float(text) if text.isdigit() else 0.0
     if any(each not in known for each in gone):

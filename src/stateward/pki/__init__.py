@@ -5,7 +5,7 @@ PEM. `certificate` makes and reads single certificates, `authority` is an author
 """
 
 from stateward.pki.authority import SETTLING, Authority, changed, followed, new_authority, signs_from, young
-from stateward.pki.certificate import DAYS, LEFT, Pair, due, ends, fits, issue, renewal, signs, split
+from stateward.pki.certificate import DAYS, LEFT, Pair, belongs, due, ends, fits, issue, renewal, signs, sound, split
 from stateward.pki.files import authority_files, authority_of
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Pair",
     "authority_files",
     "authority_of",
+    "belongs",
     "changed",
     "due",
     "ends",
@@ -26,6 +27,7 @@ __all__ = [
     "renewal",
     "signs",
     "signs_from",
+    "sound",
     "split",
     "young",
 ]

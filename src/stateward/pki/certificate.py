@@ -121,8 +121,17 @@ def signs(pair: Pair) -> bool:
     try:
         loaded = x509.load_pem_x509_certificate(pair.certificate.encode())
         constraints = loaded.extensions.get_extension_for_class(x509.BasicConstraints).value
-        return constraints.ca and signer(pair).public_key() == loaded.public_key()
-    except (ValueError, TypeError, x509.ExtensionNotFound):
+    except (ValueError, x509.ExtensionNotFound):
+        return False
+    return constraints.ca and belongs(pair)
+
+
+def belongs(pair: Pair) -> bool:
+    """Return whether a pair is a certificate and its key."""
+    try:
+        loaded = x509.load_pem_x509_certificate(pair.certificate.encode())
+        return signer(pair).public_key() == loaded.public_key()
+    except (ValueError, TypeError):
         return False
 
 
@@ -149,6 +158,18 @@ def split(bundle: str) -> tuple[str, ...]:
     """Return the certificates of a bundle, one by one."""
     end = "-----END CERTIFICATE-----\n"
     return tuple(f"{part.lstrip()}{end}" for part in f"{bundle.rstrip()}\n".split(end) if part.strip())
+
+
+def sound(bundle: str) -> tuple[str, ...]:
+    """Return the certificates of a bundle that are some; whatever else is in it, nobody could believe."""
+    found: list[str] = []
+    for each in split(bundle):
+        try:
+            x509.load_pem_x509_certificate(each.encode())
+        except ValueError:
+            continue
+        found.append(each)
+    return tuple(found)
 
 
 def _identifier(issuer: x509.Certificate, key: Key) -> x509.AuthorityKeyIdentifier:

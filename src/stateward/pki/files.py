@@ -2,10 +2,8 @@
 
 from collections.abc import Mapping
 
-from cryptography import x509
-
 from stateward.pki.authority import Authority
-from stateward.pki.certificate import Pair, split
+from stateward.pki.certificate import Pair, signs, sound, split
 
 CERTIFICATE = "tls.crt"
 KEY = "tls.key"
@@ -27,8 +25,14 @@ def authority_files(authority: Authority) -> dict[str, str]:
 
 
 def authority_of(files: Mapping[str, str]) -> Authority:
-    """Return the authority that files hold; raises KeyError and ValueError where they hold none."""
+    """Return the authority that files hold; raises KeyError and ValueError where a part of them makes no sense.
+
+    The disaster this prevents: half of it is put back from a backup, what signs is not the key of the authority that
+    all trust, and members show each other certificates that nobody believes.
+    """
+    own = Pair(files[CERTIFICATE], files[KEY])
     coming = Pair(files[_COMING], files[_COMING_KEY]) if _COMING in files else None
-    signs = Pair(files[CERTIFICATE], files[KEY])
-    x509.load_pem_x509_certificate(signs.certificate.encode())
-    return Authority(signs, coming, split(files.get(_RETIRED, "")), float(files.get(_SINCE, "0")))
+    retired = split(files.get(_RETIRED, ""))
+    if not all(signs(pair) for pair in (own, coming) if pair is not None) or sound(files.get(_RETIRED, "")) != retired:
+        raise ValueError("a key that is not its certificate's, or what is no certificate of an authority")
+    return Authority(own, coming, retired, float(files.get(_SINCE, "0")))

@@ -1,8 +1,11 @@
 """The webhook's certificate: one for all operators, renewed before its end, never trusted by surprise."""
 
 import asyncio
+import ssl
 from base64 import b64decode, b64encode
 from typing import Any
+
+import pytest
 
 from stateward.kube.metadata import Key
 from stateward.operator.admission.keys import SERVICE, YEARS, keys, made, readable
@@ -49,6 +52,17 @@ async def test_what_somebody_has_broken_is_made_anew() -> None:
     assert readable(stored) is None
     found = await keys(api, "ops", NOW)
     assert readable(api.objects["secrets", Key("ops", SERVICE)]) == found
+
+
+@pytest.mark.parametrize("name", ["tls.crt", "tls.key", "ca.crt"])
+@pytest.mark.parametrize("content", [b"nonsense", b"\xff", made("ops", NOW).shown.key.encode()])
+async def test_what_cannot_be_shown_is_made_anew(name: str, content: bytes) -> None:
+    api = MemoryApi()
+    await keys(api, "ops", NOW)
+    api.objects["secrets", Key("ops", SERVICE)]["data"][name] = b64encode(content).decode()
+    found = await keys(api, "ops", NOW)
+    assert fits(found.shown, Pair(found.trusted, ""), [f"{SERVICE}.ops.svc", f"{SERVICE}.ops.svc.cluster.local"])
+    ssl.create_default_context(cadata=found.trusted)
 
 
 class Patched(MemoryApi):

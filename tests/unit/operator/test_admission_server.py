@@ -141,3 +141,16 @@ class Waiting(SystemClock):
         self.waits.append(seconds)
         self.waiting.set()
         await super().sleep(3600.0)
+
+
+async def test_a_configuration_that_makes_no_sense_is_looked_at_again() -> None:
+    """Its upkeep would have ended without a word, and the certificate with it, two years later or at once."""
+
+    class Broken(Patched):
+        async def get(self, resource: Any, key: Key) -> Any:
+            return await super().get(resource, key) if resource.kind == "Secret" else {"webhooks": [{}], "metadata": {}}
+
+    clock = Waiting()
+    async with open_webhook(Webhook(Broken(), lambda _new, _old: Verdict(), "ops", clock), "127.0.0.1", 0):
+        await asyncio.wait_for(clock.waiting.wait(), 10)
+    assert clock.waits == [10.0]

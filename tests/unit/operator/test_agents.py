@@ -1,6 +1,7 @@
 """The operator's client and the real agent: names are verified, words are carried out, failures are told in words."""
 
 import asyncio
+import socket
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -84,3 +85,19 @@ async def test_nobody_there_is_told_in_words(
     monkeypatch.setattr(agents, "API_PORT", 1)
     with pytest.raises(AgentError, match="cannot be asked"):
         await client.ask(Access(authority.bundle, TOKEN), PEER)
+
+
+async def test_silent_agents_take_no_time_from_those_that_answer(
+    pod: Pod, authority: pki.Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agents, "AT_ONCE", 2)
+    monkeypatch.setattr(agents, "PATIENCE", 3.0)
+    access = Access(authority.bundle, TOKEN)
+    silent = Peer("127.0.0.2", NAME)
+    with socket.create_server((silent.address, agents.API_PORT)):
+        async with open_agents() as client:
+            asked = [asyncio.create_task(client.ask(access, silent)) for _ in range(3)]
+            await asyncio.sleep(0)
+            assert (await client.ask(access, PEER)).state is ProcessState.RUNNING
+            found = await asyncio.gather(*asked, return_exceptions=True)
+    assert all("did not answer in time" in str(each) for each in found)

@@ -47,7 +47,7 @@ class Stage:
 
     def data(self, name: str) -> dict[str, str]:
         found = self.api.objects["secrets", Key("prod", name)]
-        return {key: base64.b64decode(value).decode() for key, value in found["data"].items()}
+        return {key: base64.b64decode(value).decode(errors="replace") for key, value in found["data"].items()}
 
     def pair(self, member: str) -> pki.Pair:
         data = self.data(names.agent(member))
@@ -149,3 +149,20 @@ async def test_secrets_without_the_label_of_an_engine_are_ours_and_get_it(stage:
     assert await stage.ensure() != pair
     labels = stage.api.objects["secrets", Key("prod", "logs-hot-0-agent")]["metadata"]["labels"]
     assert labels[names.LABEL_ENGINE] == "opensearch"
+
+
+@pytest.mark.parametrize("name", ["next.crt", "next.key", "retired.crt", "token", "tls.crt"])
+@pytest.mark.parametrize("content", [b"nonsense", b"\xff\xfe"])
+async def test_no_part_that_makes_no_sense_keeps_the_operator_from_its_agents(
+    stage: Stage, name: str, content: bytes
+) -> None:
+    await stage.ensure()
+    stage.time.later(365 * 3.5)
+    stage.credentials = stage.fresh()
+    await stage.ensure()
+    found = stage.api.objects["secrets", Key("prod", "logs-agents")]
+    found["data"][name] = base64.b64encode(content).decode()
+    stage.credentials = stage.fresh()
+    pair = await stage.ensure()
+    data = stage.data("logs-agents")
+    assert pki.fits(pair, pki.Pair(data["tls.crt"], data["tls.key"]), [agent_name("prod", "logs-hot-0")])

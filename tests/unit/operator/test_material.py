@@ -14,6 +14,7 @@ from stateward.api.search import (
     SearchCluster,
 )
 from stateward.api.security import HttpSecurity, Security
+from stateward.api.status import ClusterStatus
 from stateward.engines.search.security import alternatives
 from stateward.operator.material import Material, Stored, made
 from stateward.operator.protection import protection
@@ -159,3 +160,47 @@ def test_a_password_that_was_changed_in_its_secret_is_told_to_the_members() -> N
 def test_no_password_is_in_what_people_see_of_it() -> None:
     first = material(elastic(), Stored(administrator={"username": "admin", "password": "known"}))
     assert first.password not in repr(first.access(elastic()))
+
+
+@pytest.mark.parametrize("name", ["tls.key", "next.crt", "next.key", "retired.crt"])
+@pytest.mark.parametrize("content", ["nonsense", FIRST.operator.key])
+def test_a_part_of_an_authority_that_makes_no_sense_signs_nothing_and_is_named(name: str, content: str) -> None:
+    """Signed with a key that is not the authority's, certificates would cut all members off from each other."""
+    late = NOW + 5 * 365 * DAY * 0.7
+    before = stored(material(cluster(), stored(FIRST), late))
+    broken = replace(before, authority={**(before.authority or {}), name: content}, members={}, operator={})
+    found = made(cluster(), broken, late)
+    assert found.material is None
+    assert list(found.faults) == ["status.security.caSecretName"]
+
+
+def test_while_the_authority_makes_no_sense_the_operator_gets_in_and_nobody_restarts() -> None:
+    before = stored(FIRST)
+    found = made(cluster(), replace(before, authority={"tls.crt": "nonsense"}), NOW)
+    assert found.material is None
+    assert found.access == FIRST.access(cluster())
+    was = protection(cluster(), made(cluster(), before, NOW), "", on=True)
+    assert was.mark
+    known = replace(cluster(), status=ClusterStatus(security=was.status()))
+    assert protection(known, found, "", on=True).mark == was.mark
+
+
+@pytest.mark.parametrize("left", [{"http.key": ""}, {"http.key": "nonsense"}, {"http.crt": "nonsense"}])
+def test_without_a_whole_certificate_for_clients_the_members_one_is_shown(left: dict[str, str]) -> None:
+    theirs = pki.new_authority("theirs", NOW)
+    pair = pki.issue(theirs.signs, "http", ["logs.data.svc"], NOW, 30)
+    given = {"tls.crt": pair.certificate, "tls.key": pair.key, "ca.crt": theirs.bundle}
+    asked = cluster(http=HttpSecurity(secret_name="web"))
+    before = stored(material(asked, stored(FIRST, given_server=given)), given_server={})
+    found = made(asked, replace(before, members={**(before.members or {}), **left}), NOW)
+    assert found.material is not None
+    assert found.material.server == found.material.member
+
+
+def test_what_is_no_certificate_is_trusted_by_nobody_and_stops_nothing() -> None:
+    junk = FIRST.trusted + "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n"
+    before = stored(FIRST)
+    broken = replace(
+        before, authority=None, members={**(before.members or {}), "ca.crt": junk}, operator={"ca.crt": junk}
+    )
+    assert "nonsense" not in material(cluster(), broken).trusted

@@ -14,7 +14,7 @@ from stateward.kube.client import Api, PatchKind
 from stateward.kube.errors import AlreadyExists, Conflict, NotFound
 from stateward.kube.metadata import Key
 from stateward.kube.resources import SECRETS
-from stateward.pki import Pair, due, issue, new_authority
+from stateward.pki import Pair, due, fits, issue, new_authority, sound, split
 
 SERVICE = "stateward-webhook"
 """Name of the Service that the API server calls, and of the Secret with its certificate."""
@@ -56,7 +56,7 @@ async def keys(api: Api, namespace: str, now: float) -> Keys:
 
 def made(namespace: str, now: float, trusted: str = "") -> Keys:
     """Return a new pair; of what was trusted before, the newest certificate stays trusted."""
-    names = [f"{SERVICE}.{namespace}.svc", f"{SERVICE}.{namespace}.svc.cluster.local"]
+    names = _names(namespace)
     authority = new_authority("stateward webhook", now, YEARS).signs
     end = "-----END CERTIFICATE-----\n"
     before, found, _ = trusted.partition(end)
@@ -64,13 +64,22 @@ def made(namespace: str, now: float, trusted: str = "") -> Keys:
 
 
 def readable(secret: dict[str, Any]) -> Keys | None:
-    """Return the keys in a Secret; None where somebody has put something else into it."""
+    """Return the keys in a Secret; None where somebody has put something else into it.
+
+    The disaster this prevents: a key that is not the certificate's cannot be shown, and a certificate that is not of
+    the authority is not believed; the API server would ask nobody from then on, and nobody would hear of it.
+    """
     try:
         found = _read(secret)
-        due(found.shown.certificate, 0.0)
+        names = _names(secret["metadata"]["namespace"])
     except (KeyError, TypeError, ValueError):
         return None
-    return found
+    whole = fits(found.shown, Pair(found.trusted, ""), names) and sound(found.trusted) == split(found.trusted)
+    return found if whole else None
+
+
+def _names(namespace: str) -> list[str]:
+    return [f"{SERVICE}.{namespace}.svc", f"{SERVICE}.{namespace}.svc.cluster.local"]
 
 
 def _read(secret: dict[str, Any]) -> Keys:

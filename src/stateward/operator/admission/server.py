@@ -122,7 +122,8 @@ class Webhook:
             wait = RENEWAL
             try:
                 await self.renew(context)
-            except ApiError as error:
+            except (ApiError, KeyError, TypeError, ValueError, OSError) as error:
+                # Also what a broken Secret or configuration leads to: whoever puts it right starts no operator again.
                 _log.warning("the webhook is not ready", error=f"{type(error).__name__}: {error}")
                 wait = RETRY
             await self.clock.sleep(wait)
