@@ -107,6 +107,10 @@ ADVICE = {
         "each member serves from a pod with the programs of both versions; until then the old version may be set again",
         "look at the pod of the member that is named: its init container brings the new programs",
     ),
+    "ProcessDoesNotEnd": Advice(
+        "the process ends, or the pod is gone; the member then starts with its new configuration",
+        "look at the disk of the pod's node: a process that waits for one is ended by no signal; restart the node",
+    ),
     "ProcessStopped": Advice("the process in the pod runs", "nothing is needed, if it is being started"),
     "RepairNotSafe": Advice(
         "the broken member can be made anew without losing data",

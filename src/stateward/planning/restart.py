@@ -135,7 +135,7 @@ def reverted(facts: Facts, member: Member) -> tuple[Action, ...]:
 def silent(facts: Facts, member: Member) -> Part:
     """Return what becomes of a member whose agent does not answer: after a while its pod is made anew."""
     pod, workload = member.pod, member.workload
-    why = member.process.why if isinstance(member.process, Unknown) else "it was not asked yet"
+    why = unheard(member)
     part = held(member, "AgentSilent", f"its agent does not answer: {why}", state=State.RESTARTING)
     if facts.waited(member.name, "AgentSilent") < AGENT_PATIENCE or pod is None or not pod.node_ready:
         return part
@@ -164,9 +164,12 @@ def coordinated(facts: Facts, together: Sequence[Member]) -> Part:
     """Return the next step of members that are stopped all together and then started all together."""
     kept = [m for m in together if m.name in facts.obs.stopped and is_stopped(m)]
     lost = [m for m in together if out_of_reach(facts, m)]
-    members = [m for m in together if m not in kept and m not in lost]
+    stuck = [m for m in together if endless(facts, m)]
+    members = [m for m in together if m not in kept and m not in lost and m not in stuck]
     down = [m for m in members if facts.phase(m) in STOPPING]
-    part = merge(*(kept_stopped(m) for m in kept), *(left_behind(m) for m in lost))
+    part = merge(*(kept_stopped(m) for m in kept))
+    part = merge(part, *(left_behind(m, "AgentSilent", f"its agent does not answer: {unheard(m)}") for m in lost))
+    part = merge(part, *(left_behind(m, "ProcessDoesNotEnd", "its process does not end") for m in stuck))
     return merge(part, stop_all(facts, down, members) if down else start_all(facts, members))
 
 
@@ -180,12 +183,26 @@ def out_of_reach(facts: Facts, member: Member) -> bool:
     return mute and not patient and not silent(facts, member).actions
 
 
-def left_behind(member: Member) -> Part:
+def endless(facts: Facts, member: Member) -> bool:
+    """Return whether a process does not end for so long that the others go on without it.
+
+    The disaster this prevents: a disk dies, the kernel keeps a process that waits for it through every signal, and all
+    members stay stopped for one.
+    """
+    ending = isinstance(member.process, Process) and member.process.state not in (*UP, ProcessState.STOPPED)
+    return ending and facts.unwell(member) > SILENCE
+
+
+def unheard(member: Member) -> str:
+    """Return why nothing is known of a member's process."""
+    return member.process.why if isinstance(member.process, Unknown) else "it was not asked yet"
+
+
+def left_behind(member: Member, code: str, why: str) -> Part:
     """Return what is said of a member that the others do not wait for any more."""
-    why = member.process.why if isinstance(member.process, Unknown) else "it was not asked yet"
-    text = f"its agent does not answer: {why}; the others start without it"
+    text = f"{why}; the others start without it"
     intents = told(State.RESTARTING, [member], Effect.RESTART, f"{{}} waits in the middle of its restart: {text}")
-    return Part(intents=intents, waits=(Wait(member.name, "AgentSilent", f"{member.name}: {text}", stalled=True),))
+    return Part(intents=intents, waits=(Wait(member.name, code, f"{member.name}: {text}", stalled=True),))
 
 
 def stop_all(facts: Facts, down: Sequence[Member], members: Sequence[Member]) -> Part:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from stateward.planning import actions as a
 from stateward.planning import observation as o
 from tests.unit.planning.test_replacement import AFTER, DUE, fail, missing, told, wishes
+from tests.unit.planning.things import Body, Pod
 from tests.unit.planning.world import World, hot, managers
 
 
@@ -68,3 +69,34 @@ def test_one_that_cannot_be_reached_does_not_keep_all_others_stopped() -> None:
         assert ephemeral is ("start without it" in told(world, "AgentSilent"))
         world.edit(mute=set()).run()
         assert all(b.pod and not b.pod.phase and b.pod.inputs.items() >= tls.items() for b in world.bodies.values())
+
+
+class Undying(World):
+    """A cluster with a process that no signal ends: it waits in the kernel for a disk that does not answer."""
+
+    undying = ""
+
+    def step_process(self, body: Body, pod: Pod) -> None:
+        held = body.name == self.undying and pod.process == "stopping"
+        super().step_process(body, pod)
+        pod.process = "stopping" if held else pod.process
+
+
+def others(world: World) -> list[Pod]:
+    return [body.pod for body in world.bodies.values() if body.pod is not None and body.name != "c-hot-1"]
+
+
+def test_one_whose_process_does_not_end_does_not_keep_all_others_stopped() -> None:
+    together = frozenset({"security"})
+    world = Undying(managers(coordinated=together), hot(3, coordinated=together))
+    world.agents = True
+    world.run().index((2,), (2,)).run()
+    tls = {"security/tls": "on"}
+    world.undying = "c-hot-1"
+    world.pools = [replace(pool, config=tls) for pool in world.pools]
+    world.until(lambda w: all(pod.process == "stopped" for pod in others(w)))
+    world.until(lambda w: all(pod.ready for pod in others(w)), limit=1000)
+    assert "start without it" in told(world, "ProcessDoesNotEnd")
+    world.undying = ""
+    world.run()
+    assert all(b.pod and not b.pod.phase and b.pod.inputs.items() >= tls.items() for b in world.bodies.values())
