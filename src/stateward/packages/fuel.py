@@ -111,14 +111,25 @@ def _printed(form: Any, *values: Any) -> int:
     return len(text) + widths + starred + text.count("%") * size_of(list(values))
 
 
+COMPARISON = 8
+"""What comparing two elements costs, as other work is counted: it looks into both."""
+
+
 def _compared(items: Any) -> int:
     """Each element is compared with each other one."""
-    size = len(cast("list[Any]", items)) if isinstance(items, list | tuple) else 0
-    return size * size
+    return _length(items) * _length(items)
+
+
+def _sought(_wanted: Any, items: Any) -> int:
+    return _length(items) * COMPARISON
 
 
 def _excluded(items: Any, *excluded: Any) -> int:
-    return (len(cast("list[Any]", items)) if isinstance(items, list | tuple) else 0) * len(excluded)
+    return _length(items) * len(excluded) * COMPARISON
+
+
+def _length(items: Any) -> int:
+    return len(cast("list[Any]", items)) if isinstance(items, list | tuple) else 0
 
 
 def _matched(pattern: Any, text: Any, *_more: Any) -> int:
@@ -141,6 +152,7 @@ _AHEAD: Mapping[str, Callable[..., int]] = {
     "join": _joined,
     **dict.fromkeys(("uniq", "mustUniq"), _compared),
     **dict.fromkeys(("without", "mustWithout"), _excluded),
+    **dict.fromkeys(("has", "mustHas"), _sought),
     "until": _whole,
     "untilStep": _stepped,
     "seq": _sequence,

@@ -99,6 +99,7 @@ ENDLESS = {
     "long matches": '{{ regexReplaceAll "a" (repeat 10000 "a") (repeat 10000 "b") }}',
     "large automata": '{{ regexMatch "((a{100}){100}){100}" "aaa" }}',
     "much of everything": '{{ range until 3000 }}{{ $x := repeat 100000 "x" }}{{ end }}',
+    "sought again and again": "{{ $l := until 60000 }}{{ range until 200 }}{{ has -1 $l }}{{ end }}",
     "each compared with each": "{{ until 50000 | uniq | len }}",
     "deep indentation": '{{ indent 100000000 "x" }}',
 }

@@ -12,10 +12,13 @@ import msgspec
 
 from stateward.api.base import GROUP, Json
 from stateward.api.installation import Installation
+from stateward.kube.apply import state_of
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Preconditions
 from stateward.kube.errors import Conflict, NotFound, UnknownResource
 from stateward.kube.metadata import Key as ObjectKey
+from stateward.kube.metadata import ObjectMeta
 from stateward.operator.installations.kinds import Kinds, Raw
+from stateward.operator.installations.scaling import as_scaled
 from stateward.operator.installations.views import INSTALLATIONS, MANAGER
 from stateward.operator.restarts.sources import read_sources
 from stateward.packages.dependencies import dependencies, template_path
@@ -119,6 +122,7 @@ class Hands:
             if _once(live) and _applied(live) != _applied(wanted):
                 await self.remove(kind, live)
                 return Made(live, waits=f"{identity_of(live)} is made anew")
+            wanted = await as_scaled(self._tools.api, wanted, live)
         verdict = _kept(live) if live is not None and (keep or _once(live)) else None
         # What its pods have seen may have been taken off: then that is read anew, and restarts nobody.
         verdict = verdict or await self._judged(live, wanted)
@@ -126,9 +130,8 @@ class Hands:
         options = ApplyOptions(MANAGER, force=True)
         made = await self._tools.api.apply(kind, key, _noted(wanted, live, verdict), options)
         body = {**made, "apiVersion": kind.api_version, "kind": kind.kind}
-        before = None if live is None else live["metadata"]["resourceVersion"]
         because = verdict.because if live is not None and verdict is not None else ()
-        return Made(body, because, changed=before != body["metadata"]["resourceVersion"])
+        return Made(body, because, changed=live is None or _state(live) != _state(body))
 
     def _wanted(self, use: Use, place: Place, body: Json, key: ObjectKey) -> Json:
         made = stamped(use, place, body)
@@ -186,6 +189,11 @@ class Hands:
             if left is None:
                 return ""
         return f"{identity} is being deleted"
+
+
+def _state(body: Json) -> str:
+    """Return what is different when anything of an object is but for who owns its fields."""
+    return state_of(msgspec.convert(body["metadata"], ObjectMeta))
 
 
 def _once(body: Json) -> bool:

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.client import DeleteOptions, Preconditions
+from stateward.kube.client import DeleteOptions, Page, Preconditions
 from stateward.kube.metadata import Key
+from stateward.operator.installations.scaling import AUTOSCALERS
 from stateward.packages.restarts import ANNOTATION_DIGEST, ANNOTATION_RECORD
 from stateward.packages.yamltext import to_yaml
 from tests.unit.operator.installations.test_tasks import POD, SERVICE, package
@@ -165,3 +166,36 @@ async def test_the_same_content_under_another_name_is_enough_to_keep_things_as_t
         town.store.remove(found)
         await town.until(lambda: town.get("ConfigMap", "web-config"))
         assert town.condition("Stalled")["status"] == "False"
+
+
+@pytest.mark.parametrize("target", ["web", "other"])
+async def test_replicas_stay_as_an_autoscaler_sets_them_and_else_as_the_package_says(town: Town, target: str) -> None:
+    """Disaster prevented: the autoscaler adds pods, the operator takes them away, all day long."""
+    town.package("shop-1.2.0")
+    town.install("shop-1.2.0", COUNT=3)
+    scaler = {"spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": target}}}
+
+    class Scaling:
+        """A client of a server that has an autoscaler."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(town.api, name)
+
+        async def list(self, resource: Any, selection: Any, options: Any = None) -> Any:
+            if resource is AUTOSCALERS:
+                return Page((scaler,), "1")
+            return await town.api.list(resource, selection, options)
+
+    def replicas() -> int:
+        return town.there("Deployment", "web")["spec"]["replicas"]
+
+    async with town.operator(Scaling()):
+        await town.until(town.ready)
+        live = town.there("Deployment", "web")
+        scaled = {**live, "spec": {**live["spec"], "replicas": 7}}
+        town.server.update("apps/deployments", Key(HOME, "web"), scaled)
+        await asyncio.sleep(60)
+        assert replicas() == (7 if target == "web" else 3)
+        town.install("shop-1.2.0", COUNT=5)
+        await town.until(town.ready)
+        assert replicas() == (7 if target == "web" else 5)

@@ -1,0 +1,38 @@
+"""Replicas that an autoscaler sets are its own: who set them back would have pods come and go all day.
+
+Autoscalers are asked for only where there are other replicas than a package names.
+"""
+
+from typing import Any
+
+from stateward.api.base import Json
+from stateward.kube.client import Api
+from stateward.kube.errors import Forbidden, UnknownResource
+from stateward.kube.resource import Resource, Selection
+from stateward.packages.objects import identity_of
+from stateward.packages.trees import at, obj, text
+
+AUTOSCALERS = Resource("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", dict[str, Any])
+
+
+async def as_scaled(api: Api, wanted: Json, live: Json) -> Json:
+    """Return a manifest with the replicas that there are where an autoscaler sets them; raises ApiError.
+
+    None at all, named by the package or there, are nothing that an autoscaler touches.
+    """
+    asked, there = at(wanted, "spec", "replicas"), at(live, "spec", "replicas")
+    if not (isinstance(asked, int) and isinstance(there, int) and asked and there) or asked == there:
+        return wanted
+    try:
+        page = await api.list(AUTOSCALERS, Selection(text(at(live, "metadata", "namespace"))))
+    except (Forbidden, UnknownResource):
+        return wanted  # Who may not have any here, or has none, has none in the package.
+    if not any(_scales(scaler, live) for scaler in page.items):
+        return wanted
+    return {**wanted, "spec": {**obj(wanted["spec"]), "replicas": there}}
+
+
+def _scales(scaler: Json, live: Json) -> bool:
+    target, identity = obj(at(scaler, "spec", "scaleTargetRef")), identity_of(live)
+    group = text(target.get("apiVersion")).rpartition("/")[0]
+    return (group, target.get("kind"), target.get("name")) == (identity.group, identity.kind, identity.name)
