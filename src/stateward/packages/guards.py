@@ -58,7 +58,10 @@ def _outside(window: str, now: datetime) -> Hold | None:
 
 @dataclass(frozen=True, slots=True)
 class Settling:
-    """Changes that have been seen and not acted on: what they are, since when, and when the last one came."""
+    """Changes that have been seen and not acted on: what they are, since when, and when the last one came.
+
+    `what` is empty as long as nobody has read what has changed.
+    """
 
     what: str
     since: float
@@ -73,4 +76,11 @@ def settling(before: Settling | None, what: str, now: float) -> Settling:
     """Return what is known of changes at time `now` (seconds); `what` differs when another change has come."""
     if before is None:
         return Settling(what, now, now)
+    if not before.what:
+        return Settling(what, before.since, before.last)
     return before if before.what == what else Settling(what, before.since, now)
+
+
+def touched(before: Settling | None, now: float) -> Settling:
+    """Return what is known of changes when a watch tells of one more at time `now` (seconds)."""
+    return Settling(before.what if before else "", before.since if before else now, now)

@@ -31,6 +31,19 @@ class Finding:
 
 
 HEALTHY = Finding(Health.HEALTHY)
+AT_ONCE = frozenset(
+    {
+        *(("", kind) for kind in ("ConfigMap", "Secret", "Service", "ServiceAccount", "PersistentVolumeClaim")),
+        *(("rbac.authorization.k8s.io", f"{scope}Role{what}") for scope in ("", "Cluster") for what in ("", "Binding")),
+        *(("networking.k8s.io", kind) for kind in ("Ingress", "NetworkPolicy")),
+        ("batch", "CronJob"),
+        ("policy", "PodDisruptionBudget"),
+    }
+)
+"""Kinds of objects that are healthy by being there.
+
+A claim is one: with a class that waits for its first pod it is bound only when a later step has made that pod.
+"""
 
 
 def health_of(body: Json) -> Finding:
@@ -38,7 +51,8 @@ def health_of(body: Json) -> Finding:
     identity = identity_of(body)
     if at(body, "metadata", "deletionTimestamp") is not None:
         return Finding(Health.WAITING, f"{identity} is being deleted")
-    judge = _JUDGES.get((identity.group, identity.kind), _custom)
+    place = (identity.group, identity.kind)
+    judge = _at_once if place in AT_ONCE else _JUDGES.get(place, _custom)
     health, message = judge(body)
     return Finding(health, f"{identity}: {message}" if message else "")
 
@@ -175,18 +189,10 @@ _JUDGES: Mapping[tuple[str, str], Callable[[Any], _Said]] = {
     ("apps", "StatefulSet"): _stateful_set,
     ("apps", "DaemonSet"): _daemon_set,
     ("batch", "Job"): _job,
-    ("batch", "CronJob"): _at_once,
     ("", "Pod"): _pod,
     ("", "Namespace"): _namespace,
-    ("", "PersistentVolumeClaim"): _at_once,
-    ("policy", "PodDisruptionBudget"): _at_once,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): _definition,
     (GROUP, "Installation"): _ours,
-    (GROUP, "OpenSearchCluster"): _ours,
-    (GROUP, "ElasticsearchCluster"): _ours,
-    (GROUP, "FoundationDBCluster"): _ours,
+    **{(GROUP, f"{engine}Cluster"): _ours for engine in ("OpenSearch", "Elasticsearch", "FoundationDB")},
 }
-"""Kinds with a rule of their own; every other one is judged by what its conditions say, if it has any.
-
-A claim counts at once: with a class that waits for its first pod it is bound only when a later step has made that pod.
-"""
+"""Kinds with a rule of their own; every other one is judged by what its conditions say, if it has any."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from stateward.api.base import Json
 from stateward.packages.objects import Identity, Rendered
 from stateward.packages.rendering import Place, Use, places
-from stateward.packages.steps import ANNOTATION_PHASE, ANNOTATION_PLAN, ANNOTATION_STEP, placeless, work_of
+from stateward.packages.steps import ANNOTATION_PHASE, ANNOTATION_PLAN, ANNOTATION_STEP, Works, placeless, work_of
 from stateward.packages.trees import at, text
 
 ONCE = frozenset({("batch", "Job"), ("", "Pod")})
@@ -30,14 +30,14 @@ class Standing:
     rendered: Rendered
 
 
-def standing(use: Use, plan: str) -> Mapping[Identity, Standing]:
+def standing(use: Use, plan: str, works: Works = work_of) -> Mapping[Identity, Standing]:
     """Return what is there when a plan is done, but for what is work, by identities without a namespace.
 
     Raises TemplateProblem, BadValue, KeyError.
     """
     found: dict[Identity, Standing] = {}
     for place in places(use.package, plan):
-        work = work_of(use, place)
+        work = works(use, place)
         for rendered in work.apply:
             found[placeless(rendered.identity)] = Standing(place, rendered)
         for rendered in work.delete:

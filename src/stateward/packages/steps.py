@@ -7,7 +7,7 @@ the digest of that data is taken from what was applied.
 
 import hashlib
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from stateward.api.base import GROUP, Json
@@ -55,6 +55,9 @@ def work_of(use: Use, place: Place) -> Work:
     gone = [rendered for rendered, makes in wanted.values() if not makes]
     return Work(tuple(sorted(made, key=_rank)), tuple(sorted(gone, key=_rank, reverse=True)), tuple(others))
 
+
+Works = Callable[[Use, Place], Work]
+"""Where it is had from what a step wants: `work_of`, or something that remembers it."""
 
 _FIRST = ("Namespace", "CustomResourceDefinition", "ServiceAccount", "Secret", "ConfigMap")
 
@@ -107,13 +110,16 @@ def _with(body: Json, path: tuple[str, ...], values: Mapping[str, str]) -> Json:
     return {**body, path[0]: _with(obj(body.get(path[0])), path[1:], values)}
 
 
-def superfluous(inventory: Iterable[Identity], use: Use, places: Iterable[Place]) -> tuple[Identity, ...]:
+def superfluous(
+    inventory: Iterable[Identity], use: Use, places: Iterable[Place], work: Works = work_of
+) -> tuple[Identity, ...]:
     """Return what was applied once and is rendered by none of these steps any more, whatever its task does with it.
 
     With the steps of all plans this is what may be pruned: what a plan that runs seldom has made (the volume of a
     backup) is still the package's. Raises TemplateProblem, BadValue: what cannot be rendered is not known to be gone.
     """
-    rendered = {found.identity for place in places for found in _all(use, place)}
+    works = [work(use, place) for place in places]
+    rendered = {found.identity for wanted in works for found in (*wanted.apply, *wanted.delete)}
     piped, nested = pipe_identities(use.package, use.name, use.namespace), nested_identities(use)
     known = {placeless(identity) for identity in (*rendered, *piped, *nested)}
     return tuple(identity for identity in inventory if placeless(identity) not in known)
@@ -131,8 +137,3 @@ def placeless(identity: Identity) -> Identity:
     ClusterRole), and the server leaves it out: it is the same object all the same.
     """
     return identity._replace(namespace="")
-
-
-def _all(use: Use, place: Place) -> Iterable[Rendered]:
-    work = work_of(use, place)
-    return (*work.apply, *work.delete)

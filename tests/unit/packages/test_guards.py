@@ -13,6 +13,7 @@ from stateward.packages.guards import (
     SETTLE_SECONDS,
     hold,
     settling,
+    touched,
 )
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -77,3 +78,15 @@ def test_a_stream_of_changes_puts_a_restart_off_only_so_long() -> None:
         changes = settling(changes, str(second), float(second))
         assert changes.left(float(second)) > 0
     assert settling(changes, "end", LONGEST_SETTLE_SECONDS).left(LONGEST_SETTLE_SECONDS) <= 0
+
+
+def test_changes_that_nobody_has_read_yet_settle_from_the_last_that_was_heard_of() -> None:
+    heard = touched(touched(None, 100.0), 103.0)
+    read = settling(heard, "a", 105.0)
+    assert read.left(105.0) == SETTLE_SECONDS - 2
+    assert settling(read, "a", 108.0).left(108.0) <= 0
+    assert touched(read, 107.0).left(108.0) == SETTLE_SECONDS - 1
+    stream = heard
+    for second in range(104, 100 + int(LONGEST_SETTLE_SECONDS)):
+        stream = touched(stream, float(second))
+    assert settling(stream, "end", 100 + LONGEST_SETTLE_SECONDS).left(100 + LONGEST_SETTLE_SECONDS) <= 0

@@ -4,24 +4,24 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from stateward.api.base import GROUP, Json
 from stateward.kube.errors import ApiError, BadRequest, Invalid
-from stateward.operator.installations.hands import FatalError, Hands, HeldError
+from stateward.operator.installations.hands import FatalError, Hands, HeldError, Made
 from stateward.operator.installations.tasks import Tasks
 from stateward.operator.installations.views import GroupKind
+from stateward.operator.installations.works import Works
+from stateward.operator.restarts.views import SOURCES
 from stateward.packages.health import Health, health_of
-from stateward.packages.objects import Rendered
 from stateward.packages.parameters import BadValue
 from stateward.packages.progress import Result, Stage
 from stateward.packages.records import Task, TaskKind
 from stateward.packages.rendering import Place, Use
-from stateward.packages.steps import Work, work_of
+from stateward.packages.steps import Work
 from stateward.packages.templates import TemplateProblem
 
 
 class Carrier:
     """Carries out steps of one installation.
 
-    `mark` is told which kinds of objects are made before they are, `note` each object as it was made; `restarted`
-    collects what pods restart for.
+    `mark` is told which kinds of objects are made before they are; `restarted` collects what pods restart for.
     """
 
     def __init__(
@@ -29,29 +29,35 @@ class Carrier:
         hands: Hands,
         tasks: Tasks,
         mark: Callable[[Iterable[GroupKind]], Awaitable[None]],
-        note: Callable[[Json], None],
+        works: Works,
     ) -> None:
         self._hands = hands
-        self._note = note
+        self._works = works
         self._tasks = tasks
         self._mark = mark
         self.restarted: list[str] = []
 
-    async def carry_out(self, use: Use, place: Place) -> Result:
-        """Do what a step wants; an error that may pass is tried again, another one ends the plan."""
+    async def carry_out(self, use: Use, place: Place, *, again: bool = False) -> Result:
+        """Do what a step wants; an error that may pass is tried again, another one ends the plan.
+
+        `again`: all of it was made in this run, and is waited for.
+        """
         try:
-            return await self._work(use, place, work_of(use, place))
+            return await self._work(use, place, self._works.of(use, place), again=again)
         except (FatalError, TemplateProblem, BadValue, Invalid, BadRequest) as error:
             return Result(Stage.FAILED, str(error))
         except (HeldError, ApiError) as error:
             return Result(Stage.RETRYING, str(error))
 
-    async def _work(self, use: Use, place: Place, work: Work) -> Result:
-        kinds = {(rendered.identity.group, rendered.identity.kind) for rendered in work.apply}
-        await self._mark(kinds.union(*(_kinds(task) for task in work.others)))
+    async def _work(self, use: Use, place: Place, work: Work, *, again: bool) -> Result:
+        await self._mark(kinds_of(work))
         waits = [text for rendered in work.delete if (text := await self._hands.delete(rendered.body))]
+        near: dict[tuple[str, str], Json] = {}
         for rendered in work.apply:
-            waits += await self._apply(use, place, rendered)
+            made = await self._hands.make(use, place, rendered.body, again=again, near=near)
+            if made.live and rendered.identity.kind in SOURCES:
+                near[rendered.identity.kind, rendered.identity.name] = made.body
+            waits += self._waits(made)
         for task in work.others:
             if task.kind is not TaskKind.DUMMY:
                 waits += filter(None, [await self._tasks.carry_out(use, place, task)])
@@ -59,12 +65,12 @@ class Carrier:
                 return failed
         return Result(Stage.WAITING, "; ".join(waits)) if waits else Result(Stage.DONE)
 
-    async def _apply(self, use: Use, place: Place, rendered: Rendered) -> list[str]:
-        made = await self._hands.make(use, place, rendered.body)
-        self._note(made.body)
+    def _waits(self, made: Made) -> list[str]:
         if made.because:
             self.restarted.append(f"{made.body['kind']} {made.body['metadata']['name']}: {', '.join(made.because)}")
-        return [made.waits] if made.waits else _unhealthy(made.body)
+        if made.waits:
+            return [made.waits]
+        return _unhealthy(made.body) if made.live else []
 
 
 def _unhealthy(body: Json) -> list[str]:
@@ -72,6 +78,12 @@ def _unhealthy(body: Json) -> list[str]:
     if finding.health is Health.FAILED:
         raise FatalError(finding.message)
     return [finding.message] if finding.health is Health.WAITING else []
+
+
+def kinds_of(work: Work) -> frozenset[GroupKind]:
+    """Return the kinds of objects that a step makes."""
+    kinds = {(rendered.identity.group, rendered.identity.kind) for rendered in work.apply}
+    return frozenset(kinds.union(*(_kinds(task) for task in work.others)))
 
 
 def _kinds(task: Task) -> frozenset[GroupKind]:

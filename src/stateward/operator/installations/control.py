@@ -29,7 +29,7 @@ from stateward.operator.installations.hands import Tools
 from stateward.operator.installations.kinds import Kinds, ServedKinds
 from stateward.operator.installations.library import Library
 from stateward.operator.installations.look import look
-from stateward.operator.installations.resting import Memory
+from stateward.operator.installations.memory import Memory
 from stateward.operator.installations.surroundings import Surroundings
 from stateward.operator.installations.tasks import Exec, no_exec
 from stateward.operator.installations.views import INSTALLATIONS, kinds_in
@@ -84,6 +84,7 @@ class InstallationControl:
             self._library,
             self._watches,
             self._memory,
+            self._installations,
             self._setting.recorder,
             self._clock,
             self._setting.execute,

@@ -11,12 +11,15 @@ from stateward.kube.client import PatchKind
 from stateward.kube.errors import Conflict, NotFound
 from stateward.kube.metadata import Key as ObjectKey
 from stateward.operator.installations.belongings import Belonging, belongings
-from stateward.operator.installations.hands import Hands, HeldError, Tools
+from stateward.operator.installations.hands import HeldError
+from stateward.operator.installations.surroundings import Surroundings
+from stateward.operator.installations.views import kinds_in
 from stateward.operator.restarts.sources import read_sources
 from stateward.operator.restarts.views import WORKLOADS
 from stateward.packages.dependencies import dependencies
 from stateward.packages.digests import digests_of
 from stateward.packages.health import Health, health_of
+from stateward.packages.objects import Identity
 from stateward.packages.parameters import BadValue
 from stateward.packages.rendering import Use, places
 from stateward.packages.restarts import Verdict, annotated, judge, read_record
@@ -28,19 +31,42 @@ from stateward.packages.templates import TemplateProblem
 class Finisher:
     """Ends plans of one installation; `restarted` collects what pods were restarted for."""
 
-    def __init__(self, tools: Tools, hands: Hands, installation: Installation) -> None:
-        self._tools = tools
-        self._hands = hands
+    def __init__(self, around: Surroundings, installation: Installation) -> None:
+        self._tools = around.tools
+        self._works = around.works
+        self._hands = around.hands(installation)
+        self._familiar = around.familiar(installation)
         self._installation = installation
         self.restarted: list[str] = []
 
-    async def finish(self, use: Use) -> str:
-        """Return what the end of a plan waits for, or nothing; raises HeldError, ApiError."""
+    async def finish(self, use: Use, run: str) -> str:
+        """Return what the end of a run (by its start) waits for, or nothing; raises HeldError, ApiError."""
+        if self._nothing_left(use, run):
+            return ""
         owned = await belongings(self._tools.api, self._tools.kinds, self._installation)
         waits = [text for found in owned if (text := await self._settle(found, owned))]
         if waits:
             return "; ".join(waits)
-        return "; ".join([text for found in self._unwanted(use, owned) if (text := await self._prune(found))])
+        waits = [text for found in self._unwanted(use, owned) if (text := await self._prune(found))]
+        if not waits:
+            self._familiar.memory.listed(self._familiar.set_id)
+        return "; ".join(waits)
+
+    def _nothing_left(self, use: Use, run: str) -> bool:
+        """Return whether it is certain, without asking, that no pods have to restart and nothing is to be removed.
+
+        It is where this process has made all that the run has made, the caches have heard of all of it, and all that
+        there is would be made again. What was there before this process was asked for once.
+        """
+        memory = self._familiar.memory
+        seen = self._familiar.inventory(kinds_in(self._installation.metadata.annotations))
+        if seen is None or not memory.knows(self._familiar.set_id, run):
+            return False
+        bodies = [(kind, body.metadata) for kind, found in seen.items() for body in found]
+        workloads = [meta for kind, meta in bodies if kind[0] == "apps" and kind[1] in WORKLOADS]
+        if not all(memory.up_to_date(self._familiar.set_id, meta.uid) for meta in workloads):
+            return False
+        return not self._gone(use, [Identity(*kind, meta.namespace, meta.name) for kind, meta in bodies])
 
     async def _settle(self, found: Belonging, owned: list[Belonging]) -> str:
         if found.identity.group != "apps" or found.identity.kind not in WORKLOADS:
@@ -72,13 +98,18 @@ class Finisher:
         return {**made, "apiVersion": live["apiVersion"], "kind": live["kind"]}
 
     def _unwanted(self, use: Use, owned: list[Belonging]) -> list[Belonging]:
+        gone = self._gone(use, [found.identity for found in owned])
+        return [found for found in owned if found.identity in gone]
+
+    def _gone(self, use: Use, there: list[Identity]) -> frozenset[Identity]:
+        """Return what is there and is rendered no more, and may be removed."""
         every = [place for plan in use.package.operator.plans for place in places(use.package, plan)]
         try:
-            gone = superfluous([found.identity for found in owned], use, every)
+            gone = superfluous(there, use, every, self._works.of)
         except (TemplateProblem, BadValue):
-            return []  # What cannot be rendered is not known to be gone.
+            return frozenset()  # What cannot be rendered is not known to be gone.
         kept = KEPT if self._installation.spec.retention is Retention.RETAIN else frozenset[tuple[str, str]]()
-        return [f for f in owned if f.identity in set(gone) and (f.identity.group, f.identity.kind) not in kept]
+        return frozenset(identity for identity in gone if (identity.group, identity.kind) not in kept)
 
     async def _prune(self, found: Belonging) -> str:
         return await self._hands.remove(found.kind, found.body())

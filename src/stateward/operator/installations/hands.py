@@ -2,10 +2,13 @@
 
 Objects are made by server-side apply. One that is there and is not of this installation is never touched, unless the
 installation was told to adopt; one of another installation never. What is removed is removed by UID and version.
+
+An object that the caches show as the installation's own is applied by its UID, without being read before; one that is
+as it was left is not written again.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -14,15 +17,17 @@ from stateward.api.base import GROUP, Json
 from stateward.api.installation import Installation
 from stateward.kube.apply import state_of
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Preconditions
-from stateward.kube.errors import Conflict, NotFound, UnknownResource
+from stateward.kube.errors import Conflict, Invalid, NotFound, UnknownResource
 from stateward.kube.metadata import Key as ObjectKey
-from stateward.kube.metadata import ObjectMeta
+from stateward.kube.metadata import ObjectMeta, PartialObject
+from stateward.operator.installations.familiar import Familiar
 from stateward.operator.installations.kinds import Kinds, Raw
 from stateward.operator.installations.scaling import as_scaled
 from stateward.operator.installations.views import INSTALLATIONS, MANAGER
 from stateward.operator.restarts.sources import read_sources
 from stateward.packages.dependencies import dependencies, template_path
 from stateward.packages.digests import Key, digests_of
+from stateward.packages.health import AT_ONCE
 from stateward.packages.objects import Identity, identity_of
 from stateward.packages.rendering import Place, Use
 from stateward.packages.restarts import ANNOTATION_BECAUSE, ANNOTATION_RECORD, Verdict, annotated, digest_in, judge
@@ -34,6 +39,11 @@ MOST_NESTED = 32
 """Installations above one that are looked at."""
 ANNOTATION_APPLIED = f"{GROUP}/applied"
 """On a made object: digest of what was rendered for it, so that it is known what may be put right."""
+
+
+Bodies = Mapping[tuple[str, str], Json]
+"""Objects as the server has just answered that they are, by kind and name."""
+NONE: Bodies = {}
 
 
 class FatalError(Exception):
@@ -56,21 +66,26 @@ class Tools:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An object as it is after it was made; `because` says which data its pods restart for."""
+    """An object as it is after it was made; `because` says which data its pods restart for.
+
+    `live` is false where the server was not asked, because nothing is to be waited for: `body` is what was asked for.
+    """
 
     body: Json
     because: tuple[str, ...] = ()
     waits: str = ""
     changed: bool = False
+    live: bool = True
 
 
 class Hands:
     """Makes and removes objects for one installation."""
 
-    def __init__(self, tools: Tools, installation: Installation) -> None:
+    def __init__(self, tools: Tools, installation: Installation, familiar: Familiar) -> None:
         self._tools = tools
         self._installation = installation
-        self.set_id = set_id(installation.metadata.name, installation.metadata.namespace)
+        self._familiar = familiar
+        self.set_id = familiar.set_id
 
     async def find(self, body: Json) -> tuple[Raw, ObjectKey]:
         """Return where an object of a package is; raises FatalError for one that is not in its place, ApiError."""
@@ -107,14 +122,51 @@ class Hands:
                 break
         return found
 
-    async def make(self, use: Use, place: Place, body: Json, *, keep: bool = False) -> Made:
-        """Make an object as it was rendered; `keep`: what its pods have seen stays as it is written.
+    async def make(self, use: Use, place: Place, body: Json, *, again: bool = False, near: Bodies = NONE) -> Made:
+        """Make an object as it was rendered, after those in `near`; `again`: the step has made all of them before.
 
         Raises FatalError, HeldError, ApiError.
         """
         kind, key = await self.find(body)
-        live = await self.read(kind, key)
         wanted = self._wanted(use, place, body, key)
+        seen = self._familiar.ours(kind, key)
+        known = await self._known(kind, key, wanted, seen, again=again) if seen is not None else None
+        return known or await self._made(kind, key, wanted, keep=False, near=near)
+
+    async def restore(self, use: Use, place: Place, body: Json) -> Made:
+        """Make an object again that somebody has changed or removed; what its pods have seen stays as it is written.
+
+        Raises FatalError, HeldError, ApiError.
+        """
+        kind, key = await self.find(body)
+        return await self._made(kind, key, self._wanted(use, place, body, key), keep=True, near=NONE)
+
+    async def _known(self, kind: Raw, key: ObjectKey, wanted: Json, seen: PartialObject, *, again: bool) -> Made | None:
+        """Do what is left to do for an object that is certainly ours; None where it has to be read first."""
+        plain = template_path(wanted) is None
+        if (again or plain) and self._familiar.as_left(seen, wanted):
+            if (kind.group, kind.kind) in AT_ONCE:
+                return Made(wanted, live=False)
+            live = await self.read(kind, key)
+            return Made(live) if live is not None and live["metadata"]["uid"] == seen.metadata.uid else None
+        if not plain or _once(wanted):
+            return None
+        exact = {**wanted, "metadata": {**wanted["metadata"], "uid": seen.metadata.uid}}
+        try:
+            return await self._applied(kind, key, exact, seen.metadata.resource_version)
+        except (Conflict, Invalid, UnknownResource):
+            return None  # Another object by now, or one that the server refuses: which of them, a read tells.
+
+    async def _applied(self, kind: Raw, key: ObjectKey, manifest: Json, before: str) -> Made:
+        self._tools.fence()
+        made = await self._tools.api.apply(kind, key, manifest, ApplyOptions(MANAGER, force=True))
+        body: Json = {**made, "apiVersion": kind.api_version, "kind": kind.kind}
+        changed = before != text(at(body, "metadata", "resourceVersion"))
+        self._familiar.memory.note(self.set_id, body, changed=changed)
+        return Made(body, changed=changed)
+
+    async def _made(self, kind: Raw, key: ObjectKey, wanted: Json, *, keep: bool, near: Bodies) -> Made:
+        live = await self.read(kind, key)
         if live is not None:
             self._ours(live)
             if at(live, "metadata", "deletionTimestamp") is not None:
@@ -125,13 +177,11 @@ class Hands:
             wanted = await as_scaled(self._tools.api, wanted, live)
         verdict = _kept(live) if live is not None and (keep or _once(live)) else None
         # What its pods have seen may have been taken off: then that is read anew, and restarts nobody.
-        verdict = verdict or await self._judged(live, wanted)
-        self._tools.fence()
-        options = ApplyOptions(MANAGER, force=True)
-        made = await self._tools.api.apply(kind, key, _noted(wanted, live, verdict), options)
-        body = {**made, "apiVersion": kind.api_version, "kind": kind.kind}
+        verdict = verdict or await self._judged(live, wanted, near)
+        before = text(at(live, "metadata", "resourceVersion"))
+        made = await self._applied(kind, key, _noted(wanted, live, verdict), before)
         because = verdict.because if live is not None and verdict is not None else ()
-        return Made(body, because, changed=live is None or _state(live) != _state(body))
+        return replace(made, because=because, changed=live is None or _state(live) != _state(made.body))
 
     def _wanted(self, use: Use, place: Place, body: Json, key: ObjectKey) -> Json:
         made = stamped(use, place, body)
@@ -153,11 +203,12 @@ class Hands:
         if not self._installation.spec.adopt:
             raise HeldError(f"{identity_of(live)} is there already: delete it, or set spec.adopt to take it over")
 
-    async def _judged(self, live: Json | None, wanted: Json) -> Verdict | None:
+    async def _judged(self, live: Json | None, wanted: Json, near: Bodies) -> Verdict | None:
         if template_path(wanted) is None:
             return None
         used = dependencies(wanted)
-        found = await read_sources(self._tools.api, used, self._installation.metadata.namespace)
+        others = [found for found in used if (found.kind, found.name) not in near]
+        found = {**near, **await read_sources(self._tools.api, others, self._installation.metadata.namespace)}
         return judge(live, used, digests_of(used, found, self._tools.key), self._tools.key)
 
     def digest_of(self, body: Json) -> str:
@@ -183,9 +234,11 @@ class Hands:
             try:
                 left = await self._tools.api.delete(kind, key, DeleteOptions(exact))
             except NotFound:
+                self._familiar.memory.drop(self.set_id, meta["uid"])
                 return ""
             except Conflict as error:
                 raise HeldError(f"{identity} has just been changed by somebody") from error
+            self._familiar.memory.drop(self.set_id, meta["uid"])
             if left is None:
                 return ""
         return f"{identity} is being deleted"

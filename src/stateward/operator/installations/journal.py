@@ -63,12 +63,15 @@ class Journal:
             if error.causes:
                 raise
             raise Conflict(f"{key_of(self.live)} has changed since it was read") from error
+        self._around.wrote(written)
         self.live = replace(written, status=after)
         return after
 
     async def mark(self, kinds: Iterable[GroupKind]) -> None:
         """Write which kinds of objects there may be from now on; raises Conflict, ApiError."""
-        self.live = await marked(self._around.tools.api, self.live, kinds)
+        before, self.live = self.live, await marked(self._around.tools.api, self.live, kinds)
+        if self.live is not before:
+            self._around.wrote(self.live)
 
     def tell(self, severity: Severity, reason: str, note: str) -> None:
         """Tell people what happened."""

@@ -8,21 +8,22 @@ from stateward.api.installation import Installation, InstallationStatus, RunStat
 from stateward.kube.errors import ApiError, NotFound
 from stateward.kube.event_record import Severity
 from stateward.kube.metadata import Key as ObjectKey
+from stateward.operator.installations.carry import kinds_of
 from stateward.operator.installations.ending import doomed, removed
-from stateward.operator.installations.hands import FatalError, Hands, HeldError
+from stateward.operator.installations.hands import FatalError, HeldError
 from stateward.operator.installations.journal import Journal
 from stateward.operator.installations.library import NoPackageError
 from stateward.operator.installations.marks import unmarked
 from stateward.operator.installations.resting import Keeper
 from stateward.operator.installations.run import BUSY_SECONDS, Running, go_on
 from stateward.operator.installations.surroundings import Surroundings
-from stateward.operator.installations.views import FINALIZER, INSTALLATIONS, kinds_in
+from stateward.operator.installations.views import FINALIZER, GroupKind, kinds_in
 from stateward.packages.choice import CLEANUP, Chosen, State
 from stateward.packages.decision import ANNOTATION_TRIGGER, Begin, Decision, GoOn, Stop, decide
 from stateward.packages.ledger import at_once, begun, is_running, state_status
 from stateward.packages.parameters import BadValue, in_force
 from stateward.packages.records import Package
-from stateward.packages.rendering import Use
+from stateward.packages.rendering import Use, places
 from stateward.packages.steps import set_id
 from stateward.packages.templates import TemplateProblem
 
@@ -43,9 +44,9 @@ class Found:
 async def look(around: Surroundings, key: ObjectKey) -> float | None:
     """Look at an installation; returns the seconds after which to look again. Raises ApiError, LostLease."""
     try:
-        live = await around.tools.api.get(INSTALLATIONS, key)
+        live = await around.read(key)
     except NotFound:
-        around.memory.forget(set_id(key.name, key.namespace))
+        around.forget(key)
         return None
     visit = Visit(around, live)
     return await (visit.go() if live.metadata.deletion_timestamp is None else visit.end())
@@ -96,11 +97,22 @@ class Visit:
         status, chosen = self._journal.live.status, decision.chosen
         target = state_status(package, self._spec.package, chosen.state.values)
         run = begun(chosen, target, package, self._journal.now())
-        await self._journal.mark(())
+        await self._journal.mark(self._kinds(package, chosen))
         granted = decision.granted or status.triggered
         written = await self._journal.write(replace(status, run=run, triggered=granted))
+        mine = set_id(self._name, self._namespace)
+        self._around.memory.begin(mine, run.started, first=status.run is None)
         self._journal.tell(Severity.NORMAL, "PlanBegins", f"plan {chosen.plan}: {chosen.why}")
         return written
+
+    def _kinds(self, package: Package, chosen: Chosen) -> frozenset[GroupKind]:
+        """Return the kinds of objects that a plan makes, to be written down at once and watched from its beginning."""
+        use = Use(package, self._name, self._namespace, chosen.state.values)
+        try:
+            works = [self._around.works.of(use, place) for place in places(package, chosen.plan)]
+        except (TemplateProblem, BadValue):
+            return frozenset()  # The step says so when its turn comes.
+        return frozenset[GroupKind]().union(*(kinds_of(work) for work in works))
 
     async def _go_on(self, status: InstallationStatus, run: RunStatus, patience: float) -> float:
         try:
@@ -137,11 +149,11 @@ class Visit:
         live = self._journal.live
         if status.installed is None:
             return None
-        hands = Hands(self._around.tools, live)
+        hands = self._around.hands(live)
         seen = self._around.watches.of(hands.set_id, kinds_in(live.metadata.annotations))
         if seen is None:
             return BUSY_SECONDS
-        keeper = Keeper(hands, self._around.memory)
+        keeper = Keeper(hands, self._around.memory, self._around.works)
         try:
             mended = await keeper.keep(await self._use(status.installed), seen)
         except (NoPackageError, FatalError, HeldError, TemplateProblem, BadValue, ApiError) as error:
@@ -160,7 +172,7 @@ class Visit:
         again = None if going else await self._clean_up(live.status)
         if again is not None:
             return again
-        hands = Hands(self._around.tools, self._journal.live)
+        hands = self._around.hands(self._journal.live)
         try:
             waits = await removed(self._around.tools, hands, self._journal.live, outside=going)
         except (HeldError, ApiError) as error:
@@ -171,7 +183,7 @@ class Visit:
             await self._journal.write(self._journal.live.status, doing=f"is being removed: {waits}")
             return BUSY_SECONDS
         await unmarked(self._around.tools.api, self._journal.live)
-        self._around.memory.forget(hands.set_id)
+        self._around.forget(ObjectKey(self._namespace, self._name))
         return None
 
     async def _clean_up(self, status: InstallationStatus) -> float | None:

@@ -8,50 +8,27 @@ and pods, which are work that has been done.
 
 from collections.abc import Iterable, Mapping
 
-import msgspec
-
 from stateward.api.base import Json
 from stateward.kube.apply import state_of
-from stateward.kube.metadata import ObjectMeta, PartialObject
+from stateward.kube.metadata import PartialObject
 from stateward.operator.installations.hands import ANNOTATION_APPLIED, Hands
+from stateward.operator.installations.memory import Memory, meta_of
 from stateward.operator.installations.views import GroupKind
+from stateward.operator.installations.works import Works
 from stateward.packages.choice import DEPLOY
 from stateward.packages.objects import Identity
 from stateward.packages.rendering import Place, Use
 from stateward.packages.standing import ONCE, Standing, place_in, standing
-from stateward.packages.steps import placeless, work_of
-
-
-class Memory:
-    """How this process left objects, by UID; forgetting it costs an apply that changes nothing."""
-
-    def __init__(self) -> None:
-        self._left: dict[str, dict[str, str]] = {}
-
-    def keep(self, set_id: str, states: Mapping[str, str]) -> None:
-        """Note how the objects of an installation are left."""
-        self._left[set_id] = dict(states)
-
-    def note(self, set_id: str, body: Json) -> None:
-        """Note how a plan has left one object: when it is at rest nothing is to be looked at again."""
-        meta = _meta(body["metadata"])
-        self._left.setdefault(set_id, {})[meta.uid] = state_of(meta)
-
-    def of(self, set_id: str) -> Mapping[str, str]:
-        """Return how the objects of an installation were left."""
-        return self._left.get(set_id, {})
-
-    def forget(self, set_id: str) -> None:
-        """Forget an installation."""
-        self._left.pop(set_id, None)
+from stateward.packages.steps import placeless
 
 
 class Keeper:
     """Puts right what others have changed in one installation."""
 
-    def __init__(self, hands: Hands, memory: Memory) -> None:
+    def __init__(self, hands: Hands, memory: Memory, works: Works) -> None:
         self._hands = hands
         self._memory = memory
+        self._works = works
 
     async def keep(self, use: Use, seen: Mapping[GroupKind, tuple[PartialObject, ...]]) -> list[str]:
         """Make again what is not as it was made; return its names. Raises FatalError, HeldError, ApiError."""
@@ -69,12 +46,13 @@ class Keeper:
             if place is None:
                 continue
             if place not in rendered:
-                rendered[place] = _rendered(use, place)
+                work = self._works.of(use, place)
+                rendered[place] = {placeless(found.identity): found.body for found in work.apply}
             wanted = rendered[place].get(Identity(*kind, "", meta.name))
             if wanted is None or self._hands.digest_of(wanted) != meta.annotations.get(ANNOTATION_APPLIED):
                 continue
-            made = await self._hands.make(use, place, wanted, keep=True)
-            states[meta.uid] = state_of(_meta(made.body["metadata"]))
+            made = await self._hands.restore(use, place, wanted)
+            states[meta.uid] = state_of(meta_of(made.body))
             if made.changed:
                 mended.append(f"{kind[1]} {meta.name}")
         self._memory.keep(self._hands.set_id, states)
@@ -83,23 +61,15 @@ class Keeper:
     async def _missing(self, use: Use, seen: Mapping[GroupKind, tuple[PartialObject, ...]]) -> list[str]:
         there = {Identity(*kind, "", body.metadata.name) for kind, body in _each(seen)}
         mended: list[str] = []
-        for identity, what in standing(use, DEPLOY).items():
+        for identity, what in standing(use, DEPLOY, self._works.of).items():
             if identity not in there:
                 mended += await self._again(use, what)
         return mended
 
     async def _again(self, use: Use, what: Standing) -> list[str]:
-        made = await self._hands.make(use, what.place, what.rendered.body, keep=True)
+        made = await self._hands.restore(use, what.place, what.rendered.body)
         return [str(what.rendered.identity)] if made.changed else []
 
 
 def _each(seen: Mapping[GroupKind, tuple[PartialObject, ...]]) -> Iterable[tuple[GroupKind, PartialObject]]:
     return ((kind, body) for kind, bodies in seen.items() for body in bodies)
-
-
-def _rendered(use: Use, place: Place) -> Mapping[Identity, Json]:
-    return {placeless(rendered.identity): rendered.body for rendered in work_of(use, place).apply}
-
-
-def _meta(body: Json) -> ObjectMeta:
-    return msgspec.convert(body, ObjectMeta)

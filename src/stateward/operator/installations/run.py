@@ -1,7 +1,6 @@
 """Goes on with the plan that runs, as far as that goes now."""
 
 from dataclasses import dataclass
-from functools import partial
 
 from msgspec.structs import replace
 
@@ -10,7 +9,7 @@ from stateward.kube.errors import ApiError
 from stateward.kube.event_record import Severity
 from stateward.operator.installations.carry import Carrier
 from stateward.operator.installations.finish import Finisher
-from stateward.operator.installations.hands import Hands, HeldError
+from stateward.operator.installations.hands import HeldError
 from stateward.operator.installations.journal import Journal
 from stateward.operator.installations.surroundings import Surroundings
 from stateward.operator.installations.tasks import Tasks
@@ -42,10 +41,9 @@ async def go_on(running: Running, status: InstallationStatus, run: RunStatus) ->
     Raises ApiError, LostLease.
     """
     journal, package = running.journal, running.use.package
-    hands = Hands(running.around.tools, journal.live)
+    hands = running.around.hands(journal.live)
     tasks = Tasks(hands, running.around.library, running.around.execute, run.started)
-    note = partial(running.around.memory.note, hands.set_id)
-    carrier = Carrier(hands, tasks, journal.mark, note)
+    carrier = Carrier(hands, tasks, journal.mark, running.around.works)
     for _ in range(MOST_ROUNDS):
         progress = run_of(run, running.timeout)
         names = ready(package, progress, journal.now())
@@ -53,7 +51,8 @@ async def go_on(running: Running, status: InstallationStatus, run: RunStatus) ->
             break
         results: dict[StepName, Result] = {}
         for name in names:
-            results[name] = await carrier.carry_out(running.use, place_of(running.use, run.plan, name))
+            again = progress.step(name).stage is Stage.WAITING
+            results[name] = await carrier.carry_out(running.use, place_of(running.use, run.plan, name), again=again)
         progress = advance(progress, results, journal.now())
         run = with_progress(run, progress)
         _tell(journal, carrier.restarted)
@@ -73,9 +72,9 @@ async def go_on(running: Running, status: InstallationStatus, run: RunStatus) ->
 async def _finished(running: Running, status: InstallationStatus, run: RunStatus) -> tuple[InstallationStatus, float]:
     journal = running.journal
     if run.plan != CLEANUP:
-        finisher = Finisher(running.around.tools, Hands(running.around.tools, journal.live), journal.live)
+        finisher = Finisher(running.around, journal.live)
         try:
-            waits = await finisher.finish(running.use)
+            waits = await finisher.finish(running.use, run.started)
         except (HeldError, ApiError) as error:
             waits = str(error)
         _tell(journal, finisher.restarted)

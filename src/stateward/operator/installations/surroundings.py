@@ -1,14 +1,21 @@
 """What looking at an installation needs of the process that it happens in."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from stateward.api.installation import Installation
 from stateward.kube.clock import Clock
 from stateward.kube.events import EventRecorder
-from stateward.operator.installations.hands import Tools
+from stateward.kube.metadata import Key, key_of
+from stateward.kube.store import Store
+from stateward.operator.installations.familiar import Familiar
+from stateward.operator.installations.hands import Hands, Tools
 from stateward.operator.installations.library import Library
-from stateward.operator.installations.resting import Memory
+from stateward.operator.installations.memory import Memory
 from stateward.operator.installations.tasks import Exec, no_exec
+from stateward.operator.installations.views import INSTALLATIONS
 from stateward.operator.installations.watches import Watches
+from stateward.operator.installations.works import Works
+from stateward.packages.steps import set_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +26,38 @@ class Surroundings:
     library: Library
     watches: Watches
     memory: Memory
+    installations: Store[Installation]
     recorder: EventRecorder
     clock: Clock
     execute: Exec = no_exec
+    works: Works = field(default_factory=Works)
+    written: dict[Key, str] = field(default_factory=dict[Key, str])
+
+    def wrote(self, live: Installation) -> None:
+        """Note the version that this process has made of an installation."""
+        self.written[key_of(live)] = live.metadata.resource_version
+
+    async def read(self, key: Key) -> Installation:
+        """Return an installation; raises NotFound, ApiError.
+
+        It is asked for, unless the watch shows it exactly as it was last written here: then nobody has changed it
+        since. Whatever is written of it goes through only if it is still the same.
+        """
+        known = self.installations.get(key)
+        fresh = known is not None and key not in self.installations.unreadable
+        if known is not None and fresh and known.metadata.resource_version == self.written.get(key):
+            return known
+        return await self.tools.api.get(INSTALLATIONS, key)
+
+    def forget(self, key: Key) -> None:
+        """Forget an installation that is gone."""
+        self.written.pop(key, None)
+        self.memory.forget(set_id(key.name, key.namespace))
+
+    def familiar(self, live: Installation) -> Familiar:
+        """Return what is known of the objects of an installation without asking."""
+        return Familiar(self.watches, self.memory, set_id(live.metadata.name, live.metadata.namespace))
+
+    def hands(self, live: Installation) -> Hands:
+        """Return what makes and removes the objects of an installation."""
+        return Hands(self.tools, live, self.familiar(live))

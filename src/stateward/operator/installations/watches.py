@@ -82,6 +82,19 @@ class Watches:
             found[kind] = store.indexed("set", set_id)
         return found
 
+    def find(self, kind: GroupKind, key: Key) -> PartialObject | None:
+        """Return an object of a set as it was last heard of; None when nothing is known of it."""
+        store = self._stores.get(kind)
+        return store.get(key) if store is not None and store.has_synced and key not in store.unreadable else None
+
+    def all_of(self, set_id: str, kinds: Iterable[GroupKind]) -> dict[GroupKind, tuple[PartialObject, ...]] | None:
+        """Return the objects of a set by kind; None when that is not known of all kinds, however long it takes."""
+        stores = {kind: self._stores.get(kind) for kind in kinds}
+        known = {kind: s for kind, s in stores.items() if s is not None and s.has_synced and not s.unreadable}
+        if known.keys() != stores.keys():
+            return None
+        return {kind: store.indexed("set", set_id) for kind, store in known.items()}
+
     async def _watch(self, kind: GroupKind) -> None:
         delay = 1.0
         while True:

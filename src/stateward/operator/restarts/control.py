@@ -37,9 +37,9 @@ from stateward.operator.restarts.views import (
     WorkloadView,
 )
 from stateward.packages.budgets import exhausted
-from stateward.packages.dependencies import PROVIDER_CLASS, dependencies
+from stateward.packages.dependencies import PROVIDER_CLASS, Dependency, dependencies
 from stateward.packages.digests import Key, digests_of
-from stateward.packages.guards import SETTLE_SECONDS, Hold, Settling, hold, settling
+from stateward.packages.guards import SETTLE_SECONDS, Hold, Settling, hold, settling, touched
 from stateward.packages.restarts import Verdict, annotated, digest_in, judge, read_record
 from stateward.packages.trees import at, obj, text
 
@@ -64,7 +64,7 @@ class Setting:
     fence: Callable[[], None]
     namespace: str
     namespaces: tuple[str, ...] = ("",)
-    workers: int = 4
+    workers: int = 8
     settle: float = SETTLE_SECONDS
     classes: float = CLASSES_SECONDS
     chance: random.Random = field(default_factory=random.Random)
@@ -82,6 +82,8 @@ class RestartControl:
         self._sources: dict[str, Store[SourceView]] = {kind: Store(kind, namespaces=names) for kind in SOURCES}
         self._uses = Uses[Workload]()
         self._settling: dict[Workload, Settling] = {}
+        self._judged: dict[Workload, tuple[object, ...]] = {}
+        self._touched: set[Workload] = set()
         self._said: dict[Workload, str] = {}
         self._queue = WorkQueue[Workload](clock=self._clock, chance=setting.chance)
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=self._clock)
@@ -135,35 +137,52 @@ class RestartControl:
 
     def _on_workload(self, kind: str) -> Callable[[Delta[WorkloadView]], None]:
         def heard(delta: Delta[WorkloadView]) -> None:
+            views = [view for view in (delta.old, delta.new) if view is not None]
             # One that no longer asks is looked at once more, to be forgotten.
-            if any(view is not None and view.controlled for view in (delta.old, delta.new)):
-                self._queue.add(Workload(kind=kind, namespace=delta.key.namespace, name=delta.key.name))
+            if not any(view.controlled for view in views) or len({view.concerns for view in views}) < len(views):
+                return
+            self._queue.add(Workload(kind=kind, namespace=delta.key.namespace, name=delta.key.name))
 
         return heard
 
     def _on_source(self, kind: str) -> Callable[[Delta[SourceView]], None]:
         def heard(delta: Delta[SourceView]) -> None:
+            now = self._clock.monotonic()
             for workload in self._uses.of((delta.key.namespace, kind, delta.key.name)):
-                self._queue.add(workload)
+                self._touched.add(workload)
+                self._settling[workload] = touched(self._settling.get(workload), now)
+                # What is read before the changes have settled would have to be read again.
+                self._queue.add_after(workload, self._setting.settle)
 
         return heard
 
     async def reconcile(self, workload: Workload) -> float | None:
         """Look at one workload; returns the seconds after which to look again. Raises ApiError, LostLease."""
+        if workload in self._touched:
+            self._touched.discard(workload)
+            self._judged.pop(workload, None)
         live = await self._read(workload)
         if live is None:
             self._forget(workload)
             return None
         used = dependencies(live)
+        classes = any(found.kind == PROVIDER_CLASS for found in used)
+        if self._judged.get(workload) == _mark(live, used):
+            return None  # It says what it said when it was judged, and no watch has told of its data since.
         # Noted before anything is read: what changes from now on brings the workload back here.
         self._uses.put(workload, workload.namespace, used)
+        self._judged.pop(workload, None)
         verdict = await self._judge(workload, live)
         held = self._held(workload, live, verdict) or await self._over_budget(workload, live, verdict)
         if held is not None:
             self._say(workload, held)
             return held.seconds
-        await self._write(workload, live, verdict)
-        return self._setting.classes if any(found.kind == PROVIDER_CLASS for found in used) else None
+        written = await self._write(workload, live, verdict)
+        if classes:
+            return self._setting.classes
+        if written and workload not in self._touched:
+            self._judged[workload] = (verdict.record, verdict.digest, used)
+        return None
 
     async def _read(self, workload: Workload) -> dict[str, Any] | None:
         try:
@@ -177,6 +196,7 @@ class RestartControl:
     def _forget(self, workload: Workload) -> None:
         self._uses.drop(workload)
         self._settling.pop(workload, None)
+        self._judged.pop(workload, None)
         self._said.pop(workload, None)
 
     async def _judge(self, workload: Workload, live: dict[str, Any]) -> Verdict:
@@ -207,10 +227,11 @@ class RestartControl:
         page = await self._api.list(BUDGETS.raw(), Selection(workload.namespace))
         return exhausted(live, page.items)
 
-    async def _write(self, workload: Workload, live: dict[str, Any], verdict: Verdict) -> None:
+    async def _write(self, workload: Workload, live: dict[str, Any], verdict: Verdict) -> bool:
+        """Write what the workload should say; return whether it says so now."""
         record = read_record(live)
         if record is not None and record.text() == verdict.record and digest_in(live) == verdict.digest:
-            return
+            return True
         self._setting.fence()
         patch = annotated({"apiVersion": "apps/v1", "kind": workload.kind}, verdict)
         patch["metadata"] |= {"resourceVersion": at(live, "metadata", "resourceVersion")}
@@ -218,13 +239,14 @@ class RestartControl:
             await self._api.patch(WORKLOADS[workload.kind], workload.key, patch, kind=PatchKind.MERGE)
         except (Conflict, NotFound):
             self._queue.add(workload)  # Somebody was faster: look again at what it is now.
-            return
+            return False
         self._settling.pop(workload, None)
         self._said.pop(workload, None)
         if verdict.restarts:
             because = ", ".join(verdict.because)
             _log.info("restart", workload=str(workload), because=because)
             self._record(workload, Severity.NORMAL, "Restart", f"pods restart because of {because}")
+        return True
 
     def _say(self, workload: Workload, held: Hold) -> None:
         if held.reason and self._said.get(workload) != held.message:
@@ -236,3 +258,9 @@ class RestartControl:
         if view is not None:
             target = about(WORKLOADS[workload.kind], view)
             self._setting.recorder.record(Occurrence(target, severity, reason, "RestartControl", note))
+
+
+def _mark(live: dict[str, Any], used: frozenset[Dependency]) -> tuple[object, ...]:
+    """Return what a workload says of its data, and what it uses: as long as that stays, so does the judgement."""
+    record = read_record(live)
+    return (record.text() if record is not None else None, digest_in(live), used)

@@ -10,15 +10,18 @@ from stateward.api.base import GROUP
 from stateward.kube.metadata import Key, WireRecord
 from stateward.kube.resource import Resource
 from stateward.packages.dependencies import CONFIG_MAP, PROVIDER_CLASS, SECRET
+from stateward.packages.guards import ANNOTATION_PAUSED, ANNOTATION_WINDOW
 
 ANNOTATION_CONTROL = f"{GROUP}/restart-on-change"
 """On a workload: `true` asks for restart control."""
 
 
 class Asks(WireRecord):
-    """The annotation that asks for restart control."""
+    """The annotations with which people ask for restart control, and hold it back."""
 
     control: str = field(default="", name=ANNOTATION_CONTROL)
+    paused: str = field(default="", name=ANNOTATION_PAUSED)
+    window: str = field(default="", name=ANNOTATION_WINDOW)
 
 
 class WorkloadMeta(WireRecord):
@@ -28,6 +31,7 @@ class WorkloadMeta(WireRecord):
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
+    generation: int = 0
     annotations: Asks = Asks()
 
 
@@ -40,6 +44,12 @@ class WorkloadView(WireRecord):
     def controlled(self) -> bool:
         """Whether it asks for restart control."""
         return self.metadata.annotations.control.strip().lower() == "true"
+
+    @property
+    def concerns(self) -> tuple[object, ...]:
+        """What of it is a reason to look: not that its pods come and go, which a status tells many times."""
+        meta = self.metadata
+        return (meta.uid, meta.generation, meta.annotations)
 
 
 class SourceMeta(WireRecord):

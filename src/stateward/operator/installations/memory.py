@@ -1,0 +1,89 @@
+"""How this process has left the objects of installations; forgetting it costs a few questions and changes nothing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import count
+
+import msgspec
+
+from stateward.api.base import Json
+from stateward.kube.apply import state_of
+from stateward.kube.metadata import ObjectMeta
+from stateward.packages.dependencies import CONFIG_MAP, SECRET, template_path
+
+
+@dataclass(slots=True)
+class _Left:
+    """One installation: the states of its objects by UID, and in which order data and workloads were made."""
+
+    states: dict[str, str] = field(default_factory=dict[str, str])
+    judged: dict[str, int] = field(default_factory=dict[str, int])
+    data: int = 0
+    run: str = ""
+    whole: bool = False
+
+
+class Memory:
+    """What was made, by installation."""
+
+    def __init__(self) -> None:
+        self._left: dict[str, _Left] = {}
+        self._order = count(1)
+
+    def begin(self, set_id: str, run: str, *, first: bool) -> None:
+        """Note that this process carries out a run (by its start) from its beginning; `first`: no other went before."""
+        left = self._of(set_id)
+        left.run, left.whole = run, left.whole or first
+
+    def listed(self, set_id: str) -> None:
+        """Note that the server was asked for all objects of an installation, since this process began."""
+        self._of(set_id).whole = True
+
+    def knows(self, set_id: str, run: str) -> bool:
+        """Return whether nothing can be there that neither was there when it was last asked for, nor is known here.
+
+        It can be where another process has carried out a part of the run (by its start), or one before.
+        """
+        left = self._left.get(set_id)
+        return left is not None and left.whole and bool(run) and left.run == run
+
+    def keep(self, set_id: str, states: Mapping[str, str]) -> None:
+        """Note how the objects of an installation are left."""
+        self._of(set_id).states = dict(states)
+
+    def note(self, set_id: str, body: Json, *, changed: bool = True) -> None:
+        """Note how a plan has left one object: when it is at rest nothing is to be looked at again."""
+        left, meta = self._of(set_id), meta_of(body)
+        left.states[meta.uid] = state_of(meta)
+        if body.get("kind") in {CONFIG_MAP, SECRET} and changed:
+            left.data = next(self._order)
+        if template_path(body) is not None:
+            left.judged[meta.uid] = next(self._order)
+
+    def drop(self, set_id: str, uid: str) -> None:
+        """Forget an object that is gone, or going."""
+        if set_id in self._left:
+            self._left[set_id].states.pop(uid, None)
+            self._left[set_id].judged.pop(uid, None)
+
+    def up_to_date(self, set_id: str, uid: str) -> bool:
+        """Return whether no data of the installation was changed after a workload was made."""
+        left = self._left.get(set_id)
+        return left is not None and left.judged.get(uid, 0) > left.data
+
+    def of(self, set_id: str) -> Mapping[str, str]:
+        """Return how the objects of an installation were left."""
+        left = self._left.get(set_id)
+        return left.states if left is not None else {}
+
+    def forget(self, set_id: str) -> None:
+        """Forget an installation."""
+        self._left.pop(set_id, None)
+
+    def _of(self, set_id: str) -> _Left:
+        return self._left.setdefault(set_id, _Left())
+
+
+def meta_of(body: Json) -> ObjectMeta:
+    """Return the metadata of a whole object."""
+    return msgspec.convert(body["metadata"], ObjectMeta)

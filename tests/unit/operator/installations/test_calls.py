@@ -1,0 +1,166 @@
+"""How often the server is asked: about as often as there are objects, and never less than it takes to be sure."""
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import pytest
+
+from stateward.kube.client import ApplyOptions, DeleteOptions, ListOptions, Page, Preconditions
+from stateward.kube.metadata import Key, PartialObject, T
+from stateward.kube.reflector import ReflectorOptions
+from stateward.kube.resource import Resource, Selection
+from stateward.operator.installations.familiar import Familiar
+from stateward.operator.installations.hands import Hands, HeldError, Tools
+from stateward.operator.installations.kinds import Raw
+from stateward.operator.installations.memory import Memory
+from stateward.operator.installations.views import INSTALLATIONS
+from stateward.operator.installations.watches import Watches
+from stateward.packages.digests import Key as DigestKey
+from stateward.packages.reading import read_package
+from stateward.packages.rendering import Use, places
+from stateward.packages.steps import set_id
+from stateward.packages.yamltext import to_yaml
+from stateward.simulation.apiserver.client import WorldApi
+from tests.unit.operator.installations.town import HOME, KnownKinds, Town
+
+MAPS = tuple(f"m{number}" for number in range(8))
+
+
+class Counting(WorldApi):
+    """A client that counts."""
+
+    calls: Counter[str]
+
+    async def get(self, resource: Resource[T], key: Key) -> T:
+        self.calls[f"get {resource.plural}"] += 1
+        return await super().get(resource, key)
+
+    async def list(self, resource: Resource[T], selection: Selection, options: ListOptions | None = None) -> Page[T]:
+        self.calls[f"list {resource.plural}"] += 1
+        return await super().list(resource, selection, options)
+
+    async def apply(self, resource: Resource[T], key: Key, body: Any, options: ApplyOptions) -> T:
+        self.calls[f"apply {resource.plural}"] += 1
+        return await super().apply(resource, key, body, options)
+
+
+@pytest.fixture
+async def town() -> Town:
+    return Town()
+
+
+def counting(town: Town) -> Counting:
+    made = Counting(town.server, town.bell, town.network, "stateward")
+    made.calls = Counter()
+    return made
+
+
+def config(name: str) -> str:
+    of = ".Params.LEVEL" if name == "m0" else '"same"'
+    return f'apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{a: "{{{{ {of} }}}}"}}\n'
+
+
+def files(maps: tuple[str, ...] = MAPS, version: str = "1.0.0") -> dict[str, bytes]:
+    """Return a package of some ConfigMaps and a Deployment that uses the first of them."""
+    container = {"name": "c", "image": "none:1", "envFrom": [{"configMapRef": {"name": "m0"}}]}
+    spec = {"selector": {"matchLabels": {"app": "w"}}, "template": {"spec": {"containers": [container]}}}
+    work = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "w"}, "spec": spec}
+    texts = {f"{name}.yaml": config(name) for name in maps} | {"w.yaml": to_yaml(work)}
+    task = {"name": "all", "kind": "Apply", "spec": {"resources": sorted(texts)}}
+    plan = {"phases": [{"name": "main", "steps": [{"name": "all", "tasks": ["all"]}]}]}
+    head = {"apiVersion": "kudo.dev/v1beta1", "name": "made", "operatorVersion": version}
+    found = {f"templates/{name}": text for name, text in texts.items()}
+    found["operator.yaml"] = to_yaml(head | {"tasks": [task], "plans": {"deploy": plan}})
+    found["params.yaml"] = to_yaml({"parameters": [{"name": "LEVEL", "default": "1"}]})
+    return {path: text.encode() for path, text in found.items()}
+
+
+async def test_a_step_that_waits_is_not_made_once_more_but_asked_for_its_health(town: Town) -> None:
+    town.package("made-1", files())
+    town.healthy = False
+    town.install("made-1")
+    api = counting(town)
+    async with town.operator(api):
+        await town.until(lambda: "Deployment" in town.status().get("doing", ""))
+        await asyncio.sleep(1.0)
+        assert {n: c for n, c in api.calls.items() if n.startswith("apply")} == {
+            "apply configmaps": len(MAPS),
+            "apply deployments": 1,
+        }
+        api.calls.clear()
+        await asyncio.sleep(30.0)
+        assert set(api.calls) == {"get deployments"}
+        town.roll_out()
+        await town.until(town.ready)
+    assert not [name for name in api.calls if name.startswith(("apply", "list"))]
+
+
+async def test_a_change_asks_for_what_it_changes_and_restarts_once(town: Town) -> None:
+    town.package("made-1", files())
+    town.install("made-1")
+    api = counting(town)
+    async with town.operator(api):
+        await town.until(town.ready)
+        await asyncio.sleep(5.0)
+        api.calls.clear()
+        town.install("made-1", LEVEL="2")
+        await town.until(town.ready)
+        await asyncio.sleep(30.0)
+    assert town.rollouts == {"w": 1}
+    assert api.calls["apply configmaps"] == 1
+    assert not [name for name in api.calls if name.startswith("list")]
+    assert api.calls["get configmaps"] == 0
+    assert api.calls.total() <= 8, api.calls
+
+
+async def test_what_is_rendered_no_more_is_pruned_by_who_has_made_it_and_by_who_comes_after(town: Town) -> None:
+    town.package("made-1", files())
+    town.package("made-2", files(MAPS[:6], "1.1.0"))
+    town.package("made-3", files(MAPS[:4], "1.2.0"))
+    town.install("made-1")
+    async with town.operator():
+        await town.until(town.ready)
+        town.install("made-2")
+        await town.until(town.ready)
+    assert [name for name in MAPS if town.get("ConfigMap", name)] == list(MAPS[:6])
+    town.install("made-3")
+    async with town.operator():
+        await town.until(town.ready)
+    assert [name for name in MAPS if town.get("ConfigMap", name)] == list(MAPS[:4])
+
+
+@dataclass(frozen=True, slots=True)
+class Stale(Familiar):
+    """Caches that still show what is gone."""
+
+    shown: PartialObject
+
+    def ours(self, kind: Raw, key: Key) -> PartialObject:
+        return self.shown
+
+
+async def test_what_somebody_has_put_in_the_place_of_an_object_is_not_overwritten(town: Town) -> None:
+    """The caches have not heard of it: the object is applied by its UID, and that is another one."""
+    town.package("made-1", files())
+    town.install("made-1")
+    async with town.operator():
+        await town.until(town.ready)
+    before = town.there("ConfigMap", "m0")
+    meta = before["metadata"]
+    town.server.delete("/configmaps", Key(HOME, "m0"), DeleteOptions(Preconditions(meta["uid"])))
+    town.server.create("/configmaps", HOME, {"metadata": {"name": "m0"}, "data": {"a": "mine"}})
+
+    live = await town.api.get(INSTALLATIONS, Key(HOME, "web"))
+    shown = msgspec.convert({"metadata": meta}, PartialObject)
+    use = Use(read_package(files()), "web", HOME, {"LEVEL": "3"})
+    watches = Watches(town.api, KnownKinds(), ("",), ReflectorOptions(), lambda _: None)
+    familiar = Stale(watches, Memory(), set_id("web", HOME), shown)
+    hands = Hands(Tools(town.api, KnownKinds(), DigestKey(b"k" * 32), lambda: None), live, familiar)
+    place = next(iter(places(use.package, "deploy")))
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m0"}, "data": {"a": "3"}}
+    with pytest.raises(HeldError, match="is there already"):
+        await hands.make(use, place, body)
+    assert town.there("ConfigMap", "m0")["data"] == {"a": "mine"}
