@@ -19,7 +19,7 @@ def protection(cluster: SearchCluster, found: Made, administrator: str, *, on: b
     faults = {**found.faults, **({"spec.security.adminSecretName": administrator} if administrator else {})}
     status = cluster.status.security
     # Where nothing new can be made, members keep what they have: another mark would restart them.
-    known = {"mark": status.mark} if status is not None else {}
+    known: dict[str, Any] = {"mark": status.mark} if status is not None else {}
     times = _times(found.material) if found.material is not None else known
     return Protection(
         enabled=on,
