@@ -13,8 +13,27 @@ from stateward.simulation.faults import FAULTS, WEATHER
 from stateward.simulation.user import CHOICE
 from stateward.simulation.wishes import REQUESTS
 
+BY_WORD = "only databases that are made by a command, as FoundationDB: their worlds are run by tests"
+CROSSING = "only versions that do not talk to each other, as those of FoundationDB: their worlds are run by tests"
+NO_DATA = "nobody names a Secret or a ConfigMap of their own in these worlds, or secures the database"
+
 OUT_OF_REACH: Mapping[str, str] = {
     "effect: reload": "nothing that the model knows is set at run time yet",
+    "action: ClearConsent": "nobody accepts that data is lost in these worlds, so that none may be",
+    "action: Form": BY_WORD,
+    "action: Tend": BY_WORD,
+    "wait: DatabaseGone": BY_WORD,
+    "wait: MembersFirst": BY_WORD,
+    "wait: Tending": BY_WORD,
+    "wait: InMaintenance": "only databases that know of zones in maintenance, as FoundationDB",
+    "wait: CrossingFirst": CROSSING,
+    "wait: ProgramsBeside": CROSSING,
+    "action: NoteData": NO_DATA,
+    "wait: DataUnknown": NO_DATA,
+    "wait: SecretMissing": NO_DATA,
+    "wait: SecretNotUsable": NO_DATA,
+    "wait: RestartPhaseUnknown": "people write phases that exist",
+    "wait: ImageWithoutVersion": "every image that people ask for has its version in its tag",
 }
 """Branches that these worlds cannot take, and why; one that is met nevertheless is to be taken off."""
 
