@@ -62,7 +62,10 @@ ADVICE = {
         "the maintenance of the zone is over, which a person has begun", "end it with `maintenance off` of fdbcli"
     ),
     "InvalidSpec": Advice("the spec is valid", "correct the field; `validate -f` checks a file before it is applied"),
-    "KeepConflict": Advice("spec.members names it once", "remove it from members.keep, or from the lists to replace"),
+    "KeepConflict": Advice(
+        "spec.members names it once, and the rest of the spec lets it stay",
+        "remove it from members.keep, or take back what it would have to go for",
+    ),
     "KeptStopped": Advice("a person lets it start again", "run `start` with the member's name"),
     "LeaderLast": Advice("the other managers have changed; the elected one is last, so that one election is enough"),
     "LosingVote": Advice("the other managers have taken over the vote"),

@@ -19,6 +19,7 @@ from stateward.planning.intent import Part, Wait, merge
 from stateward.planning.missing import OF_THE_MACHINE, Cause, Missing, comparable, missing
 from stateward.planning.observation import Crossing, Member, Process, Removal
 from stateward.planning.removal import Removals, in_flight, obeyed
+from stateward.planning.scale import against
 from stateward.planning.times import rfc3339
 from stateward.planning.undo import coming_back
 
@@ -53,6 +54,10 @@ def conflicts(facts: Facts) -> Part:
     wishes = facts.obs.desired.replacement
     both = sorted(wishes.keep & (wishes.replace | wishes.undrained))
     waits = [Wait(n, "KeepConflict", f"members asks both to keep and to replace {n}: it is kept", True) for n in both]
+    waits += [
+        Wait(n, "KeepConflict", f"members.keep names {n}, and it would have to go ({why}): it is kept", True)
+        for n, why in sorted(against(facts).items())
+    ]
     known = facts.members.keys() | facts.obs.records.keys() | facts.obs.removals.keys()
     pools = tuple(f"{facts.obs.name}-{pool}-" for pool in facts.pools)
     odd = sorted(n for n in wishes.replace | wishes.undrained | wishes.keep if n not in known)

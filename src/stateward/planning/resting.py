@@ -14,6 +14,9 @@ def resting(facts: Facts, member: Member) -> Part:
         return Part(intents={name: Intent(name, member.pool, state, change.effect, text)})
     if change.effect is Effect.NONE:
         return Part(intents={name: Intent(name, member.pool, State.READY)})
+    if change.effect is Effect.REPLACE and name in facts.obs.desired.replacement.keep:
+        text = f"{name} is kept, and stays without what only a new member has ({change.describe()})"
+        return Part(intents={name: Intent(name, member.pool, State.WAITING, change.effect, text)})
     reason = stranded(facts, member)
     code = "CannotGoBack" if reason else "ReplacedLater" if change.effect is Effect.REPLACE else "NotSafeYet"
     reason = reason or (

@@ -38,11 +38,8 @@ def scale(facts: Facts, removals: Mapping[str, Removal]) -> Scale:
 
     Those in `removals` do not count towards it: a new member is made beside each of them.
     """
-    leaving = {
-        m.name: f"pool {m.pool} is no longer wanted"
-        for m in facts.obs.members
-        if m.pool not in facts.pools and m.present
-    }
+    keep = facts.obs.desired.replacement.keep
+    leaving = {m.name: why for m in facts.obs.members if m.name not in keep and (why := unwanted(facts, m))}
     replaced = {n: r.reason for n, r in removals.items() if facts.members[n].present and n not in leaving}
     leaving |= {n: f"a new member takes its place: {why}" for n, why in replaced.items()}
     leaving |= replacements(facts, removals)
@@ -50,13 +47,30 @@ def scale(facts: Facts, removals: Mapping[str, Removal]) -> Scale:
     for pool in facts.obs.desired.pools:
         staying = [m for m in members_of(facts, pool) if m.alive and m.name not in leaving]
         shrink = f"pool {pool.name} shrinks to {pool.replicas}"
-        leaving |= {m.name: shrink for m in kept_first(facts, staying)[pool.replicas :]}
+        leaving |= {m.name: shrink for m in kept_first(facts, staying)[pool.replicas :] if m.name not in keep}
         missing += [(pool, ordinal) for ordinal in free_ordinals(facts, pool, pool.replicas - len(staying))]
     wanted = {(pool.name, ordinal) for pool, ordinal in missing}
     for member in facts.obs.members:
         if member.present and not member.alive and (member.pool, member.ordinal) not in wanted:
             leaving.setdefault(member.name, "it was let go")
     return Scale(leaving=leaving, missing=tuple(missing))
+
+
+def unwanted(facts: Facts, member: Member) -> str | None:
+    """Return that the spec has no such pool any more; None where it has, or nothing is there of the member."""
+    gone = member.pool not in facts.pools and member.present
+    return f"pool {member.pool} is no longer wanted" if gone else None
+
+
+def against(facts: Facts) -> dict[str, str]:
+    """Return why members would leave by the spec that a person keeps: both cannot be done, and they are kept."""
+    keep = facts.obs.desired.replacement.keep
+    kept = [m for m in facts.obs.members if m.name in keep and m.present]
+    found = {m.name: why for m in kept if (why := unwanted(facts, m) or replaced_because(facts, m))}
+    for pool in facts.obs.desired.pools:
+        staying = [m for m in members_of(facts, pool) if m.alive and m.name in keep]
+        found |= {m.name: f"pool {pool.name} shrinks to {pool.replicas}" for m in staying[pool.replicas :]}
+    return found
 
 
 def members_of(facts: Facts, pool: Pool) -> list[Member]:
