@@ -53,8 +53,9 @@ class Absences:
         self._last = now
 
     def explained(self, processes: Mapping[str, float]) -> tuple[Absence, ...]:
-        """Return what has ended, with the start of each member's process, which is its last one."""
-        return tuple(Absence(name, begun, ended, processes[name]) for name, begun, ended in self.ended)
+        """Return those in which a member's process was started, its last one; a busy machine makes others, too."""
+        found = (Absence(name, begun, ended, processes[name]) for name, begun, ended in self.ended)
+        return tuple(each for each in found if each.begun <= each.process <= each.ended)
 
 
 @dataclass

@@ -151,9 +151,9 @@ class Measured:
             await self.apply(value, in_place)
             await self.until_settled()
             total = time.monotonic() - begin
-        if len(absences.ended) < MEMBERS:
-            raise RuntimeError(f"{len(absences.ended)} of {MEMBERS} members were seen to be away")
         away, copied = absences.explained(await self._processes()), sum(recoveries.found.values())
+        if len(away) < MEMBERS:
+            raise RuntimeError(f"{len(away)} of {MEMBERS} members were seen to be away")
         for each in away:
             say(f"  {each.member} away {each.seconds:.1f} s, {each.without:.1f} s of it until its next process")
         return Change(way, (total,), away, len(recoveries.found), copied, before, await self.reads())

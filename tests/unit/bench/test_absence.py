@@ -9,6 +9,7 @@ def test_an_absence_lasts_from_the_last_sight_of_a_member_to_the_next() -> None:
     assert watched.ended == [("a", 0.0, 5.0)]
     (absence,) = watched.explained({"a": 2.0, "b": 0.0})
     assert (absence.seconds, absence.without) == (5.0, 2.0)
+    assert watched.explained({"a": -1.0, "b": 0.0}) == (), "no process was started in it"
 
 
 def test_recoveries_of_before_are_not_counted_and_each_other_one_once() -> None:
