@@ -149,8 +149,8 @@ class Hands:
                 return Made(wanted, live=False)
             live = await self.read(kind, key)
             return Made(live) if live is not None and live["metadata"]["uid"] == seen.metadata.uid else None
-        if not plain or _once(wanted):
-            return None
+        if not plain or _once(wanted) or at(wanted, "spec", "replicas") is not None:
+            return None  # What pods have seen, whether work is done, how many somebody else has set: a read tells.
         exact = {**wanted, "metadata": {**wanted["metadata"], "uid": seen.metadata.uid}}
         try:
             return await self._applied(kind, key, exact, seen.metadata.resource_version)

@@ -164,3 +164,23 @@ async def test_what_somebody_has_put_in_the_place_of_an_object_is_not_overwritte
     with pytest.raises(HeldError, match="is there already"):
         await hands.make(use, place, body)
     assert town.there("ConfigMap", "m0")["data"] == {"a": "mine"}
+
+
+async def test_what_others_may_scale_is_read_before_it_is_applied(town: Town) -> None:
+    town.package("made-1", files())
+    town.install("made-1")
+    async with town.operator():
+        await town.until(town.ready)
+    made = town.there("ConfigMap", "m1")
+    api, use = counting(town), Use(read_package(files()), "web", HOME)
+    watches = Watches(api, KnownKinds(), ("",), ReflectorOptions(), lambda _: None)
+    shown = msgspec.convert({"metadata": made["metadata"]}, PartialObject)
+    live = await town.api.get(INSTALLATIONS, Key(HOME, "web"))
+    familiar = Stale(watches, Memory(), set_id("web", HOME), shown)
+    hands = Hands(Tools(api, KnownKinds(), DigestKey(b"k" * 32), lambda: None), live, familiar)
+    place = next(iter(places(use.package, "deploy")))
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m1"}, "data": {"a": "4"}}
+    await hands.make(use, place, body)
+    assert api.calls == {"apply configmaps": 1}
+    await hands.make(use, place, body | {"spec": {"replicas": 2}})
+    assert api.calls == {"get configmaps": 1, "apply configmaps": 2}
