@@ -8,6 +8,7 @@ from stateward.planning.actions import Action, DeletePod, Drain, ExcludeVoters, 
 from stateward.planning.departed import departed
 from stateward.planning.facts import Facts
 from stateward.planning.intent import Part
+from stateward.planning.observation import Member
 
 REJOIN_PATIENCE = 300.0
 """Seconds that copies are not rebuilt elsewhere while a member that Stateward took down comes back.
@@ -53,14 +54,22 @@ def coming_back(facts: Facts, name: str) -> bool:
 
 
 def still_draining(facts: Facts) -> frozenset[str]:
-    """Return the drained members whose pods stop and take their data with them.
+    """Return the drained members that are let go until nothing is left of them that goes with them.
 
-    The disaster this prevents: the drain is lifted as soon as the pod is told to stop, the database moves a shard back
-    to the member, and the shard goes with the pod.
+    The disasters this prevents: the drain is lifted as soon as the pod is told to stop, the database moves a shard back
+    to the member, and the shard goes with the pod; and a pod that nobody expected any more comes up from what is left,
+    and is given data again.
     """
     draining = facts.database.draining if facts.database else frozenset[str]()
-    stopping = (m for m in facts.obs.members if m.name in draining and facts.ephemeral(m) and facts.joined(m.name))
-    return frozenset(m.name for m in stopping if m.pod is not None and m.pod.terminating)
+    return frozenset(m.name for m in facts.obs.members if m.name in draining and goes(facts, m))
+
+
+def goes(facts: Facts, member: Member) -> bool:
+    """Return whether a member is let go, and something of it is still there that goes, too."""
+    if member.pod is not None and facts.ephemeral(member) and facts.joined(member.name):
+        return member.pod.terminating
+    volume = member.claim is not None and member.claim.terminating
+    return member.pod is None and not member.alive and (member.workload is not None or volume)
 
 
 def still_excluded(facts: Facts) -> frozenset[str]:

@@ -68,6 +68,29 @@ def test_a_drained_member_with_its_data_in_its_pod_stays_drained_until_the_pod_i
     assert not world.draining
 
 
+def test_a_member_that_leaves_stays_drained_until_nothing_of_it_is_left_that_goes() -> None:
+    world = small().edit(pools=[managers(), hot(2)]).until(lambda w: bool(w.did(a.Forget)))
+    name = world.did(a.Forget)[0]
+    assert name in world.draining
+    world.run()
+    assert not world.draining
+
+
+@pytest.mark.parametrize("terminating", [True, False])
+def test_a_member_that_left_stays_drained_while_its_volume_goes_and_not_where_it_is_kept(*, terminating: bool) -> None:
+    world = small().edit(pools=[managers(), hot(2)]).run()
+    seen = world.observe()
+    left = next(m for m in seen.members if m.pod is None and m.claim is not None)
+    assert left.claim is not None
+    members = tuple(
+        replace(m, claim=replace(left.claim, terminating=terminating)) if m is left else m for m in seen.members
+    )
+    assert isinstance(seen.database, o.Database)
+    database = replace(seen.database, draining=frozenset({left.name}))
+    made = plan(replace(seen, members=members, database=database), world.now)
+    assert any(isinstance(action, a.Drain) for action in made.actions) is not terminating
+
+
 def test_a_manager_that_restarts_without_its_vote_gets_it_back_when_it_is_back() -> None:
     world = settled(managers(2), hot(2))
     world.edit(pools=[managers(2, config=A), hot(2)]).until(lambda w: bool(w.exclusions))
