@@ -93,7 +93,7 @@ def in_force(package: Package, given: Values, before: Values | None) -> dict[str
 def schema(package: Package) -> Json:
     """Return the JSON schema of the values, for editors and for those who generate them."""
     properties = {name: _schema(parameter) for name, parameter in package.parameters.items()}
-    required = [name for name, p in package.parameters.items() if p.required and p.default is None]
+    required = [name for name, p in package.parameters.items() if p.owed]
     return {
         "$schema": DIALECT,
         "title": f"Parameters of {package.name} {package.version}",
@@ -147,7 +147,7 @@ def _known(package: Package, given: Values) -> Iterator[Problem]:
     for name, parameter in package.parameters.items():
         value = given.get(name)
         if value is None:
-            if parameter.required and parameter.default is None:
+            if parameter.owed:
                 yield Problem(name, None, f"is required: {_ACCEPTED[parameter.type]}{_about(parameter)}")
             continue
         yield from check_value(parameter, value)

@@ -137,7 +137,7 @@ class Parameter(Record):
     name: str
     display_name: str = ""
     description: str = ""
-    required: bool = True
+    required: bool | None = None
     default: Any = None
     trigger: str = ""
     type: ParameterType = ParameterType.STRING
@@ -146,6 +146,15 @@ class Parameter(Record):
     group: str = ""
     advanced: bool = False
     hint: str = ""
+
+    @property
+    def owed(self) -> bool:
+        """Whether an installation has to give a value, as there is none without it.
+
+        A list or map that a package says nothing of is empty: packages rely on it (Cassandra's tolerations).
+        """
+        empty = self.type in (ParameterType.ARRAY, ParameterType.MAP)
+        return self.default is None and (not empty if self.required is None else self.required)
 
 
 class Group(Record):

@@ -26,7 +26,7 @@ _SAMPLES: dict[ParameterType, Any] = {
 
 def sample(package: Package) -> Use:
     """Return a use of a package in which only what has to be chosen is chosen."""
-    missing = [p for p in package.parameters.values() if p.required and p.default is None]
+    missing = [p for p in package.parameters.values() if p.owed]
     values = {p.name: p.enum[0] if p.enum else _SAMPLES[p.type] for p in missing}
     return Use(package, NAME, "default", values)
 

@@ -68,6 +68,17 @@ def test_a_required_parameter_without_a_default_must_be_given() -> None:
     assert check_values(package, {"STORAGE": "2Gi"}) == []
 
 
+@pytest.mark.parametrize(("kind", "nothing"), [("array", []), ("map", {})])
+def test_a_list_or_map_that_a_package_says_nothing_of_is_empty_and_need_not_be_given(kind: str, nothing: Any) -> None:
+    package = shop({"params.yaml": f"parameters: [{{name: NODE_TOLERATIONS, type: {kind}}}]\n"})
+    assert check_values(package, {}) == []
+    assert "NODE_TOLERATIONS" not in schema(package)["required"]
+    assert seen(package.parameters["NODE_TOLERATIONS"], None) == nothing
+    owed = shop({"params.yaml": f"parameters: [{{name: NODE_TOLERATIONS, type: {kind}, required: true}}]\n"})
+    assert [problem.path for problem in check_values(owed, {})] == ["NODE_TOLERATIONS"]
+    assert schema(owed)["required"] == ["NODE_TOLERATIONS"]
+
+
 def test_an_immutable_parameter_keeps_the_value_that_templates_see() -> None:
     assert wrong({"STORAGE": "2Gi"}) == []
     assert wrong({"STORAGE": "2Gi"}, {}) == ["STORAGE: '2Gi': cannot be changed once it is installed; it is '1Gi'"]
