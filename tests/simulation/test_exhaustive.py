@@ -11,6 +11,7 @@ import pytest
 
 from stateward.simulation.loop import run_virtual
 from stateward.simulation.world import Layout
+from tests.simulation.steps import Steps
 from tests.simulation.story import Story, pool
 
 pytestmark = pytest.mark.simulation
@@ -23,26 +24,6 @@ CHANGES: dict[str, dict[str, Any]] = {
     "shrink": {"pools": [{**ALL, "replicas": 2}]},
     "storage class": {"pools": [{**ALL, "storage": {"size": "2Gi", "storageClass": "fast"}}]},
 }
-
-
-class Steps:
-    """Counts the operator's steps, and kills it after one of them."""
-
-    def __init__(self, story: Story, fatal: int = 0) -> None:
-        self.taken = 0
-        self._story = story
-        self._fatal = fatal
-        story.process.wrote = self._wrote
-        story.process.told = self._step
-
-    def _wrote(self, _verb: str, kind: str) -> None:
-        if not kind.startswith(("events", "coordination")):
-            self._step("")
-
-    def _step(self, _what: str) -> None:
-        self.taken += 1
-        if self.taken == self._fatal:
-            self._story.process.kill()
 
 
 async def live(change: dict[str, Any], fatal: int = 0, stale: int = 0, *, agents: bool = False) -> int:

@@ -10,10 +10,10 @@ import pytest
 
 from stateward.api import names
 from stateward.planning.phase import BEGUN
-from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.loop import run_virtual
 from stateward.simulation.opensearch.settings import ENABLE
 from stateward.simulation.world import Layout
+from tests.simulation.steps import Steps
 from tests.simulation.story import PODS, Story, pool
 from tests.simulation.test_in_place_deaths import DEATHS, phase_of
 
@@ -31,25 +31,10 @@ def request(story: Story) -> None:
     story.user.annotate({names.ANNOTATION_PHASE: "schedule-coordinated"})
 
 
-class Steps:
-    """Counts the operator's writes, calls of the database and words for agents, and has somebody die after one."""
-
-    def __init__(self, story: Story, fatal: int, death: Callable[[Story, Stored], None]) -> None:
-        self.taken = 0
-        self._story, self._fatal, self._death = story, fatal, death
-        story.process.wrote = self._wrote
-        story.process.told = self._step
-
-    def _wrote(self, _verb: str, kind: str) -> None:
-        if not kind.startswith(("events", "coordination")):
-            self._step("")
-
-    def _step(self, _what: str) -> None:
-        self.taken += 1
-        if self.taken == self._fatal:
-            pods = [pod for pod in self._story.world.store.all(PODS) if names.LABEL_MEMBER in pod.labels]
-            victim = min(pods, key=lambda pod: (phase_of(pod) not in BEGUN, pod.key.name))
-            self._death(self._story, victim)
+def strike(story: Story, who: str) -> None:
+    """Have somebody die: of the pods one whose process is being restarted, where there is one."""
+    pods = [pod for pod in story.world.store.all(PODS) if names.LABEL_MEMBER in pod.labels]
+    DEATHS[who](story, min(pods, key=lambda pod: (phase_of(pod) not in BEGUN, pod.key.name)))
 
 
 async def live(change: Callable[[Story], None], fatal: int = 0, who: str = "the operator") -> int:
@@ -57,7 +42,7 @@ async def live(change: Callable[[Story], None], fatal: int = 0, who: str = "the 
     with Story(ALL, layout=SMALL, agents=True).told() as story:
         await story.begin(2)
         processes = {id(node) for node in story.nodes()}
-        steps = Steps(story, fatal, DEATHS[who])
+        steps = Steps(story, fatal, lambda: strike(story, who))
         change(story)
         await story.settle(quiet=300.0)
         assert len(story.world.formed()) == 1

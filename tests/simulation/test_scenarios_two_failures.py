@@ -13,8 +13,8 @@ import pytest
 
 from stateward.simulation.world import Layout
 from tests.simulation.foundationdb_story import Story as Ledger
+from tests.simulation.steps import Steps
 from tests.simulation.story import PODS, Story, pool
-from tests.simulation.test_exhaustive import Steps
 
 pytestmark = pytest.mark.simulation
 

@@ -1,0 +1,21 @@
+"""What is found wrong with a cluster, as tests of the validation ask for it."""
+
+from typing import Any
+
+from stateward.api.problem import Severity
+from stateward.api.search import OpenSearchCluster
+from stateward.api.validation import validate
+
+
+def pool(name: str = "all", replicas: int = 3, **fields: Any) -> dict[str, Any]:
+    return {"name": name, "replicas": replicas, **fields}
+
+
+def found(of: OpenSearchCluster, severity: Severity = Severity.ERROR) -> list[tuple[str, str]]:
+    return [(problem.path, problem.message) for problem in validate(of) if problem.severity is severity]
+
+
+def only(of: OpenSearchCluster, severity: Severity = Severity.ERROR) -> tuple[str, str]:
+    problems = found(of, severity)
+    assert len(problems) == 1, problems
+    return problems[0]
