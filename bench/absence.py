@@ -82,6 +82,8 @@ class Change:
     way: str
     total: tuple[float, ...]
     away: tuple[Absence, ...]
+    parts: tuple[tuple[float, ...], ...]
+    """Of those absences whose parts are known, as `bench.steps` names them."""
     recoveries: int
     copied: int
     """Bytes."""
@@ -104,6 +106,7 @@ class Change:
             self.way,
             self.total + other.total,
             self.away + other.away,
+            self.parts + other.parts,
             self.recoveries + other.recoveries,
             self.copied + other.copied,
             self.reads_before + other.reads_before,

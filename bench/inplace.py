@@ -8,7 +8,7 @@ second, from the members that answer. A database starts in the same time both wa
 import asyncio
 import random
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -16,6 +16,7 @@ import msgspec
 
 from bench.absence import Absences, Change, Recoveries, milliseconds
 from bench.scale import say
+from bench.steps import Diary, medians, told
 from bench.table import Row
 from demo.install import fresh_namespace, install, until_known
 from demo.story import settled
@@ -66,6 +67,7 @@ def rows(kept: Change, anew: Change) -> list[Row]:
             Row(f"`inplace`, {each.way}: change over {MEMBERS} members", f"{sum(each.total) / times:.0f} s"),
             Row(f"`inplace`, {each.way}: a member is away, p50 / max", f"{each.per_member:.1f} / {longest:.1f} s"),
             Row(f"`inplace`, {each.way}: until its next process is started, p50", f"{each.without:.1f} s"),
+            Row(f"`inplace`, {each.way}: the parts of it, p50 of each", told(medians(each.parts))),
             Row(
                 f"`inplace`, {each.way}: recoveries of shard copies, each change",
                 f"{each.recoveries / times:.0f}",
@@ -145,9 +147,9 @@ class Measured:
         recoveries = Recoveries()
         recoveries.seen(await self._ask("_recovery"))
         recoveries = Recoveries(frozenset(recoveries.found))
-        absences = Absences(frozenset(f"{NAME}-all-{n}" for n in range(MEMBERS)))
+        absences, diary = Absences(frozenset(f"{NAME}-all-{n}" for n in range(MEMBERS))), Diary()
         begin = time.monotonic()
-        async with self._watched(absences, recoveries):
+        async with self._watched(self._watch(absences), self._recoveries(recoveries), self._listen(diary)):
             await self.apply(value, in_place)
             await self.until_settled()
             total = time.monotonic() - begin
@@ -155,8 +157,10 @@ class Measured:
         if len(away) < MEMBERS:
             raise RuntimeError(f"{len(away)} of {MEMBERS} members were seen to be away")
         for each in away:
-            say(f"  {each.member} away {each.seconds:.1f} s, {each.without:.1f} s of it until its next process")
-        return Change(way, (total,), away, len(recoveries.found), copied, before, await self.reads())
+            parts = diary.parts(each)
+            say(f"  {each.member} away {each.seconds:.1f} s: {told(parts) if parts else 'its agent was not heard'}")
+        parts = tuple(found for each in away if (found := diary.parts(each)) is not None)
+        return Change(way, (total,), away, parts, len(recoveries.found), copied, before, await self.reads())
 
     async def _processes(self) -> dict[str, float]:
         """Return since when each member's process runs; nodes share the machine's clock."""
@@ -176,9 +180,9 @@ class Measured:
         return tuple(found)
 
     @asynccontextmanager
-    async def _watched(self, absences: Absences, recoveries: Recoveries) -> AsyncGenerator[None]:
+    async def _watched(self, *watches: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
         async with asyncio.TaskGroup() as group:
-            watching = [group.create_task(self._watch(absences)), group.create_task(self._recoveries(recoveries))]
+            watching = [group.create_task(each) for each in watches]
             yield
             for task in watching:
                 task.cancel()
@@ -195,6 +199,16 @@ class Measured:
             with suppress(ApiError):
                 recoveries.seen(await self._ask("_recovery"))
             await asyncio.sleep(1)
+
+    async def _listen(self, diary: Diary) -> None:
+        """Read what the agents say, often enough to hear the last words of one whose pod goes."""
+        query = {"container": "opensearch", "timestamps": "true", "sinceSeconds": "5"}
+        while True:
+            for member in (f"{NAME}-all-{n}" for n in range(MEMBERS)):
+                with suppress(ApiError):
+                    path = f"/api/v1/namespaces/{NAMESPACE}/pods/{member}-0/log"
+                    diary.read(member, (await self._api.request(RawRequest(path, "GET", query))).decode())
+            await asyncio.sleep(SAMPLE)
 
     async def _ask(self, path: str, method: str = "GET", body: dict[str, Any] | None = None) -> Any:
         path, _, query = path.partition("?")
