@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from stateward.agent import VERSION, handover, phase
 from stateward.agent.api import Api
 from stateward.agent.configuration import UnreadableError
-from stateward.agent.database import UP, Database, State
+from stateward.agent.database import Database, State
 from stateward.agent.files import Certificate, Token
 from stateward.agent.handover import Handover
 from stateward.agent.launch import Launcher
@@ -85,7 +85,7 @@ class Agent:
             if self._launcher.early(now) is None:
                 self._launcher.boot(now)
             else:
-                self._loop.spawn(self._boot(now))
+                self._loop.spawn(self._boot())
         self._reap()
 
     def work(self) -> int:
@@ -126,13 +126,20 @@ class Agent:
             self._database.reaped(pid, status)
             self._replacement.reaped(pid, status)
 
-    async def _boot(self, now: phase.Phase) -> None:
-        """Start the process of a new pod with the configuration that the pod was made for, once it has arrived."""
+    async def _boot(self) -> None:
+        """Start the process of a new pod with the configuration that the pod was made for, once it has arrived.
+
+        Minutes may pass until then, and the word to stop may come in one of them.
+        """
         say("waiting for the configuration that this pod was made for")
         deadline = seconds_from_now(_PATIENCE)
         while self._database.facts.started_at is None and not self._leaving:
+            now = phase.read(self._settings.phase)
             if self._launcher.early(now) is None:
                 self._launcher.boot(now)
+                if now.stays_stopped:
+                    say(f"restart phase {now.value}: the process stays stopped")
+                    return
             elif seconds_from_now(0) >= deadline:
                 say("the configuration is not the one that this pod was made for")
                 self._exit_code = 1
@@ -155,7 +162,7 @@ class Agent:
         while True:
             if self._database.facts.state is State.STARTING:
                 await self._probes.came_up()
-            await sleep(1.0 if self._database.facts.state in UP else 0.2)
+            await sleep(1.0 if self._database.facts.state is State.RUNNING else 0.2)
 
     async def _last_words(self) -> None:
         await sleep(_LAST_WORDS)

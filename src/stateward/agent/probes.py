@@ -8,6 +8,8 @@ from stateward.agent.launch import Launcher
 from stateward.agent.server import ReadBody
 from stateward.agent.settings import Settings
 
+_PATIENCE = 10  # answers that a process may miss one after the other before it counts as not ready
+
 
 class Probes:
     """Answers `/live`, `/started` and `/ready`."""
@@ -19,6 +21,8 @@ class Probes:
         self._database = database
         self._launcher = launcher
         self._broken = broken
+        self._serving: int | None = None
+        self._missed = 0
 
     async def answer(self, head: wire.Head, _read_body: ReadBody) -> wire.Answer:
         """Answer one probe."""
@@ -53,7 +57,21 @@ class Probes:
         return self._say(*await self._ask(self._settings.started_url))
 
     async def _ready(self) -> wire.Answer:
-        return self._say(*await self._ask(self._settings.ready_url))
+        """Say at once that a process does not serve which was told to stop, and of a busy one only after a while.
+
+        The kubelet cannot tell one from the other: patient with both, it sends clients to a member that is away.
+        """
+        asked = self._database.facts.pid
+        good, why = await self._ask(self._settings.ready_url)
+        up = self._database.facts.state in UP and asked is not None and asked == self._database.facts.pid
+        self._missed = 0 if good else self._missed + 1
+        if good and up:
+            self._serving = asked
+        elif up and asked == self._serving and self._missed < _PATIENCE:
+            return self._say(good=True, why=f"it has served, and missed {self._missed} answers: {why}")
+        else:
+            self._serving = None
+        return self._say(good and up, why)
 
     async def _ask(self, setting: str | None) -> tuple[bool, str]:
         if self._database.facts.state not in UP:

@@ -107,9 +107,13 @@ def ports() -> list[Json]:
 
 
 def probes() -> Json:
-    """Return the three probes; the agent knows of a database that was told to stop, and asks it otherwise."""
+    """Return the three probes; the agent knows of a database that was told to stop, and asks it otherwise.
+
+    The agent is patient with a database that misses an answer, so that the kubelet need not be: it cannot tell it from
+    one that was told to stop.
+    """
     return {
         "startupProbe": probe("/started", PROBES_PORT, period=5, timeout=5, failures=180),
-        "readinessProbe": probe("/ready", PROBES_PORT, period=2, timeout=5, failures=5),
+        "readinessProbe": probe("/ready", PROBES_PORT, period=1, timeout=5, failures=2),
         "livenessProbe": probe("/live", PROBES_PORT, period=20, timeout=10, failures=9),
     }

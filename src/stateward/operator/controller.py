@@ -3,6 +3,7 @@
 So a kind whose databases hang, or whose definition is not installed, keeps nobody waiting but its own clusters.
 """
 
+import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from stateward.operator.limit import ReplacementLimit
 from stateward.operator.metrics import Metrics
 from stateward.operator.reconcile import Parts, Reconciler
 from stateward.operator.security import Keeper
+from stateward.operator.vigil import Vigil
 
 _log = structlog.get_logger(__name__)
 
@@ -63,6 +65,7 @@ class Controller:
         self.queue = WorkQueue[Key](clock=clock, observer=observer, chance=common.chance)
         self.data = Data(api, common.namespace)
         liaison = Liaison(family.agents, Credentials(api, self.caches, clock))
+        self._vigil = Vigil(liaison, clock, self.queue.add)
         parts = Parts(
             caches=self.caches,
             family=family,
@@ -75,6 +78,7 @@ class Controller:
             metrics=common.metrics,
             clock=clock,
             limit=common.limit,
+            vigil=self._vigil,
         )
         common.limit.count(self.caches.clusters)
         reconcile = Reconciler(api, parts).reconcile
@@ -92,7 +96,10 @@ class Controller:
         """Work on the clusters, once all of them are known, until the queue is closed."""
         await self.caches.wait_synced()
         _log.info("working", kind=self.family.kind.resource.kind, clusters=len(self.caches.clusters))
-        await self._workers.run()
+        async with asyncio.TaskGroup() as group:
+            self._vigil.begin(group)
+            await self._workers.run()
+            self._vigil.end()
 
     async def stop(self, grace: float) -> None:
         """Finish what was begun, within `grace` seconds."""

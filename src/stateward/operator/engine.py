@@ -29,6 +29,7 @@ from stateward.operator.kinds import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB,
 from stateward.operator.translate import inputs
 from stateward.planning.budget import Budget
 from stateward.planning.observation import Crossing, Desired
+from stateward.planning.phase import BEGUN, parse_phase
 
 
 class Family(Protocol):
@@ -105,15 +106,20 @@ class SearchFamily:
         return shared.cluster_objects(self._flavor, searched(holdings.cluster), voters, budgets)
 
     def target(self, holdings: Holdings) -> Target:
-        """Return the addresses of the cluster's pods, those that serve first."""
+        """Return the addresses of the cluster's pods, those that serve first, and of them those that stay."""
         pods = [pod for pod in holdings.pods if pod.status.pod_ip and not pod.metadata.terminating]
-        pods.sort(key=lambda pod: (not pod.ready, pod.metadata.name))
+        pods.sort(key=lambda pod: (not pod.ready, restarts(pod), pod.metadata.name))
         return Target(
             endpoints=tuple(url for pod in pods for url in endpoints(holdings, pod)),
             name=cluster_name(searched(holdings.cluster)),
             identity=holdings.cluster.status.cluster_uuid,
             access=holdings.access,
         )
+
+
+def restarts(pod: Pod) -> bool:
+    """Return whether the process in a pod is being stopped or started: it answers late or never."""
+    return parse_phase(pod.metadata.annotations.get(names.ANNOTATION_PHASE, "")) in BEGUN
 
 
 class OpenSearchFamily(SearchFamily):

@@ -35,6 +35,7 @@ from stateward.operator.perform import Outcome, Performer
 from stateward.operator.protection import refusals
 from stateward.operator.security import Keeper
 from stateward.operator.translate import observation, with_answers
+from stateward.operator.vigil import Vigil, ending
 from stateward.operator.wanted import Wanted
 from stateward.planning.observation import Database, Observation, Refusal
 from stateward.planning.plan import Plan, plan
@@ -77,6 +78,7 @@ class Parts:
     metrics: Metrics
     clock: Clock
     limit: ReplacementLimit
+    vigil: Vigil
 
 
 class Reconciler:
@@ -103,6 +105,7 @@ class Reconciler:
         self._metrics = parts.metrics
         self._clock = parts.clock
         self._limit = parts.limit
+        self._vigil = parts.vigil
         self._wanted = Wanted(parts.family)
 
     async def reconcile(self, key: Key) -> float | None:
@@ -133,6 +136,7 @@ class Reconciler:
             # Gone, says this read; the cache says so too when its watch has told of it, and not before.
             return BUSY_SECONDS
         outcome = await self._performer.perform(turn.holdings, turn.observed, turn.plan)
+        self._vigil.keep(key, turn.holdings, ending(turn.observed, turn.plan))
         if outcome.failure is None:
             turn, failure = await self._introduced(turn)
             outcome = replace(outcome, failure=failure)

@@ -41,6 +41,19 @@ def test_a_word_of_the_operator_ends_the_wait(pod: Pod) -> None:
     pod.expect("up")
 
 
+def test_a_stop_that_is_written_meanwhile_keeps_it_stopped_when_the_configuration_comes(pod: Pod) -> None:
+    written = pod.root / "restart-phase"
+    written.write_text("")
+    pod.run(WAITS, *expecting(pod, NEW), "--phase", str(written))
+    pod.expect("waiting for the configuration")
+    written.write_text("stop")
+    (pod.config / "database.yml").write_bytes(NEW["database.yml"])
+    pod.expect("restart phase stop: the process stays stopped")
+    assert pod.get()["state"] == "stopped"
+    assert pod.post("start")[0] == 200
+    pod.expect("up")
+
+
 def test_it_ends_when_the_configuration_does_not_come(pod: Pod) -> None:
     impatient = "from stateward.agent import agent\nagent._PATIENCE = 0.5\nsys.exit(main"
     pod.launcher[-1] = pod.launcher[-1].replace("sys.exit(main", impatient)

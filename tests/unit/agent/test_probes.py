@@ -76,12 +76,34 @@ def test_a_database_that_hangs_does_not_hang_the_agent(pod: Pod) -> None:
         assert pod.probe("/ready") == 503
 
 
+def test_a_busy_database_misses_answers_and_one_that_was_told_to_stop_is_not_ready_at_once(
+    pod: Pod, database: Database
+) -> None:
+    """The kubelet is patient with neither: it would send clients to a member that is away."""
+    pod.run(WAITS, "--ready-url", database.url).expect("up")
+    assert pod.probe("/ready") == 503, "it has never served"
+    database.status = 200
+    assert pod.probe("/ready") == 200
+    database.status = 503
+    assert [pod.probe("/ready") for _ in range(10)] == [200] * 9 + [503]
+    assert pod.probe("/ready") == 503
+    database.status = 200
+    assert pod.probe("/ready") == 200
+    pod.stop()
+    assert pod.probe("/ready") == 503
+    database.status = 503
+    pod.post("start")
+    assert pod.probe("/ready") == 503, "another process has served"
+
+
 def test_where_to_ask_may_change_with_the_configuration(pod: Pod, database: Database) -> None:
     """TLS is turned on within one pod: the URL goes from http to https in the configuration, not in the pod."""
     database.status = 200
     (pod.config / "ready-url").write_text(database.url)
     pod.run(WAITS, "--keep", str(pod.root / "kept"), "--ready-url", "@ready-url").expect("up")
     assert pod.probe("/ready") == 200
+    pod.stop()
+    pod.post("start")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pod.certificate, pod.key)
     database.socket = context.wrap_socket(database.socket, server_side=True)

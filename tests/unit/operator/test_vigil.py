@@ -1,0 +1,94 @@
+"""The end of a process that was told to end is noticed when it comes, and not at the next look."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+import pytest
+
+from stateward.kube.clock import SystemClock
+from stateward.kube.metadata import Key
+from stateward.operator.holdings import Holdings
+from stateward.operator.liaison import Liaison
+from stateward.operator.vigil import MOST, PAUSE, TIMES, Vigil
+from stateward.planning.observation import Member, Unknown
+from stateward.planning.process import Process, ProcessState
+from stateward.simulation.loop import run_virtual
+
+KEY = Key("prod", "logs")
+HOLDINGS = cast("Holdings", None)
+
+
+class Agents:
+    """Agents whose processes end at their times, in seconds; one without a time answers nothing."""
+
+    def __init__(self, **ends: float | None) -> None:
+        self.ends = ends
+        self.asked = 0
+
+    async def ask(self, _holdings: Holdings, members: Iterable[Member]) -> dict[str, Process | Unknown]:
+        """Return what each of them says."""
+        self.asked += 1
+        now = asyncio.get_running_loop().time()
+        return {m.name: said(self.ends[m.name], now) for m in members}
+
+
+def said(end: float | None, now: float) -> Process | Unknown:
+    if end is None:
+        return Unknown("it is silent")
+    return Process(ProcessState.STOPPED if now >= end else ProcessState.STOPPING, "", "")
+
+
+def members(*names: str) -> Sequence[Member]:
+    return [Member(name, "all", 0) for name in names]
+
+
+def woken(agents: Agents, seconds: float, *, times: int = 1) -> list[float]:
+    """Watch what they say for so long, wanted by as many looks; return when a look was wanted."""
+
+    async def watch() -> list[float]:
+        loop, found = asyncio.get_running_loop(), list[float]()
+        begun = loop.time()
+        agents.ends = {name: None if end is None else begun + end for name, end in agents.ends.items()}
+        liaison = cast("Liaison", agents)
+        vigil = Vigil(liaison, SystemClock(), lambda key: found.append(loop.time() - begun) if key == KEY else None)
+        async with asyncio.TaskGroup() as group:
+            vigil.begin(group)
+            for _ in range(times):
+                vigil.keep(KEY, HOLDINGS, members(*agents.ends))
+            await asyncio.sleep(seconds)
+            vigil.end()
+            vigil.keep(KEY, HOLDINGS, members(*agents.ends))
+        return found
+
+    return run_virtual(watch())
+
+
+@pytest.mark.parametrize("end", [0.05, 0.5, 3.3])
+def test_a_look_is_wanted_right_after_the_first_of_them_has_ended(end: float) -> None:
+    (at,) = woken(Agents(a=end, b=end + 1.0, c=None), 10.0)
+    assert end <= at <= end + PAUSE + 0.01
+
+
+def test_agents_are_asked_by_one_watch_however_many_looks_there_are() -> None:
+    agents = Agents(a=2.0)
+    assert len(woken(agents, 10.0, times=5)) == 1
+    assert agents.asked == pytest.approx(2.0 / PAUSE, abs=1)
+
+
+def test_who_does_not_end_is_not_watched_for_ever() -> None:
+    agents = Agents(a=None)
+    assert woken(agents, 3600.0) == []
+    assert agents.asked == TIMES
+
+
+def test_so_many_that_asking_them_would_cost_more_than_it_saves_are_left_to_the_looks() -> None:
+    agents = Agents(**dict.fromkeys((f"m{n}" for n in range(MOST + 1)), 1.0))
+    assert woken(agents, 5.0) == []
+    assert agents.asked == 0
+
+
+def test_nothing_goes_on_after_the_end() -> None:
+    agents = Agents(a=3.0)
+    assert woken(agents, 1.0) == []
+    assert agents.asked <= 1.0 / PAUSE + 1
