@@ -10,6 +10,11 @@ from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from typing import Protocol
 
+LEAP = 3600.0
+"""Seconds by which wall time goes ahead or back at once that are no correction any more."""
+LASTING = 900.0
+"""Seconds after which a leap is believed: a machine has slept, or its clock was wrong before."""
+
 
 class Clock(Protocol):
     """Monotonic time for durations, wall time for what people read, and a way to wait."""
@@ -49,3 +54,31 @@ class SystemClock:
     def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[object]:
         """Limit a block to `seconds` of the running event loop."""
         return asyncio.timeout(seconds)
+
+
+class SteadyClock(SystemClock):
+    """The clock of this machine, whose leaps are not believed until the time after them has lasted.
+
+    The disaster this prevents: the machine's clock is years ahead for a moment. Certificates and authorities are made
+    anew as if they had ended, and members are replaced as if they had been missing for long. A process that begins with
+    such a time gets nowhere: to it, the API server's certificate has ended.
+    """
+
+    def __init__(self) -> None:
+        self._known = self.monotonic(), time.time()
+        self._leapt: tuple[float, float] | None = None
+
+    def now(self) -> datetime:
+        """Return the system's wall time in UTC; after a leap, for a while what it would be without."""
+        monotonic, wall = self.monotonic(), time.time()
+        expected = self._known[1] + monotonic - self._known[0]
+        if abs(wall - expected) < LEAP or self._lasts(monotonic, wall):
+            self._known, self._leapt = (monotonic, wall), None
+            return datetime.fromtimestamp(wall, UTC)
+        return datetime.fromtimestamp(expected, UTC)
+
+    def _lasts(self, monotonic: float, wall: float) -> bool:
+        """Return whether the time after a leap has gone on as time does for long enough."""
+        if self._leapt is None or abs(wall - (self._leapt[1] + monotonic - self._leapt[0])) >= LEAP:
+            self._leapt = monotonic, wall
+        return monotonic - self._leapt[0] >= LASTING

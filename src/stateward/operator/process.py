@@ -18,7 +18,7 @@ import structlog
 from stateward import __version__
 from stateward.api.cluster import Cluster
 from stateward.kube.client import Api
-from stateward.kube.clock import Clock, SystemClock
+from stateward.kube.clock import Clock, SteadyClock
 from stateward.kube.config import connect
 from stateward.kube.events import EventRecorder
 from stateward.kube.http_client import HttpApi
@@ -70,7 +70,7 @@ class Operator:
         chance: random.Random | None = None,
         metrics: Metrics | None = None,
     ) -> None:
-        self.clock = clock or SystemClock()
+        self.clock = clock or SteadyClock()
         self.chance = chance or random.Random()  # noqa: S311 - spreads load, hides nothing
         self.options = options
         self.metrics = metrics or Metrics()
