@@ -22,12 +22,17 @@ PATIENCE = 5.0
 """Seconds for one answer; the agent itself gives a slow client no more."""
 AT_ONCE = 256
 """Agents of all clusters that are talked to at the same time; others wait for their turn before their time runs."""
+UNAUTHORIZED = 401
 LARGEST = 1 << 16
 """Bytes of an answer."""
 
 
 class AgentError(Exception):
     """What an agent did not do or answer, in words a person understands."""
+
+
+class StrangeError(AgentError):
+    """Operator and agent do not know each other: the agent does not believe the token, or proves another name."""
 
 
 class Access(Struct, frozen=True):
@@ -66,6 +71,7 @@ class _Answer(Struct, frozen=True, rename="camel"):
     mounted_checksum: str | None = None
     running_checksum: str | None = None
     agent_version: str = ""
+    configuration_error: str | None = None
 
 
 class HttpAgents:
@@ -88,7 +94,13 @@ class HttpAgents:
             state = ProcessState(answer.state)
         except (msgspec.DecodeError, ValueError) as error:
             raise AgentError(f"its agent at {peer.address} answers what it should not: {error}") from error
-        return Process(state, answer.mounted_checksum or "", answer.running_checksum or "", answer.agent_version)
+        return Process(
+            state,
+            answer.mounted_checksum or "",
+            answer.running_checksum or "",
+            answer.agent_version,
+            (answer.configuration_error or "")[:300],
+        )
 
     async def stop(self, access: Access, peer: Peer) -> None:
         """Have the process stopped; it may not have ended yet."""
@@ -118,8 +130,11 @@ class HttpAgents:
                 content = await response.content.read(LARGEST)
                 if response.status not in (200, 202):
                     said = content.decode(errors="replace")[:300]
-                    raise AgentError(f"its agent at {peer.address} refuses: {response.status}, {said}")
+                    kind = StrangeError if response.status == UNAUTHORIZED else AgentError
+                    raise kind(f"its agent at {peer.address} refuses: {response.status}, {said}")
                 return content
+        except aiohttp.ClientConnectorCertificateError as error:
+            raise StrangeError(f"its agent at {peer.address} cannot be asked: {error}") from error
         except TimeoutError as error:
             raise AgentError(f"its agent at {peer.address} did not answer in time") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:

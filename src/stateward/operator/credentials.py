@@ -57,6 +57,14 @@ class Credentials:
         self._caches = caches
         self._clock = clock
         self._known: dict[str, tuple[str, Keys]] = {}
+        self._doubted: set[Key] = set()
+
+    def doubt(self, cluster: Cluster, member: str) -> None:
+        """Have the content of a member's Secret looked at, because its agent and the operator do not know each other.
+
+        Caches show no content, and somebody may have changed it: the member could not be restarted until its renewal.
+        """
+        self._doubted.add(Key(cluster.metadata.namespace, names.agent(member)))
 
     async def access(self, cluster: Cluster) -> Access:
         """Return how the agents of a cluster are talked to; raises ApiError, NotOurs."""
@@ -81,7 +89,11 @@ class Credentials:
     async def _ensure(self, cluster: Cluster, member: str, keys: Keys) -> None:
         key = Key(cluster.metadata.namespace, names.agent(member))
         cached = self._caches.of(kinds.SECRETS).get(key)
-        if cached is not None and self._good(cached.metadata, keys, cluster):
+        good = cached is not None and self._good(cached.metadata, keys, cluster)
+        if key in self._doubted:
+            good = good and await self._holds(key, keys, agent_name(key.namespace, member))
+            self._doubted.discard(key)
+        if good:
             return
         await exists(self._api, kinds.SECRETS, key, cluster)
         signs = keys.authority.signs
@@ -89,6 +101,15 @@ class Credentials:
         annotations = {ANNOTATION_ISSUER: mark(signs), ANNOTATION_ENDS: str(int(pki.ends(pair.certificate)))}
         data = {"tls.crt": pair.certificate, "tls.key": pair.key, "token": keys.token}
         await self._apply(secret(cluster, key.name, data, annotations, member))
+
+    async def _holds(self, key: Key, keys: Keys, name: str) -> bool:
+        """Return whether a Secret holds what its annotations say: by it, agent and operator know each other."""
+        try:
+            files = contents(await self._api.get(RAW_SECRETS, key))
+        except NotFound:
+            return False
+        pair = pki.Pair(files.get("tls.crt", ""), files.get("tls.key", ""))
+        return files.get("token") == keys.token and pki.fits(pair, keys.authority.signs, (name,))
 
     def _good(self, meta: ObjectMeta, keys: Keys, cluster: Cluster) -> bool:
         labelled = meta.labels.get(names.LABEL_ENGINE) == kind_of(cluster).engine
@@ -129,8 +150,7 @@ class Credentials:
             found = await self._api.get(RAW_SECRETS, key)
         except NotFound:
             return None
-        encoded: dict[str, str] = found.get("data") or {}
-        return read_as({name: base64.b64decode(value).decode(errors="replace") for name, value in encoded.items()})
+        return read_as(contents(found))
 
     async def _apply(self, body: dict[str, Any]) -> Any:
         options = ApplyOptions(manager=names.FIELD_MANAGER, force=True)
@@ -141,6 +161,12 @@ class Credentials:
 
     def _now(self) -> float:
         return self._clock.now().timestamp()
+
+
+def contents(found: dict[str, Any]) -> dict[str, str]:
+    """Return the content of a Secret as text."""
+    encoded: dict[str, str] = found.get("data") or {}
+    return {name: base64.b64decode(value).decode(errors="replace") for name, value in encoded.items()}
 
 
 def agent_name(namespace: str, member: str) -> str:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable
 
 from stateward.kube.errors import ApiError
-from stateward.operator.agents import Access, AgentError, Agents, Peer
+from stateward.operator.agents import Access, AgentError, Agents, Peer, StrangeError
 from stateward.operator.credentials import Credentials, agent_name
 from stateward.operator.holdings import Holdings
 from stateward.operator.ownership import NotOurs
@@ -43,6 +43,8 @@ class Liaison:
             agents, access = await self._ready(holdings)
             return await agents.ask(access, self._peer(holdings, member.name, address))
         except (AgentError, ApiError, NotOurs) as error:
+            if isinstance(error, StrangeError):
+                self.credentials.doubt(holdings.cluster, member.name)
             return Unknown(str(error))
 
     async def _ready(self, holdings: Holdings) -> tuple[Agents, Access]:

@@ -27,6 +27,7 @@ from stateward.planning.actions import (
 from stateward.planning.arrive import create
 from stateward.planning.bootstrap import bootstrap
 from stateward.planning.budget import Budget, budgets
+from stateward.planning.change import change_of
 from stateward.planning.collect import collect
 from stateward.planning.cross import cross
 from stateward.planning.facts import Facts, derive
@@ -43,6 +44,7 @@ from stateward.planning.resting import resting
 from stateward.planning.roll import Elsewhere, roll
 from stateward.planning.scale import Scale, arrival, scale
 from stateward.planning.schedule import schedule
+from stateward.planning.security import CERTIFICATES
 from stateward.planning.templates import templates
 from stateward.planning.tend import tend
 from stateward.planning.together import together
@@ -111,7 +113,7 @@ def plan(obs: Observation, now: float) -> Plan:
     settled = not part.actions and not part.waits and all(at_rest(facts, removals, i) for i in part.intents.values())
     settled = settled and facts.turn is None
     if isinstance(obs.database, Unknown):
-        part = merge(part, Part(waits=(Wait(obs.name, "DatabaseUnknown", obs.database.why),)))
+        part = merge(part, Part(waits=(Wait(obs.name, "DatabaseUnknown", obs.database.why + unbelieved(facts)),)))
         settled = False
     return Plan(
         actions=trusted(obs, in_order(part.actions)),
@@ -123,6 +125,20 @@ def plan(obs: Observation, now: float) -> Plan:
         removals=removals.recorded,
         leaving=scaling.leaving,
         forgets=forgets(obs, part, removals),
+    )
+
+
+def unbelieved(facts: Facts) -> str:
+    """Return what to do about a silent database whose members all run with certificates that were renewed since.
+
+    Where these have ended, nobody believes anybody: no member can go on its own, and none would be believed after it.
+    """
+    running = [m for m in facts.obs.members if m.pod is not None and m.alive]
+    if not running or not all(CERTIFICATES in change_of(facts, m).because for m in running):
+        return ""
+    return (
+        "; all members run with certificates from before the last renewal: if these have ended, restart all members"
+        f" together: kubectl stateward restart {facts.obs.name} --coordinated"
     )
 
 

@@ -89,7 +89,7 @@ def agent_problem(member: Member) -> tuple[str, str] | None:
     if process.state not in (ProcessState.STARTING, ProcessState.RUNNING):
         return "ProcessStopped", f"its process is {process.state}"
     if member.config_checksum not in ("", process.mounted):
-        return "ConfigurationOnItsWay", "the configuration that was written for it has not arrived in its pod yet"
+        return "ConfigurationOnItsWay", process.lateness
     return None
 
 

@@ -28,3 +28,12 @@ class Process(Struct, frozen=True):
     """Of the configuration that the process was started with; empty while none runs."""
     version: str = ""
     """Of the agent."""
+    problem: str = ""
+    """Why the configuration that is mounted cannot be read; empty where it can."""
+
+    @property
+    def lateness(self) -> str:
+        """Why the configuration that was written for it is not what its agent has, as a clause."""
+        if self.problem:
+            return f"the configuration in its pod cannot be read: {self.problem}"
+        return "the configuration that was written for it has not arrived in its pod yet"

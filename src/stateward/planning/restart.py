@@ -93,9 +93,8 @@ def start(facts: Facts, member: Member, process: Process) -> Part:
     """Return the start of a stopped process, or what it waits for."""
     wanted = member.config_checksum
     if wanted and process.mounted != wanted:
-        text = "the configuration that was written for it has not arrived in its pod yet"
         return merge(
-            held(member, "ConfigurationOnItsWay", text, state=State.RESTARTING),
+            held(member, "ConfigurationOnItsWay", process.lateness, state=State.RESTARTING),
             Part(actions=reverted(facts, member)),
         )
     return merge(said(member, "is being started"), Part(actions=(start_process(member),)))

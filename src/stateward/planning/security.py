@@ -10,6 +10,8 @@ from msgspec import Struct
 from stateward.api.security import SecurityStatus
 from stateward.planning.times import rfc3339
 
+CERTIFICATES = "certificates"
+"""The input by which members are restarted that do not take new certificates while they run."""
 RELOAD_PATIENCE = 900.0
 """Seconds after which somebody should look why a member does not take a new certificate: it takes two minutes."""
 

@@ -75,6 +75,5 @@ def unprepared(facts: Facts, member: Member) -> Wait | None:
         text = f"{member.name}: its agent does not answer: {why}"
         return Wait(member.name, "AgentSilent", text) if patient else None
     if not arrived(member):
-        text = f"the configuration that was written for {member.name} has not arrived in its pod yet"
-        return Wait(member.name, "ConfigurationOnItsWay", text)
+        return Wait(member.name, "ConfigurationOnItsWay", f"{member.name}: {member.process.lateness}")
     return None

@@ -10,7 +10,7 @@ import pytest
 
 from stateward import pki
 from stateward.operator import agents
-from stateward.operator.agents import Access, AgentError, HttpAgents, Peer, open_agents
+from stateward.operator.agents import Access, AgentError, HttpAgents, Peer, StrangeError, open_agents
 from stateward.planning.process import ProcessState
 from tests.unit.agent.authority import Authority
 from tests.unit.agent.pod import TOKEN, WAITS, Pod
@@ -63,19 +63,31 @@ async def test_a_process_is_stopped_and_started_with_what_was_asked_for(
 async def test_another_members_agent_is_not_believed(pod: Pod, client: HttpAgents, authority: pki.Authority) -> None:
     """Addresses of pods are used again: a word for one member must not stop another one."""
     access = Access(authority.bundle, TOKEN)
-    with pytest.raises(AgentError, match="certificate"):
+    with pytest.raises(StrangeError, match="certificate"):
         await client.stop(access, Peer("127.0.0.1", "logs-hot-1.prod.agent"))
     assert (await client.ask(access, PEER)).state is ProcessState.RUNNING
 
 
 async def test_another_clusters_authority_is_not_believed(pod: Pod, client: HttpAgents) -> None:
     other = pki.new_authority("logs", time.time())
-    with pytest.raises(AgentError, match="certificate"):
+    with pytest.raises(StrangeError, match="certificate"):
         await client.ask(Access(other.bundle, TOKEN), PEER)
 
 
+async def test_a_configuration_that_cannot_be_read_is_told_with_the_reason(
+    pod: Pod, client: HttpAgents, authority: pki.Authority
+) -> None:
+    access = Access(authority.bundle, TOKEN)
+    assert (await client.ask(access, PEER)).problem == ""
+    pod.config.rename(pod.config.with_name("elsewhere"))
+    said = await client.ask(access, PEER)
+    assert said.mounted == ""
+    assert "does not exist" in said.problem
+    assert said.problem in said.lateness
+
+
 async def test_a_refusal_is_told_in_words(pod: Pod, client: HttpAgents, authority: pki.Authority) -> None:
-    with pytest.raises(AgentError, match="refuses: 401"):
+    with pytest.raises(StrangeError, match="refuses: 401"):
         await client.ask(Access(authority.bundle, "wrong"), PEER)
 
 

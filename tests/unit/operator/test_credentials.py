@@ -166,3 +166,31 @@ async def test_no_part_that_makes_no_sense_keeps_the_operator_from_its_agents(
     pair = await stage.ensure()
     data = stage.data("logs-agents")
     assert pki.fits(pair, pki.Pair(data["tls.crt"], data["tls.key"]), [agent_name("prod", "logs-hot-0")])
+
+
+@pytest.mark.parametrize("name", ["token", "tls.crt", "tls.key"])
+async def test_a_secret_that_somebody_has_changed_is_put_right_once_its_agent_is_a_stranger(
+    stage: Stage, name: str
+) -> None:
+    """No cache shows it: what is known of a Secret without its content is as it was."""
+    await stage.ensure()
+    found = stage.api.objects["secrets", Key("prod", "logs-hot-0-agent")]
+    found["data"][name] = base64.b64encode(b"something else").decode()
+    changed = dict(found["data"])
+    await stage.ensure()
+    assert found["data"] == changed
+    stage.credentials.doubt(stage.cluster, "logs-hot-0")
+    await stage.ensure()
+    keys = stage.data("logs-agents")
+    pair = stage.pair("logs-hot-0")
+    assert pki.fits(pair, pki.Pair(keys["tls.crt"], keys["tls.key"]), [agent_name("prod", "logs-hot-0")])
+    assert stage.data("logs-hot-0-agent")["token"] == keys["token"]
+
+
+async def test_one_that_is_as_it_should_be_is_read_once_and_left_alone(stage: Stage) -> None:
+    pair = await stage.ensure()
+    stage.credentials.doubt(stage.cluster, "logs-hot-0")
+    stage.api.calls.clear()
+    assert await stage.ensure() == pair
+    assert await stage.ensure() == pair
+    assert stage.api.verbs("secrets") == ["get"]

@@ -4,11 +4,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from stateward.planning import actions as a
+from stateward.planning import observation as o
 from stateward.planning.observation import Orphan, Phase, Ref, Schedule
 from stateward.planning.phase import AFTER
+from stateward.planning.security import CERTIFICATES
 from tests.unit.planning.pools import PoolSpec
 from tests.unit.planning.world import World, hot, managers, mixed, settled
 
@@ -83,6 +86,34 @@ def test_nothing_is_stopped_before_its_configuration_is_in_its_pod() -> None:
     assert made.did(a.StopProcess) == []
     made.run()
     assert len(made.did(a.StopProcess)) == 6
+
+
+def test_what_an_agent_cannot_read_is_what_its_member_waits_for() -> None:
+    made = changed(world(), propagation=120.0)
+    made.until(lambda w: any(r == "ConfigurationOnItsWay" for _, r in waits(w)))
+    said = "the disk is broken"
+    asked = made.answer
+
+    def answer(name: str) -> o.Process | o.Unknown:
+        found = asked(name)
+        return msgspec.structs.replace(found, mounted="", problem=said) if isinstance(found, o.Process) else found
+
+    made.answer = answer
+    told = [wait.message for wait in made.plan().waits if wait.reason == "ConfigurationOnItsWay"]
+    assert told
+    assert all(said in text for text in told)
+
+
+def test_a_silent_database_whose_certificates_were_renewed_without_it_says_how_it_comes_back() -> None:
+    """Members that do not take new ones while they run: where the old ones have ended, nobody believes anybody."""
+    made = world()
+    made.answers = False
+    (told,) = [wait.message for wait in made.plan().waits if wait.reason == "DatabaseUnknown"]
+    assert "--coordinated" not in told
+    renewed = {CERTIFICATES: "2"}
+    made.edit(pools=[managers(config=renewed), hot(config=renewed)])
+    (told,) = [wait.message for wait in made.plan().waits if wait.reason == "DatabaseUnknown"]
+    assert "--coordinated" in told
 
 
 def test_without_an_agent_pods_are_made_anew() -> None:

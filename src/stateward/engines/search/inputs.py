@@ -10,6 +10,7 @@ from stateward.engines.search.images import image_pattern
 from stateward.engines.search.pools import ResolvedPool
 from stateward.engines.uses import DATA_EFFECTS, known
 from stateward.planning.observation import Effect, Inputs
+from stateward.planning.security import CERTIFICATES
 
 EFFECTS = {
     "version": Effect.RECREATE,
@@ -20,7 +21,7 @@ EFFECTS = {
     "template": Effect.RECREATE,
     "storage": Effect.REPLACE,
     security.TOGETHER: Effect.RESTART,
-    "certificates": Effect.RESTART,
+    CERTIFICATES: Effect.RESTART,
     keystore.INPUT: Effect.RESTART,
     **DATA_EFFECTS,
 }

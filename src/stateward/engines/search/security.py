@@ -18,6 +18,7 @@ from stateward.engines.search.flavor import SearchCluster, Shield
 from stateward.engines.search.identity import cluster_name
 from stateward.engines.search.pools import ResolvedPool
 from stateward.engines.search.probes import Question
+from stateward.planning.security import CERTIFICATES
 
 SWITCH = "security"
 """File of the configuration by which the start script knows that the member is secured."""
@@ -121,7 +122,7 @@ def inputs(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
     yield TOGETHER, True
     status = pool.cluster.status.security
     if plugged(pool) and status is not None and status.mark and not reloads(version):
-        yield "certificates", status.mark
+        yield CERTIFICATES, status.mark
 
 
 def settings(pool: ResolvedPool, version: str) -> dict[str, Any]:
