@@ -26,6 +26,8 @@ from stateward.kube.config import connect
 from stateward.kube.errors import ApiError
 from stateward.kube.http_client import HttpApi
 from stateward.kube.metadata import Key
+from stateward.kube.resource import Selection
+from stateward.kube.resources import PODS
 from stateward.operator import logs
 from stateward.operator.caches import CLUSTERS
 
@@ -40,8 +42,8 @@ DOCUMENTS, WORDS = 400, 10_000
 """Documents, and words in each: 70 kB of text, 28 MB in all."""
 VOCABULARY = 100_000
 READS = 300
-TURNS = ("Preferred", "Never", "Never", "Preferred")
-WAYS = {"Preferred": "in kept pods", "Never": "with new pods"}
+KEPT, ANEW = "in kept pods", "with new pods"
+TURNS = (KEPT, ANEW, ANEW, KEPT)
 SMALL = {"limits": {"memory": "640Mi"}, "requests": {"cpu": "250m", "memory": "640Mi"}}
 
 
@@ -92,7 +94,7 @@ async def changes(kubeconfig: str, image: str) -> tuple[Change, Change]:
         await fresh_namespace(api, NAMESPACE)
         cluster = Measured(api)
         say("the cluster …")
-        await cluster.apply("90mb", "Preferred")
+        await cluster.apply("90mb")
         await cluster.until_settled()
         await cluster.fill()
         made = [await cluster.change(f"{90 + turn}mb", way) for turn, way in enumerate(TURNS, 1)]
@@ -104,15 +106,17 @@ class Measured:
 
     def __init__(self, api: Api) -> None:
         self._api = api
+        self._made = "0"
 
-    async def apply(self, value: str, in_place: str) -> None:
-        """Make the spec so."""
+    async def apply(self, value: str, way: str = KEPT) -> None:
+        """Make the spec so; new pods by their template, as with `update.inPlace: Never` they come without agents."""
+        self._made = value if way == ANEW else self._made
         roles = ["cluster_manager", "data", "ingest"]
         pool = {"name": "all", "replicas": MEMBERS, "roles": roles, "resources": SMALL, "storage": {"size": "2Gi"}}
         spec = {
             "version": VERSION,
             "pools": [pool],
-            "update": {"inPlace": in_place},
+            "podTemplate": {"metadata": {"annotations": {"bench.stateward.dev/made": self._made}}},
             "config": {"http.max_content_length": value},
         }
         meta = {"name": NAME, "namespace": NAMESPACE}
@@ -139,10 +143,10 @@ class Measured:
         await self._ask("_cluster/health?wait_for_status=green&timeout=60s")
         await self.until_settled()
 
-    async def change(self, value: str, in_place: str) -> Change:
+    async def change(self, value: str, way: str) -> Change:
         """Change the setting, watch what happens, and return it."""
-        way = WAYS[in_place]
         say(f"{way} …")
+        pods = await self._pods()
         before = await self.reads()
         recoveries = Recoveries()
         recoveries.seen(await self._ask("_recovery"))
@@ -150,10 +154,13 @@ class Measured:
         absences, diary = Absences(frozenset(f"{NAME}-all-{n}" for n in range(MEMBERS))), Diary()
         begin = time.monotonic()
         async with self._watched(self._watch(absences), self._recoveries(recoveries), self._listen(diary)):
-            await self.apply(value, in_place)
+            await self.apply(value, way)
             await self.until_settled()
             total = time.monotonic() - begin
         away, copied = absences.explained(await self._processes()), sum(recoveries.found.values())
+        kept = pods & await self._pods()
+        if len(kept) != (MEMBERS if way == KEPT else 0):
+            raise RuntimeError(f"{way}, {len(kept)} of {MEMBERS} pods were kept")
         if len(away) < MEMBERS:
             raise RuntimeError(f"{len(away)} of {MEMBERS} members were seen to be away")
         for each in away:
@@ -161,6 +168,11 @@ class Measured:
             say(f"  {each.member} away {each.seconds:.1f} s: {told(parts) if parts else 'its agent was not heard'}")
         parts = tuple(found for each in away if (found := diary.parts(each)) is not None)
         return Change(way, (total,), away, parts, len(recoveries.found), copied, before, await self.reads())
+
+    async def _pods(self) -> frozenset[str]:
+        """Return which pods there are: that they are kept, or not, is what is measured."""
+        page = await self._api.list(PODS, Selection(NAMESPACE))
+        return frozenset(pod.metadata.uid for pod in page.items)
 
     async def _processes(self) -> dict[str, float]:
         """Return since when each member's process runs; nodes share the machine's clock."""
