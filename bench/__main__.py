@@ -1,6 +1,6 @@
 """`python -m bench [NAME…]`: measures and prints one table.
 
-Names: micro, agent, rollout, simulation, sandbox, inplace, packages, many, scale; by default all.
+Names: micro, agent, rollout, simulation, sandbox, inplace, arrival, packages, many, scale; by default all.
 """
 
 import argparse
@@ -8,7 +8,7 @@ import dataclasses
 import sys
 from collections.abc import Callable, Sequence
 
-from bench import agent, ground, inplace, machine, micro, packages, rollout, scale, simulated
+from bench import agent, arrival, ground, inplace, machine, micro, packages, rollout, scale, simulated
 from bench.table import Row, render
 from sandbox.errors import SandboxError
 
@@ -69,6 +69,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "simulation": lambda chosen: simulated.rows(quick=chosen.quick),
     "sandbox": lambda chosen: ground.rows(cold=chosen.cold),
     "inplace": lambda _: inplace.measure(),
+    "arrival": lambda _: arrival.measure(),
     "packages": _packages,
     "many": _many,
     "scale": _scale,
