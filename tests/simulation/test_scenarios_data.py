@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -139,3 +140,43 @@ async def test_an_operator_that_dies_while_data_is_rolled_out_restarts_nobody_tw
         await story.settle()
         assert sorted(story.disrupted()) == MEMBERS
         assert keystores(story) == {base64.b64encode(b"two")}
+
+
+ALL: list[Json] = [{"secretName": "store"}, {"secretName": "other"}]
+
+
+async def a_burst_is_one_restart(name: str, put: Callable[[Drawer], None], *, crash: bool = False) -> None:
+    """Write three times, while the members that use it settle; each restarts once, for the last of what was written."""
+    pools = [managers(1), hot(3, podTemplate=ENV)]
+    with Story(*pools, agents=True, secureSettings=ALL).told() as story:
+        drawer = Drawer(story)
+        for each in ("words", "store", "other"):
+            drawer.put(each, None, **{f"in_{each}": "zero"})
+        await story.begin()
+        put(drawer)
+        assert await story.until(lambda: "DataSettling" in story.waits)
+        if crash:
+            story.crash_after("patch", "opensearchclusters")
+        for text in ("one", "two", "three"):
+            await asyncio.sleep(3.0)
+            assert story.disrupted() == []
+            drawer.put(name, None, **{f"in_{name}": text})
+        await asyncio.sleep(4.5)
+        assert story.disrupted() == []
+        await looked(story)
+        await story.settle()
+        assert sorted(story.disrupted()) == MEMBERS
+        assert story.most_down == 1
+        assert story.red == 0
+
+
+async def test_a_burst_of_changes_of_one_secret_of_the_keystore_is_one_restart_of_each_process() -> None:
+    await a_burst_is_one_restart("store", lambda drawer: drawer.put("store", in_store="begun"))
+
+
+async def test_37_a_burst_of_changes_of_several_secrets_is_one_restart_of_each_member() -> None:
+    await a_burst_is_one_restart("other", lambda drawer: drawer.put("words", in_words="begun"))
+
+
+async def test_an_operator_that_dies_while_changes_settle_waits_for_the_rest_of_them() -> None:
+    await a_burst_is_one_restart("other", lambda drawer: drawer.put("store", in_store="begun"), crash=True)

@@ -67,6 +67,13 @@ class BootstrapStatus(Record):
     formed: Annotated[bool, Meta(description="The cluster has been formed; it is never formed again.")] = False
 
 
+class DataChangeStatus(Record):
+    """When the data that the members use last changed; changes that come together are one restart."""
+
+    since: Annotated[str, Meta(description="When the last changes began.")] = ""
+    last: Annotated[str, Meta(description="When the last of them came.")] = ""
+
+
 class ClusterStatus(Record):
     """What is, what is going on, and what waits."""
 
@@ -119,6 +126,10 @@ class ClusterStatus(Record):
             description="Keyed digests of what the members use of ConfigMaps and Secrets, by Kind/name:key; they say"
             " nothing about the data."
         ),
+    ] = None
+    data_changed: Annotated[
+        DataChangeStatus | None,
+        Meta(description="When that data last changed: members begin to restart for it when it has settled."),
     ] = None
     last_progress: Annotated[
         str, Meta(description="When something last moved forward while changes were going on.")

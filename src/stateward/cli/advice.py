@@ -38,6 +38,10 @@ ADVICE = {
         "every shard is recovered, or can nowhere be placed for a reason that this change itself removes",
         "if it takes long, ask the database why: GET _cluster/allocation/explain",
     ),
+    "DataSettling": Advice(
+        "nothing that the members use has changed for 5 seconds, or a minute is over; changes that come together are"
+        " one restart"
+    ),
     "DataUnknown": Advice(
         "the operator can read the ConfigMap or Secret that is named; until then nobody restarts because of it",
         "let the operator get it, and its own Secret stateward-digest-key",

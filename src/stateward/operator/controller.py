@@ -63,7 +63,7 @@ class Controller:
         self.caches = Caches(family.kind, common.objects)
         observer = common.metrics.queue(family.kind.resource.plural)
         self.queue = WorkQueue[Key](clock=clock, observer=observer, chance=common.chance)
-        self.data = Data(api, common.namespace)
+        self.data = Data(api, common.namespace, clock)
         liaison = Liaison(family.agents, Credentials(api, self.caches, clock))
         self._vigil = Vigil(liaison, clock, self.queue.add)
         parts = Parts(

@@ -5,6 +5,7 @@ made with the operator's key, and the files of keystores.
 """
 
 import base64
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,14 +13,17 @@ from typing import Any
 import msgspec
 
 from stateward.api import names
+from stateward.api.status import DataChangeStatus
 from stateward.engines.search import keystore
 from stateward.engines.uses import uses_of
 from stateward.kube.client import Api
+from stateward.kube.clock import Clock
 from stateward.kube.deltas import Delta
 from stateward.kube.errors import ApiError
 from stateward.kube.metadata import Key as ObjectKey
 from stateward.kube.resources import SECRETS
 from stateward.kube.store import Store
+from stateward.operator import translate
 from stateward.operator.holdings import Holdings
 from stateward.operator.known_data import Known, Read, asked_of, incomplete, known, unlocked
 from stateward.operator.restarts.digestkey import digest_key
@@ -28,7 +32,9 @@ from stateward.operator.restarts.uses import Uses
 from stateward.operator.restarts.views import SourceView
 from stateward.packages.dependencies import Dependency
 from stateward.packages.digests import Key
-from stateward.planning.observation import Refusal
+from stateward.planning.observation import Changing, Refusal
+from stateward.planning.settling import heard
+from stateward.planning.times import rfc3339
 
 Enqueue = Callable[[ObjectKey], None]
 
@@ -36,8 +42,9 @@ Enqueue = Callable[[ObjectKey], None]
 class Data:
     """Knows what the clusters of one kind use; the key of its digests is kept in a namespace of the operator's."""
 
-    def __init__(self, api: Api, namespace: str) -> None:
+    def __init__(self, api: Api, namespace: str, clock: Clock) -> None:
         self._api = api
+        self._clock = clock
         self._namespace = namespace
         self._key: Key | None = None
         self._uses = Uses[ObjectKey]()
@@ -69,7 +76,7 @@ class Data:
         pods, stored = uses_of(cluster), keystore.sources(asked_of(cluster))
         if not pods and not stored:
             self.forget(where)
-            return with_data(holdings, Known()), ()
+            return self._with(holdings, Known()), ()
         # Noted before anything is read: what changes from now on brings the cluster back here.
         self._uses.put(where, where.namespace, pods | stored)
         try:
@@ -80,7 +87,7 @@ class Data:
         seen = (pods, asked_of(cluster), self._versions(where.namespace, pods | stored))
         last = self._last.get(where)
         if last is not None and last[0] == seen and seen[-1] is not None and not holdings.live:
-            return with_data(holdings, last[1]), last[1].refusals
+            return self._with(holdings, last[1]), last[1].refusals
         found = await self._read(pods | stored, where.namespace)
         copy = await self._copy(holdings) if any(incomplete(asked, found) for asked in asked_of(cluster)) else ()
         now = known(cluster, pods, found, copy, self._key)
@@ -88,7 +95,10 @@ class Data:
             self._last.pop(where, None)
         else:
             self._last[where] = (seen, now)
-        return with_data(holdings, now), now.refusals
+        return self._with(holdings, now), now.refusals
+
+    def _with(self, holdings: Holdings, found: Known) -> Holdings:
+        return with_data(holdings, found, self._clock.now().timestamp())
 
     def _versions(self, namespace: str, used: frozenset[Dependency]) -> Mapping[tuple[str, str], str] | None:
         """Return the versions that the watches show; None where one of the objects is not watched."""
@@ -126,14 +136,22 @@ class Data:
         return ()
 
 
-def with_data(holdings: Holdings, now: Known) -> Holdings:
-    """Return the cluster with what is known of its data."""
+def with_data(holdings: Holdings, found: Known, now: float) -> Holdings:
+    """Return the cluster with what is known of its data at time `now`, in seconds since the epoch."""
     cluster = holdings.cluster
-    data = dict(now.data) or None
+    data = dict(found.data) or None
     if data != cluster.status.data:
-        status = msgspec.structs.replace(cluster.status, data=data)
+        changing = heard(translate.changing(cluster.status), cluster.status.data or {}, found.data, now)
+        status = msgspec.structs.replace(cluster.status, data=data, data_changed=written(changing))
         cluster = msgspec.structs.replace(cluster, status=status)
-    return replace(holdings, cluster=cluster, keystore=now.files)
+    return replace(holdings, cluster=cluster, keystore=found.files)
+
+
+def written(changing: Changing | None) -> DataChangeStatus | None:
+    """Return changes as the status has them: whole seconds, and none of those that they take to settle is lost."""
+    if changing is None:
+        return None
+    return DataChangeStatus(since=rfc3339(changing.since), last=rfc3339(math.ceil(changing.last)))
 
 
 def texts(body: dict[str, Any]) -> dict[str, str]:

@@ -9,22 +9,23 @@ from zlib import crc32
 
 from stateward.kube.metadata import Key
 
-RESTARTING_SECONDS = 1.0
-"""How soon to look again while a process is restarted in its pod: every second that it is away counts."""
+CLOSELY_SECONDS = 1.0
+"""How soon to look again while a process is restarted in its pod, as every second that it is away counts, and while
+changes settle."""
 BUSY_SECONDS = 3.0
 """How soon to look again while something goes on: the database tells no one when a shard has moved."""
 SETTLED_SECONDS = 60.0
 """How often to look at a cluster that is as it should be."""
 
 
-def next_look(key: Key, *, settled: bool, now: float, restarting: bool = False) -> float:
+def next_look(key: Key, *, settled: bool, now: float, closely: bool = False) -> float:
     """Return the seconds until the next look at time `now` (seconds since the epoch).
 
     The first look at a settled cluster comes after half a period to one and a half, all later ones after one. The
     moment depends on nothing but the name, so that it is the same in every process.
     """
     if not settled:
-        return RESTARTING_SECONDS if restarting else BUSY_SECONDS
+        return CLOSELY_SECONDS if closely else BUSY_SECONDS
     moment = crc32(str(key).encode()) / 2**32 * SETTLED_SECONDS
     earliest = SETTLED_SECONDS / 2
     return earliest + (moment - now - earliest) % SETTLED_SECONDS

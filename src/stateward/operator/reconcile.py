@@ -40,6 +40,7 @@ from stateward.operator.wanted import Wanted
 from stateward.planning.observation import Database, Observation, Refusal
 from stateward.planning.plan import Plan, plan
 from stateward.planning.questions import questions
+from stateward.planning.settling import SETTLING
 from stateward.planning.status import status
 
 _log = structlog.get_logger(__name__)
@@ -147,8 +148,9 @@ class Reconciler:
             return EDITED_SECONDS
         if outcome.failure is not None:
             raise outcome.failure
-        restarting = any(m.pod is not None and m.pod.phase for m in turn.observed.members)
-        return next_look(key, settled=settled, now=self._now(), restarting=restarting)
+        closely = any(m.pod is not None and m.pod.phase for m in turn.observed.members)
+        closely = closely or any(wait.reason == SETTLING for wait in turn.plan.waits)
+        return next_look(key, settled=settled, now=self._now(), closely=closely)
 
     async def _decide(self, holdings: Holdings) -> Round:
         before = holdings.cluster.status
@@ -201,7 +203,8 @@ class Reconciler:
             shown = msgspec.structs.replace(shown, waits=(*shown.waits, *failed), settled=False)
         now = self._now()
         # What was known of its data before goes on being so until the status says otherwise.
-        known = msgspec.structs.replace(before, data=turn.holdings.cluster.status.data)
+        found = turn.holdings.cluster.status
+        known = msgspec.structs.replace(before, data=found.data, data_changed=found.data_changed)
         after = status(turn.observed, shown, known, now)
         if shown.settled and self._furnisher.changes(turn.holdings, after, shown.budgets):
             shown = msgspec.structs.replace(shown, settled=False, doing=RECORDED)

@@ -64,6 +64,7 @@ def observation(
         bootstrap=bootstrap(status),
         bootstrap_again=meta.annotations.get(names.ANNOTATION_BOOTSTRAP_AGAIN) == "accept-data-loss",
         waits=waits(status),
+        changing=changing(status),
         schedule=schedule(meta.annotations),
         stopped=frozenset(listed(meta.annotations.get(names.ANNOTATION_STOPPED, ""))),
         orphans=orphans(holdings),
@@ -95,6 +96,13 @@ def waits(status: ClusterStatus) -> dict[str, float]:
     """Return since when each thing waits, in seconds since the epoch, by its subject and reason."""
     times = ((f"{w.subject} {w.reason}", parse_time(w.since)) for w in status.waiting)
     return {name: when for name, when in times if when is not None}
+
+
+def changing(status: ClusterStatus) -> o.Changing | None:
+    """Return when the data that members use last changed, in seconds since the epoch."""
+    seen = status.data_changed
+    since, last = (parse_time(seen.since), parse_time(seen.last)) if seen is not None else (None, None)
+    return o.Changing(since, last) if since is not None and last is not None else None
 
 
 def listed(text: str) -> tuple[str, ...]:

@@ -10,15 +10,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from stateward.api.base import GROUP
+from stateward.api.settling import SETTLE_SECONDS, seconds_left
 
 ANNOTATION_PAUSED = f"{GROUP}/restart-paused"
 """On a workload: `true` holds restarts until it is taken away."""
 ANNOTATION_WINDOW = f"{GROUP}/restart-window"
 """On a workload: the time of day, in UTC, in which it may restart, for example `22:00-04:30`."""
-SETTLE_SECONDS = 5.0
-"""For how long nothing more may change before pods restart: several changes are one restart."""
-LONGEST_SETTLE_SECONDS = 60.0
-"""How long a stream of changes may put a restart off."""
 
 _WINDOW = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
 
@@ -69,7 +66,7 @@ class Settling:
 
     def left(self, now: float, settle: float = SETTLE_SECONDS) -> float:
         """Return the seconds until it is time to act; 0 or less when it is."""
-        return min(self.last + settle, self.since + max(settle, LONGEST_SETTLE_SECONDS)) - now
+        return seconds_left(self.since, self.last, now, settle)
 
 
 def settling(before: Settling | None, what: str, now: float) -> Settling:

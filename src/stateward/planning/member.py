@@ -148,3 +148,10 @@ class Removal(Struct, frozen=True):
     """UID of its claim when it was decided; empty when it had none."""
     address: str = ""
     """Last known address of its process, for databases that exclude by address."""
+
+
+class Changing(Struct, frozen=True):
+    """When the data that a cluster's members use began to change, and when it last did, as the status has it."""
+
+    since: float
+    last: float

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from stateward.planning.database import Allocation, Copy, CopyState, Database, Health, Node, Unformed, Unit, Unknown
 from stateward.planning.desired import Crossing, Desired, Effect, Pool, Refusal, Replacement, SoleCopy
-from stateward.planning.member import Claim, Inputs, Member, Orphan, Pod, Record, Ref, Removal, Workload
+from stateward.planning.member import Changing, Claim, Inputs, Member, Orphan, Pod, Record, Ref, Removal, Workload
 from stateward.planning.phase import Phase
 from stateward.planning.process import Process, ProcessState
 from stateward.planning.security import Protection
@@ -17,6 +17,7 @@ from stateward.planning.security import Protection
 __all__ = [
     "Allocation",
     "Bootstrap",
+    "Changing",
     "Claim",
     "Copy",
     "CopyState",
@@ -96,6 +97,8 @@ class Observation(Struct, frozen=True):
     """Whether a person accepted that a lost cluster is formed anew and empty."""
     waits: Mapping[str, float] = {}
     """Since when each thing that the status names waits, by subject and reason with a space between them."""
+    changing: Changing | None = None
+    """When the data of others that the members use last changed; None where it never did."""
     schedule: Schedule | None = None
     stopped: frozenset[str] = frozenset()
     """Members whose processes a person wants kept stopped."""

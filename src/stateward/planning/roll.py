@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from stateward.api.settling import SETTLE_SECONDS
 from stateward.planning.actions import Move, MoveCopies
 from stateward.planning.change import Change, change_of, in_place_problem, member_target, staged, stranded
 from stateward.planning.choice import choose, room_left
@@ -19,6 +20,7 @@ from stateward.planning.intent import Intent, Part, State, Wait, merge, told
 from stateward.planning.observation import Effect, Member, SoleCopy
 from stateward.planning.phase import Phase
 from stateward.planning.prepare import keeps_pod, prepare, stage
+from stateward.planning.settling import SETTLING, settles
 from stateward.planning.sole import moves_for, sole_verdict
 from stateward.planning.upgrade import pool_order
 
@@ -47,17 +49,25 @@ def roll(facts: Facts, taken: frozenset[str], elsewhere: Elsewhere) -> Part:
 
 def in_order(facts: Facts, waiting: list[Member], changes: Mapping[str, Change], elsewhere: Elsewhere) -> Part:
     """Return what changes do that wait for a healthy database, for their pool's turn, and for each other."""
+    waiting, fresh = settled(facts, waiting, changes)
     reason = unready(facts) if waiting else None
     if reason is not None:
         down = f"{', '.join(sorted(facts.down))} must be back first: " if facts.down else ""
-        return hold(waiting, changes, "DatabaseNotReady", down + reason)
+        return merge(fresh, hold(waiting, changes, "DatabaseNotReady", down + reason))
     first = unproven(facts, changes)
     if first is not None:
-        return hold(waiting, changes, "NotSafeYet", f"{first} has to come back with the change first")
+        return merge(fresh, hold(waiting, changes, "NotSafeYet", f"{first} has to come back with the change first"))
     waiting, away = beside_maintenance(facts, waiting, changes)
     waiting, later = in_turn(facts, waiting, changes)
     waiting, busy = clear(facts, waiting, changes, elsewhere)
-    return merge(away, later, busy, next_step(facts, waiting, changes, elsewhere.drained))
+    return merge(fresh, away, later, busy, next_step(facts, waiting, changes, elsewhere.drained))
+
+
+def settled(facts: Facts, waiting: list[Member], changes: Mapping[str, Change]) -> tuple[list[Member], Part]:
+    """Split the waiting members into those that may begin, and those whose data has changed just now."""
+    fresh = [m for m in waiting if settles(facts.obs.changing, changes[m.name].because, facts.now)]
+    reason = f"the data has changed just now, and {SETTLE_SECONDS:.0f} seconds without a change are waited for"
+    return [m for m in waiting if m not in fresh], hold(fresh, changes, SETTLING, reason)
 
 
 def beside_maintenance(facts: Facts, waiting: list[Member], changes: Mapping[str, Change]) -> tuple[list[Member], Part]:

@@ -48,6 +48,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         member_states=[member_status(facts, plan, m, before, now) for m in present],
         waiting=[wait_status(wait, before, now) for wait in plan.waits],
         data=before.data,
+        data_changed=before.data_changed,
         last_progress=before.last_progress,
         pending_removals=pending_removals(facts, plan, before),
         conditions=conditions(facts, plan, before, now),

@@ -29,6 +29,7 @@ OUT_OF_REACH: Mapping[str, str] = {
     "wait: CrossingFirst": CROSSING,
     "wait: ProgramsBeside": CROSSING,
     "action: NoteData": NO_DATA,
+    "wait: DataSettling": NO_DATA,
     "wait: DataUnknown": NO_DATA,
     "wait: SecretMissing": NO_DATA,
     "wait: SecretNotUsable": NO_DATA,

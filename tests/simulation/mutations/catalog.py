@@ -12,6 +12,7 @@ import pytest
 
 from tests.simulation import test_in_place as in_place
 from tests.simulation import test_scenarios_crashes as crashes
+from tests.simulation import test_scenarios_data as data
 from tests.simulation import test_scenarios_database as database
 from tests.simulation import test_scenarios_failures as failures
 from tests.simulation import test_scenarios_people as people
@@ -214,5 +215,11 @@ MUTATIONS = (
         "what was staged and taken back is staged back",
         without.never_staged_back,
         people.test_36_a_change_taken_back_half_way_ends_like_the_beginning,
+    ),
+    Mutation(
+        "37",
+        "nobody begins while data changes",
+        without.unsettled,
+        data.test_37_a_burst_of_changes_of_several_secrets_is_one_restart_of_each_member,
     ),
 )

@@ -221,5 +221,9 @@ async def any_crash() -> None:
         await crashes.test_12_a_crash_after_any_write_of_the_creation_leaves_nothing_undone(nth)
 
 
+def unsettled(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(roll, "settles", lambda *_: False)
+
+
 def never_staged_back(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(plan, "templates", lambda *_: Part())

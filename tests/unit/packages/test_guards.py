@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stateward.api.settling import LONGEST_SETTLE_SECONDS, SETTLE_SECONDS
 from stateward.packages.guards import (
     ANNOTATION_PAUSED,
     ANNOTATION_WINDOW,
-    LONGEST_SETTLE_SECONDS,
-    SETTLE_SECONDS,
     hold,
     settling,
     touched,

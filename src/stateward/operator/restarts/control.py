@@ -12,6 +12,7 @@ from typing import Any
 
 import structlog
 
+from stateward.api.settling import SETTLE_SECONDS
 from stateward.kube.client import Api, PatchKind
 from stateward.kube.clock import Clock
 from stateward.kube.deltas import Delta
@@ -39,7 +40,7 @@ from stateward.operator.restarts.views import (
 from stateward.packages.budgets import exhausted
 from stateward.packages.dependencies import PROVIDER_CLASS, Dependency, dependencies
 from stateward.packages.digests import Key, digests_of
-from stateward.packages.guards import SETTLE_SECONDS, Hold, Settling, hold, settling, touched
+from stateward.packages.guards import Hold, Settling, hold, settling, touched
 from stateward.packages.restarts import Verdict, annotated, digest_in, judge, read_record
 from stateward.packages.trees import at, obj, text
 
