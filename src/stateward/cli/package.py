@@ -16,10 +16,10 @@ from stateward.cli.package_registry import keep
 from stateward.packages.archive import pack
 from stateward.packages.checks import check_package
 from stateward.packages.editing import installation_schema
-from stateward.packages.parameters import schema
 from stateward.packages.reading import InvalidPackage, read_package
 from stateward.packages.records import Package
 from stateward.packages.rendering import Use
+from stateward.packages.schema import schema
 from stateward.packages.yamltext import to_yaml
 
 

@@ -4,8 +4,8 @@ from typing import Any, cast
 
 from stateward.api.base import API_VERSION, Json
 from stateward.api.crd import INSTALLATION, root_schema
-from stateward.packages.parameters import DIALECT, schema
 from stateward.packages.records import Package
+from stateward.packages.schema import DIALECT, schema
 
 
 def installation_schema(package: Package) -> Json:

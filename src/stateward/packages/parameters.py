@@ -11,12 +11,10 @@ from typing import Any, cast
 
 import msgspec
 
-from stateward.api.base import Json
 from stateward.api.problem import Problem
 from stateward.packages import yamltext
 from stateward.packages.records import Package, Parameter, ParameterType
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Values = Mapping[str, Any]
 """Values by the names of their parameters."""
 
@@ -28,17 +26,10 @@ _ACCEPTED = {
     ParameterType.ARRAY: "a list, or YAML text that is one",
     ParameterType.MAP: "an object, or YAML text that is one",
 }
-_SCHEMAS: Mapping[ParameterType, Json] = {
-    ParameterType.STRING: {"type": ["string", "number", "boolean"]},
-    ParameterType.INTEGER: {"anyOf": [{"type": "integer"}, {"type": "string", "pattern": "^[-+]?[0-9]+$"}]},
-    ParameterType.NUMBER: {"anyOf": [{"type": "number"}, {"type": "string"}]},
-    ParameterType.BOOLEAN: {"enum": [True, False, "true", "false"]},
-    ParameterType.ARRAY: {"type": ["array", "string"]},
-    ParameterType.MAP: {"type": ["object", "string"]},
-}
-
-_WHOLE = re.compile("[-+]?[0-9]+")
-_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
+WHOLE = "[-+]?[0-9]+"
+NUMBER = r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?"
+"""How whole numbers, and numbers, are written."""
+_WHOLE, _NUMBER = re.compile(WHOLE), re.compile(NUMBER)
 
 
 class BadValue(ValueError):  # noqa: N818 - says what it is
@@ -88,20 +79,6 @@ def in_force(package: Package, given: Values, before: Values | None) -> dict[str
             value = parameter.default if before is None or before.get(name) is None else before[name]
             fixed |= {} if value is None else {name: value}
     return {**given, **fixed}
-
-
-def schema(package: Package) -> Json:
-    """Return the JSON schema of the values, for editors and for those who generate them."""
-    properties = {name: _schema(parameter) for name, parameter in package.parameters.items()}
-    required = [name for name, p in package.parameters.items() if p.owed]
-    return {
-        "$schema": DIALECT,
-        "title": f"Parameters of {package.name} {package.version}",
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": False,
-    }
 
 
 def text_of(value: Any) -> str:
@@ -214,22 +191,3 @@ def _number(kind: ParameterType, value: Any, text: str) -> None:
     # Python reads more than templates and YAML do: `1_000`, ` 5`, digits of other scripts, `nan`.
     if isinstance(value, bool) or not (_WHOLE if kind is ParameterType.INTEGER else _NUMBER).fullmatch(text):
         raise BadValue(text)
-
-
-def _schema(parameter: Parameter) -> Json:
-    if parameter.enum is not None:
-        body: Json = {"enum": _spellings(parameter.enum)}
-    else:
-        body = dict(_SCHEMAS[parameter.type])
-    fixed = " It cannot be changed once it is installed." if parameter.immutable else ""
-    about = {"title": parameter.display_name, "description": f"{parameter.description.strip()}{fixed}".strip()}
-    body |= {name: text for name, text in about.items() if text}
-    if parameter.default is not None:
-        body["default"] = parameter.default
-    return body
-
-
-def _spellings(choices: tuple[Any, ...]) -> list[Any]:
-    """Return the choices as they are and, of numbers and flags, as text: both are accepted."""
-    texts = [text_of(choice) for choice in choices if not isinstance(choice, str | list | dict)]
-    return [*choices, *(text for text in texts if text not in choices)]

@@ -2,15 +2,14 @@
 
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stateward.packages.choice import State
-from stateward.packages.editing import installation_schema
-from stateward.packages.parameters import BadValue, changed, check_values, in_force, resolve, schema, seen, text_of
+from stateward.packages.parameters import BadValue, changed, check_values, in_force, resolve, seen, text_of
 from stateward.packages.records import Parameter, ParameterType
+from stateward.packages.schema import schema
 from tests.unit.packages.samples import shop
 
 
@@ -130,34 +129,3 @@ def test_any_value_is_either_seen_as_its_type_or_refused(kind: ParameterType, va
         assert isinstance(seen(Parameter(name="A", type=kind), value), wanted)
     except BadValue:
         assert value is not None
-
-
-def test_the_schema_names_every_parameter_with_what_it_accepts() -> None:
-    made = schema(shop())
-    assert list(made["properties"]) == list(shop().parameters)
-    assert made["properties"]["MODE"] == {"enum": ["slow", "fast"], "default": "slow"}
-    assert made["properties"]["COUNT"]["description"] == "How many."
-    assert made["required"] == []
-    assert made["additionalProperties"] is False
-    assert msgspec.json.decode(msgspec.json.encode(made)) == made
-
-
-def test_editors_know_the_whole_installation() -> None:
-    found = installation_schema(shop())
-    assert found["required"] == ["apiVersion", "kind", "metadata", "spec"]
-    assert found["properties"]["kind"] == {"const": "Installation"}
-    spec = found["properties"]["spec"]
-    assert not spec["additionalProperties"]
-    assert spec["required"] == ["package"]
-    values = spec["properties"]["parameters"]
-    assert not values["additionalProperties"]
-    assert values["properties"]["MODE"] == {"enum": ["slow", "fast"], "default": "slow"}
-    assert values["properties"]["STORAGE"]["description"] == "It cannot be changed once it is installed."
-    assert "x-kubernetes" not in str(found)
-
-
-def test_editors_take_choices_as_numbers_and_as_text() -> None:
-    package = shop(params=("enum: [slow, fast], default: slow", "type: integer, enum: [1, 2]"))
-    assert schema(package)["properties"]["MODE"]["enum"] == [1, 2, "1", "2"]
-    found = installation_schema(package)["properties"]["spec"]
-    assert found["required"] == ["package", "parameters"]

@@ -123,6 +123,15 @@ def test_labels_and_the_way_of_writing_are_no_data() -> None:
     assert cluster.put({**stored, "metadata": {"name": "b", "labels": {"a": "b"}}}) == ()
 
 
+def test_data_that_is_no_text_counts_like_any_other() -> None:
+    def picture(content: bytes) -> Body:
+        return {**config(x="1"), "binaryData": {"logo": base64.b64encode(content).decode()}}
+
+    cluster = Cluster(WHOLE, picture(b"\x00\xff"))
+    assert cluster.put(picture(b"\x00\xff")) == ()
+    assert cluster.put(picture(b"\x00\xfe")) == ("ConfigMap/a:logo",)
+
+
 def test_an_object_takes_itself_out_and_comes_back_without_a_restart() -> None:
     cluster = Cluster(WHOLE, config(x="1"))
     assert cluster.put(skip(config(x="2"), "true")) == ()
