@@ -30,7 +30,8 @@ Then one file per question:
 Processes of members that do not serve (stopped, hanging, kept down) are `idle`. Votes that are nobody's any more are
 those of who has `departed`.
 
-Which data of others counts as changed says `data`; what goes on when the database refuses a step, `depend`.
+Which data of others counts as changed says `data`, and when it has settled `settling`; what goes on when the database
+refuses a step, `depend`.
 
 Where `choice` does not find the largest set in time, `packing` builds a large one.
 
