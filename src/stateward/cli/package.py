@@ -14,7 +14,7 @@ from stateward.cli.package_new import skeleton
 from stateward.cli.package_push import push
 from stateward.cli.package_registry import keep
 from stateward.packages.archive import pack
-from stateward.packages.checks import check_package
+from stateward.packages.checks import check_name, check_package
 from stateward.packages.editing import installation_schema
 from stateward.packages.reading import InvalidPackage, read_package
 from stateward.packages.records import Package
@@ -118,6 +118,8 @@ def new(name: str, directory: str) -> None:
 
     It is complete: `package verify` finds nothing wrong with it.
     """
+    for problem in check_name(name):
+        raise Failure(str(problem))
     folder = Path(directory or name)
     if folder.exists() and any(folder.iterdir()):
         raise Failure(f"{folder} is there already and not empty")

@@ -4,6 +4,7 @@ Errors are what can never work. Warnings are what works and was probably not mea
 puts it right (API versions that are gone).
 """
 
+import re
 from collections.abc import Iterator
 
 from stateward.api.problem import Problem, Severity
@@ -20,6 +21,7 @@ PLAN_DEPLOY = "deploy"
 def check_package(package: Package) -> list[Problem]:
     """Return everything that is wrong or doubtful."""
     problems = [
+        *check_name(package.name),
         *_plans(package),
         *_tasks(package),
         *_parameters(package),
@@ -29,6 +31,15 @@ def check_package(package: Package) -> list[Problem]:
     if not any(problem.severity is Severity.ERROR for problem in problems):
         problems += check_rendered(package)
     return list({(problem.path, problem.message): problem for problem in problems}.values())
+
+
+def check_name(name: str) -> Iterator[Problem]:
+    """Yield what is wrong with the name of a package: everything that it makes has it in a label."""
+    if not re.fullmatch(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", name):
+        accepted = (
+            "must be at most 63 letters, digits, dashes, dots and underscores, with a letter or digit at each end"
+        )
+        yield Problem(f"{OPERATOR}: name", name, accepted)
 
 
 def _plans(package: Package) -> Iterator[Problem]:

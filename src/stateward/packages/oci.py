@@ -163,7 +163,12 @@ def in_layout(index: bytes, tag: str) -> Descriptor:
     tags = [text(at(entry, "annotations", ANNOTATION_NAME)) for entry in entries]
     fitting = [entry for entry, name in zip(entries, tags, strict=True) if tag in ("", name)]
     if len(fitting) != 1:
-        raise BadArtifact(f"has {len(fitting)} packages {tag!r}; there are {', '.join(sorted(tags)) or 'none'}")
+        there = ", ".join(sorted(tags)) or "none"
+        if tag:
+            raise BadArtifact(
+                f"has {'more than one' if fitting else 'no'} package of version {tag!r}; there are {there}"
+            )
+        raise BadArtifact(f"say which package is meant, as in FOLDER:VERSION; there are {there}")
     try:
         return checked_descriptor(msgspec.convert(fitting[0], Descriptor))
     except msgspec.ValidationError as error:

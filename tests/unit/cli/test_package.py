@@ -93,6 +93,14 @@ def test_a_new_package_has_nothing_wrong_with_it(tmp_path: Path) -> None:
     assert "is there already" in run("new", "first", "-d", tmp_path / "first").stderr
 
 
+@pytest.mark.parametrize("name", ["Bad Name", "a/b", "-first", "", "x" * 64])
+def test_a_package_is_begun_only_under_a_name_that_its_objects_can_have_in_a_label(tmp_path: Path, name: str) -> None:
+    refused = run("new", "-d", tmp_path / "made", "--", name)
+    assert refused.exit_code == 1
+    assert f"operator.yaml: name: {name!r}: must be at most 63 letters" in " ".join(refused.stderr.split())
+    assert not (tmp_path / "made").exists()
+
+
 def test_the_schema_of_the_parameters_is_json(folder: Path) -> None:
     assert '"title": "Parameters of shop 1.2.0"' in run("schema", folder).output
 

@@ -29,6 +29,7 @@ def test_a_package_that_is_well_has_no_findings() -> None:
 @pytest.mark.parametrize(
     ("package", "words"),
     [
+        (shop(operator=("name: shop", "name: my shop")), "operator.yaml: name: 'my shop': must be at most 63 letters"),
         (shop(operator=("  deploy:\n", "  install:\n")), "operator.yaml: plans: 'install, backup': must have a plan"),
         (shop(operator=("tasks: [app, extra]", "tasks: [apps]")), "steps[0].tasks[0]: 'apps': is no task; there are"),
         (shop(operator=("[extra.yaml]", "[other.yaml]")), "tasks[1].spec.resources[0]: 'other.yaml': is no file"),

@@ -77,8 +77,10 @@ def test_a_layout_keeps_versions_beside_each_other_and_one_content_for_each() ->
     both = layout(newer, "1.3.0", one["index.json"])["index.json"]
     assert in_layout(both, "1.2.0").digest == first.digest
     assert in_layout(both, "1.3.0").digest == newer.digest
-    with pytest.raises(BadArtifact, match=r"has 2 packages ''; there are 1\.2\.0, 1\.3\.0"):
+    with pytest.raises(BadArtifact, match=r"as in FOLDER:VERSION; there are 1\.2\.0, 1\.3\.0"):
         in_layout(both, "")
+    with pytest.raises(BadArtifact, match=r"has no package of version '9'; there are 1\.2\.0, 1\.3\.0"):
+        in_layout(both, "9")
     again = layout(newer, "1.2.0", both)["index.json"]
     assert in_layout(again, "1.2.0").digest == newer.digest
     with pytest.raises(BadArtifact, match=r"index\.json cannot be read"):
