@@ -10,8 +10,8 @@ not be refuted within the steps is the bound. Managers go one at a time, after t
 from stateward.planning import observation as o
 from stateward.simulation.forecast.pace import Pace
 
-STEPS = 400
-"""Members that are tried at most for one number of sets; more prove little more."""
+STEPS = 40_000
+"""Members that are tried at most for one number of sets: some seconds for 120 members."""
 
 
 class Members:

@@ -33,7 +33,7 @@ those of who has `departed`.
 Which data of others counts as changed says `data`, and when it has settled `settling`; what goes on when the database
 refuses a step, `depend`.
 
-Where `choice` does not find the largest set in time, `packing` builds a large one.
+Who goes now is the `choice` after which fewest sets are left: one of a `division` of all who are still to go.
 
 What people read of all that: `status`, with its `conditions` and where each pool stands (`standing`), and its `times`.
 """

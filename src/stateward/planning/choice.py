@@ -1,22 +1,18 @@
-"""Which members may be down together at this instant, on top of those that already are: the largest safe set.
+"""Which members may be down together at this instant, on top of those that already are: a large safe set.
 
-One budget for the whole cluster prevents the disaster of two loops that each take "just one" member. Within it the set
-is the largest in which no unit loses too many live copies, with one manager at most and all in one zone. Where trying
-every set would take too long, it is a large one after which few sets are left to go (`packing`).
+One budget for the whole cluster prevents the disaster of two loops that each take "just one" member. Within it no unit
+loses too many live copies, at most one manager goes, and all are in one zone. Of such sets it is one after which the
+others need as few more as can be found (`division`): so the whole change is short, not only its beginning.
 """
 
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from stateward.planning.division import Ground, bits, next_set
 from stateward.planning.facts import Facts
 from stateward.planning.observation import Member
-from stateward.planning.packing import Ground, bits, pack
 from stateward.planning.safety import member_problem, needed
-
-SEARCH_STEPS = 2_000
-"""Members that are tried at most: exact for ten candidates and more; beyond, a set is built instead."""
-
 
 Units = list[tuple[tuple[int, ...], int]]
 
@@ -29,7 +25,7 @@ class Choice(Struct, frozen=True):
 
 
 def choose(facts: Facts, candidates: Sequence[Member], first: frozenset[str] = frozenset()) -> Choice:
-    """Return the largest set of candidates that may go down together now.
+    """Return the candidates that go down together now, after whom the fewest sets are left to go.
 
     Candidates come in the order in which they should change. Those in `first` (already prepared) are taken before
     others, so that the choice stays the same from one reconciliation to the next.
@@ -41,7 +37,7 @@ def choose(facts: Facts, candidates: Sequence[Member], first: frozenset[str] = f
     if room <= 0:
         return Choice(chosen=(), held=held | {m.name: exhausted(facts) for m in able})
     able.sort(key=lambda m: m.name not in first)
-    best = largest(facts, able, first, room)
+    best = going_now(facts, able, first, room)
     names = tuple(m.name for m in candidates if m.name in best)
     rest = {m.name: f"waiting for its turn after {', '.join(names)}" for m in able if m.name not in names}
     return Choice(chosen=names, held=held | rest)
@@ -62,18 +58,20 @@ def exhausted(facts: Facts) -> str:
     return f"{', '.join(down)} {'is' if len(down) == 1 else 'are'} down, and no more may be"
 
 
-def largest(facts: Facts, able: Sequence[Member], first: frozenset[str], room: int) -> frozenset[str]:
-    """Return the names of the largest set that contains as many of `first` as fit, in order."""
+def going_now(facts: Facts, able: Sequence[Member], first: frozenset[str], room: int) -> frozenset[str]:
+    """Return the names of those who go now: as many of `first` as fit, in order, and everybody who can go with them."""
     if room == 1 or not able:
         return frozenset(m.name for m in able[:1])
-    search = Search(ground_of(conflicts(facts, able), shared(facts, able), room))
-    begun = search.greedy([i for i, m in enumerate(able) if m.name in first])
-    return frozenset(able[i].name for i in search.extend(begun))
+    ground, begun = ground_of(conflicts(facts, able), shared(facts, able), room), 0
+    for i, member in enumerate(able):
+        if member.name in first and ground.fits(begun, i):
+            begun |= 1 << i
+    return frozenset(able[i].name for i in bits(next_set(ground, begun)))
 
 
 def ground_of(masks: list[int], units: Units, room: int) -> Ground:
     """Return the candidates as bits, given who may not go together for other reasons than units."""
-    near, wide = [0] * len(masks), [list[tuple[int, int]]() for _ in masks]
+    near, wide = list(masks), [list[tuple[int, int]]() for _ in masks]
     for inside, spare in units:
         mask = sum(1 << i for i in inside)
         for i in inside:
@@ -119,49 +117,3 @@ def shared(facts: Facts, able: Sequence[Member]) -> Units:
         if len(inside) > spare:
             found[inside, spare] = None
     return list(found)
-
-
-class Search:
-    """A bounded search for the largest compatible set; of equally large ones the first in order is found."""
-
-    def __init__(self, ground: Ground) -> None:
-        self._ground, self._room = ground, ground.room
-        self._masks, self._wide = ground.masks, ground.wide
-        self._best: tuple[int, ...] = ()
-        self._steps = 0
-
-    def greedy(self, order: Sequence[int]) -> tuple[int, ...]:
-        """Return the candidates that fit together, taken in order."""
-        chosen, bits = (), 0
-        for i in order:
-            if len(chosen) < self._room and self._fits(bits, i):
-                chosen, bits = (*chosen, i), bits | 1 << i
-        return chosen
-
-    def extend(self, begun: tuple[int, ...]) -> Sequence[int]:
-        """Return the largest set that contains `begun`, or where that is not found in time, a large one."""
-        self._best, self._steps = begun, 0
-        chosen = sum(1 << i for i in begun)
-        self._try(begun, chosen, [i for i in range(len(self._masks)) if i not in begun])
-        if self._steps < SEARCH_STEPS:
-            return self._best
-        return bits(pack(self._ground, chosen, known=sum(1 << i for i in self._best)))
-
-    def _try(self, chosen: tuple[int, ...], bits: int, rest: Sequence[int]) -> None:
-        """Try every way to add some of `rest`, as long as a larger set may come of it."""
-        if len(chosen) > len(self._best):
-            self._best = chosen
-        for at, i in enumerate(rest):
-            self._steps += 1
-            limit = min(self._room, len(chosen) + len(rest) - at)
-            if limit <= len(self._best) or self._steps >= SEARCH_STEPS:
-                return
-            if self._fits(bits, i):
-                later = [j for j in rest[at + 1 :] if not self._masks[i] >> j & 1]
-                self._try((*chosen, i), bits | 1 << i, later)
-
-    def _fits(self, bits: int, i: int) -> bool:
-        """Return whether a candidate may go down with those chosen, all of which may go down alone."""
-        if self._masks[i] & bits:
-            return False
-        return all((mask & bits).bit_count() < spare for mask, spare in self._wide[i])
