@@ -1,6 +1,9 @@
-"""Edits that are made from the schema of the CRD: what it refuses is refused by its field, with all that is needed."""
+"""Edits that are drawn from the schema of the CRD: what is not valid is refused, and nothing blocks its own repair."""
 
+import asyncio
+import os
 import random
+from dataclasses import dataclass
 
 import msgspec
 import pytest
@@ -11,9 +14,15 @@ from stateward.api.base import API_VERSION, Json
 from stateward.api.crd import CLUSTER_KINDS
 from stateward.api.structure import check_structure
 from stateward.simulation.drawn_edits import DrawnEdit, draw, faults
+from stateward.simulation.loop import run_virtual
+from tests.simulation.steps import Steps
+from tests.simulation.story import Story, hot, managers
 
 pytestmark = pytest.mark.simulation
 
+EXAMPLES = int(os.environ.get("STATEWARD_SIMULATION_TALES", "10"))
+"""How many stories are drawn; a nightly run gives more."""
+LEFT_OUT = frozenset({"acceptDataLoss"})
 SPECS: dict[str, Json] = {
     "OpenSearchCluster": {
         "version": "2.17.1",
@@ -64,3 +73,45 @@ def test_whatever_the_schema_accepts_can_be_read(kind: str, chance: random.Rando
 
 def document(kind: str, edit: DrawnEdit) -> Json:
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": "logs"}, "spec": edit.spec}
+
+
+@dataclass(frozen=True)
+class Tale:
+    """A small cluster, edits of it one after the other, with seconds between them, and a death of the operator."""
+
+    edits: tuple[tuple[DrawnEdit, int], ...]
+    agents: bool
+    dies_after: int
+
+    def __repr__(self) -> str:
+        """Tell it."""
+        said = "; ".join(f"{edit}, for {seconds} s" for edit, seconds in self.edits)
+        dies = f"; the operator dies after step {self.dies_after}" if self.dies_after else ""
+        return f"a cluster {'with' if self.agents else 'without'} agents is given {said}{dies}"
+
+
+@st.composite
+def tales(draw_: st.DrawFn) -> Tale:
+    spec = {"version": "2.17.1", "pools": [managers(3), hot(2)]}
+    pauses = draw_(st.lists(st.integers(1, 600), min_size=1, max_size=3))
+    chances = [draw_(st.randoms(use_true_random=False)) for _ in pauses]
+    made = [draw("OpenSearchCluster", spec, chance, LEFT_OUT) for chance in chances]
+    return Tale(tuple(zip(made, pauses, strict=True)), draw_(st.booleans()), draw_(st.integers(0, 20)))
+
+
+@settings(max_examples=EXAMPLES, database=None)
+@given(tales())
+def test_whatever_a_person_writes_breaks_nothing_and_can_be_taken_back(tale: Tale) -> None:
+    run_virtual(live(tale))
+
+
+async def live(tale: Tale) -> None:
+    with Story(managers(3), hot(2), agents=tale.agents).told() as story:
+        await story.begin(2)
+        Steps(story, tale.dies_after)
+        for edit, seconds in tale.edits:
+            story.user.make(edit)
+            await asyncio.sleep(seconds)
+        story.check()
+        story.user.calm_down()
+        await story.settle(quiet=300.0)

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from tests.simulation.story import PODS, Story, hot, managers, pool
+from stateward.simulation import accidents
+from tests.simulation.story import CLAIMS, PODS, Story, hot, managers, pool
 
 pytestmark = pytest.mark.simulation
 
@@ -31,3 +32,16 @@ async def test_a_cluster_that_is_made_again_with_fewer_managers_forgets_the_vote
         await story.settle()
         assert len(story.database.voters) == 1
         assert not story.database.exclusions
+
+
+async def test_a_cluster_that_is_formed_anew_with_a_persons_leave_is_spoken_to() -> None:
+    with Story(managers(3), hot(2)).told() as story:
+        await story.begin(indices=0)
+        before, volumes = story.database.identity, story.uids(CLAIMS)
+        accidents.volumes_lost(story.run.swarm.stage)
+        assert await story.until(lambda: "ManagersLost" in story.waits)
+        assert story.database.identity == before
+        await story.settle()
+        assert story.database.identity != before
+        assert story.status["clusterUuid"] == story.database.identity
+        assert not set(volumes.values()) & set(story.uids(CLAIMS).values())

@@ -16,6 +16,9 @@ from stateward.planning.intent import Part, State, Wait, merge, told
 from stateward.planning.observation import Effect, Member, Pod
 from stateward.planning.prepare import stage
 
+SILENCE = 600.0
+"""Seconds after which a member that has leave to form the cluster, and runs, is taken not to do it."""
+
 
 def bootstrap(facts: Facts) -> Part:
     """Return what the forming of the cluster needs now; nothing once the database answers."""
@@ -27,19 +30,45 @@ def bootstrap(facts: Facts) -> Part:
     member = (facts.members.get(grant.member) if grant is not None else None) or first_voter(facts)
     if member is None or member.pod is None or member.pod.terminating or not member.pod.running:
         return Part()
-    volume = volume_of(facts, member, member.pod)
+    return forming(facts, member, member.pod)
+
+
+def forming(facts: Facts, member: Member, pod: Pod) -> Part:
+    """Return the next step of the member that forms the cluster, with the pod that it runs in."""
+    grant, again = facts.obs.bootstrap, facts.obs.bootstrap_again
+    volume = volume_of(facts, member, pod)
     if grant is not None and grant.volume == volume:
-        return merge(grant_to(facts, member, member.pod), used_up(facts, "who forms the cluster was recorded"))
+        return started_anew(facts, member, pod) if again else grant_to(facts, member, pod)
+    if not volume:
+        return Part()
     if grant is not None and not again:
-        return Part(waits=(interrupted(member),) if volume else ())
+        return Part(waits=(interrupted(member),))
     why = "the first manager forms the cluster, once"
     record = RecordBootstrap(why=why, member=member.name, volume=volume)
-    return Part(actions=(record,) if volume else ())
+    # A pod that keeps its data itself is another one by now than the pod of the loss.
+    begun = grant is not None and not grant.formed and facts.ephemeral(member)
+    return merge(Part(actions=(record,)), used_up(facts, "who forms the cluster is recorded") if begun else Part())
 
 
 def used_up(facts: Facts, why: str) -> Part:
     """Return that the leave to form the cluster anew is taken back: it is for one loss, and not for the next one."""
     return Part(actions=(ClearConsent(why=why),)) if facts.obs.bootstrap_again else Part()
+
+
+def started_anew(facts: Facts, member: Member, pod: Pod) -> Part:
+    """Return that the pod goes before it is given leave again, and the leave of the person with it.
+
+    The disaster this prevents: its process began while the old cluster was still said to be there, so it waits for that
+    one, and the leave that is written onto its pod is read by nobody.
+    """
+    if pod.ready:
+        return Part()
+    why = "it forms the cluster anew"
+    actions: tuple[Action, ...] = (DeletePod(why=why, member=member.name, pod=pod.ref),)
+    if not facts.ephemeral(member):
+        actions = (*actions, ClearConsent(why="who forms it was recorded"))
+    intents = told(State.STARTING, [member], Effect.NONE, "{} is made anew so that it can form the cluster anew")
+    return Part(actions=actions, intents=intents)
 
 
 def first_voter(facts: Facts) -> Member | None:
@@ -58,11 +87,18 @@ def volume_of(facts: Facts, member: Member, pod: Pod) -> str:
 
 def grant_to(facts: Facts, member: Member, pod: Pod) -> Part:
     """Return the grant, or what makes the pod one that waits for it."""
-    if pod.bootstrap == "granted" or pod.ready:
+    late = pod.bootstrap == "granted" and facts.unwell(member) > SILENCE
+    if pod.ready or (pod.bootstrap == "granted" and not late):
         return Part()
-    if pod.candidate:
-        text = "{} forms the cluster"
+    if late:
+        # What its process read as it started may have been older than its leave; on the same volume it is given again.
+        text = "{} is made anew, as it had leave to form the cluster and has not"
         actions: tuple[Action, ...] = (
+            DeletePod(why="it had leave to form the cluster and has not", member=member.name, pod=pod.ref),
+        )
+    elif pod.candidate:
+        text = "{} forms the cluster"
+        actions = (
             GrantBootstrap(why="it was recorded as the one that forms the cluster", member=member.name, pod=pod.ref),
         )
     elif member.pool in facts.pools and member.workload is not None and member.workload.observed and member.alive:

@@ -20,13 +20,12 @@ from stateward.planning.observation import Effect, Member, Unknown
 from stateward.planning.phase import COORDINATED, STOPPING, Phase
 from stateward.planning.prepare import stage
 from stateward.planning.process import AGENT_PATIENCE, Process, ProcessState
-from stateward.planning.stopping import quiet, relief, standing, stop
+from stateward.planning.stopping import UP, outdated, outrun, quiet, relief, standing, stop
 
 REVERT_PATIENCE = 120.0
 """Seconds after which a process that does not join is given a configuration that was changed meanwhile."""
 SILENCE = 600.0
 """Seconds after which a member that does not join is no longer waited for, but repaired like any other."""
-UP = (ProcessState.STARTING, ProcessState.RUNNING)
 
 
 def restart(facts: Facts, taken: frozenset[str]) -> Part:
@@ -81,9 +80,13 @@ def starting(facts: Facts, member: Member, process: Process) -> Part:
         return start(facts, member, process)
     if process.state not in UP:
         return said(member, "is being stopped")
-    if member.config_checksum and process.running != member.config_checksum:
+    if outdated(member):
+        problem = outrun(facts, member)
+        if problem is not None:
+            part = held(member, "NotSafeYet", problem, state=State.PREPARING)
+            return merge(part, Part(actions=relief(facts, member)))
         text = "is stopped again: it runs another configuration than was written for it"
-        return merge(said(member, text), Part(actions=(stop(member),)))
+        return merge(said(member, text), Part(actions=(*quiet(facts, [member]), stop(member))))
     if process.state is ProcessState.RUNNING and facts.database is not None and serves(member, facts.database):
         return merge(said(member, "is back"), Part(actions=(finish(facts, member),)))
     return merge(said(member, "starts"), Part(actions=reverted(facts, member)))

@@ -37,7 +37,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         observed_generation=obs.generation,
         version=version,
         health=database.health.value if database else "unknown",
-        cluster_uuid=database.identity if database else before.cluster_uuid,
+        cluster_uuid=identity(facts, plan, before),
         connection=(database.connection if database else "") or before.connection,
         doing=plan.doing,
         members=MemberCounts(ready=ready, desired=desired),
@@ -83,6 +83,18 @@ def deployed(facts: Facts, before: ClusterStatus) -> str:
     complete = sum(m.alive and m.pool in facts.pools for m in facts.obs.members) >= total
     everywhere = changed(facts.obs, facts.up, facts.obs.members)
     return desired.version if facts.database is not None and complete and everywhere else before.version
+
+
+def identity(facts: Facts, plan: Plan, before: ClusterStatus) -> str:
+    """Return the database's identity; that of a cluster which is formed anew is not known before it answers.
+
+    The disaster this prevents: a person has accepted that the old cluster is lost, the new one is formed, and nobody
+    ever speaks to it, because it is not the old one.
+    """
+    if facts.database is not None:
+        return facts.database.identity
+    anew = any(isinstance(action, RecordBootstrap) for action in plan.actions)
+    return "" if anew else before.cluster_uuid
 
 
 def bootstrap_status(plan: Plan, before: ClusterStatus, *, formed: bool) -> BootstrapStatus | None:

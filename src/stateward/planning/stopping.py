@@ -2,11 +2,17 @@
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from stateward.planning.actions import Action, Flush, LimitAllocation, MoveCopies, StopProcess
 from stateward.planning.facts import Facts, serves
 from stateward.planning.observation import Allocation, Member, SoleCopy
+from stateward.planning.process import Process, ProcessState
 from stateward.planning.safety import member_problem
 from stateward.planning.sole import moves_for, sole_verdict
+
+UP = (ProcessState.STARTING, ProcessState.RUNNING)
+"""States of a process that runs."""
 
 
 def quiet(facts: Facts, members: Sequence[Member]) -> tuple[Action, ...]:
@@ -37,6 +43,31 @@ def standing(facts: Facts, member: Member) -> str | None:
         return "the database does not answer" if serving and not wanted else None
     problem = member_problem(facts, member) if serving or facts.joined(member.name) else None
     return problem or (sole_verdict(facts, member, keeps=True) if serving else None)
+
+
+def outrun(facts: Facts, member: Member) -> str | None:
+    """Return why a process goes on for now that came up on another configuration than was written for it meanwhile.
+
+    Members count as down until their restart has ended, and several may serve on what was there when they started. The
+    disaster this prevents: they are all stopped at once, and with them every copy of what they hold.
+    """
+    going = [facts.members[name] for name in sorted(facts.going)]
+    alive = [m for m in going if serves(m, facts.database) and outdated(m) is not None]
+    names = frozenset(m.name for m in alive)
+    relied = structs.replace(facts, up=facts.up | names, down=facts.down - names)
+    problem = standing(relied, member)
+    if problem is not None or member.name not in names:
+        return problem
+    first = next(m.name for m in alive if outdated(m) and standing(relied, m) is None)
+    return None if first == member.name else f"{first} is stopped first"
+
+
+def outdated(member: Member) -> bool | None:
+    """Return whether a process runs another configuration than was written for it; None where none runs."""
+    process = member.process
+    if not isinstance(process, Process) or process.state not in UP:
+        return None
+    return bool(member.config_checksum) and process.running != member.config_checksum
 
 
 def relief(facts: Facts, member: Member) -> tuple[Action, ...]:

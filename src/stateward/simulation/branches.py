@@ -10,7 +10,7 @@ from stateward.planning import actions
 from stateward.planning.intent import State
 from stateward.planning.observation import Effect
 from stateward.simulation.faults import FAULTS, WEATHER
-from stateward.simulation.user import CHOICE
+from stateward.simulation.user import CHOICE, DRAWN
 from stateward.simulation.wishes import REQUESTS
 
 BY_WORD = "only databases that are made by a command, as FoundationDB: their worlds are run by tests"
@@ -19,7 +19,6 @@ NO_DATA = "nobody names a Secret or a ConfigMap of their own in these worlds, or
 
 OUT_OF_REACH: Mapping[str, str] = {
     "effect: reload": "nothing that the model knows is set at run time yet",
-    "action: ClearConsent": "nobody accepts that data is lost in these worlds, so that none may be",
     "action: Form": BY_WORD,
     "action: Tend": BY_WORD,
     "wait: DatabaseGone": BY_WORD,
@@ -33,7 +32,6 @@ OUT_OF_REACH: Mapping[str, str] = {
     "wait: DataUnknown": NO_DATA,
     "wait: SecretMissing": NO_DATA,
     "wait: SecretNotUsable": NO_DATA,
-    "wait: RestartPhaseUnknown": "people write phases that exist",
     "wait: ImageWithoutVersion": "every image that people ask for has its version in its tag",
 }
 """Branches that these worlds cannot take, and why; one that is met nevertheless is to be taken off."""
@@ -45,6 +43,7 @@ def branches(reasons: Collection[str]) -> Iterator[str]:
     yield from (f"weather: {weather.name}" for weather in WEATHER)
     yield from (f"user: {edit.name}" for edit in CHOICE)
     yield from (f"user: {what}" for what, _, _ in REQUESTS)
+    yield from DRAWN
     yield from (f"action: {kind.__name__}" for kind in kinds_of_actions())
     yield from (f"state: {state}" for state in State)
     yield from (f"effect: {effect.name.lower()}" for effect in Effect)

@@ -135,13 +135,18 @@ def recreated(stage: "Stage") -> None:
 
 
 def new_index(stage: "Stage") -> None:
-    """Create an index; its primary may land on the only node that is upgraded."""
+    """Create an index, of one to three copies; its primary may land on the only node that is upgraded."""
     database = stage.world.database()
-    if database is not None and database.leader and len(database.shards) < 14:
-        spread = stage.chance.choice(("false", "false", "false", "0-1", "0-all"))
-        name = f"index-{len(database.shards)}"
-        size = stage.chance.choice((5, 50, 500)) * 2**20
-        database.create_index(name, 1, size, stage.chance.uniform(0.1, 20.0), spread=spread)
+    if database is None or not database.leader or len(database.shards) >= 14 or stage.empty:
+        return
+    spread = stage.chance.choice(("false", "false", "false", "0-1", "0-all"))
+    replicas = stage.chance.choice((0, 1, 1, 1, 1, 2)) if spread == "false" else 1
+    name = f"index-{len(database.shards)}"
+    size = stage.chance.choice((5, 50, 500)) * 2**20
+    database.create_index(name, replicas, size, stage.chance.uniform(0.1, 20.0), spread=spread)
+    if replicas == 2:
+        # In the end nobody insists on more copies than there are members.
+        stage.undo.append(lambda: database.follow(name, "0-2"))
 
 
 def edit(stage: "Stage") -> None:

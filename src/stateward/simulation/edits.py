@@ -20,6 +20,8 @@ class Draft:
     """Name of the cluster."""
     chance: random.Random
     product: Product
+    leaving: tuple[str, ...] = ()
+    """Names of the members that are being replaced, as the status lists them."""
 
     @property
     def pools(self) -> list[Json]:
@@ -148,6 +150,16 @@ def _rename(draft: Draft) -> bool:
     return len({pool["name"] for pool in draft.pools}) == len(draft.pools)
 
 
+def _roles(draft: Draft) -> bool:
+    """Change what the members of a pool may hold, where the cluster does not depend on it."""
+    pools = [pool for pool in draft.pools if pool["name"].startswith("extra") or pool["name"] == "gateway"]
+    if not pools:
+        return False
+    pool = draft.chance.choice(pools)
+    pool["roles"] = draft.chance.choice([roles for roles in (["data"], ["ingest"], []) if roles != pool["roles"]])
+    return True
+
+
 def _unavailable(draft: Draft) -> bool:
     draft.spec.setdefault("update", {})["maxUnavailable"] = draft.chance.choice((1, 2, 3, "50%", "100%"))
     return True
@@ -156,26 +168,6 @@ def _unavailable(draft: Draft) -> bool:
 def _pause(draft: Draft) -> bool:
     update = draft.spec.setdefault("update", {})
     update["paused"] = not update.get("paused", False)
-    return True
-
-
-def _larger(draft: Draft) -> bool:
-    storage = draft.pool()["storage"]
-    storage["size"] = f"{int(storage['size'].removesuffix('Gi')) + 1}Gi"
-    return True
-
-
-def _smaller(draft: Draft) -> bool:
-    storage = draft.pool()["storage"]
-    size = int(storage["size"].removesuffix("Gi"))
-    if size < 2:
-        return False
-    storage["size"] = f"{size - 1}Gi"
-    return True
-
-
-def _class(draft: Draft) -> bool:
-    draft.pool()["storage"]["storageClass"] = draft.chance.choice(("standard", "fast"))
     return True
 
 
@@ -212,8 +204,6 @@ EDITS = (
     Edit("pool renamed", 1, _rename),
     Edit("budget changed", 2, _unavailable),
     Edit("paused or resumed", 1, _pause),
-    Edit("volumes grown", 2, _larger),
-    Edit("volumes shrunk", 1, _smaller),
-    Edit("storage class changed", 1, _class),
+    Edit("roles changed", 1, _roles),
     Edit("invalid edit", 2, _invalid),
 )

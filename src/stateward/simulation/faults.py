@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct
 
-from stateward.simulation import disasters, weather
+from stateward.simulation import accidents, disasters, weather
 from stateward.simulation.operators import Process
 from stateward.simulation.user import User
 from stateward.simulation.world import World
@@ -26,6 +26,8 @@ class Stage:
     chance: random.Random
     undo: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
     """What takes back what was done, when faults stop."""
+    empty: bool | None = None
+    """True while volumes are lost that held nothing, so nothing comes into them; False when it is too late for that."""
 
     @property
     def process(self) -> Process:
@@ -64,6 +66,11 @@ FAULTS = (
     Fault("pod evicted by its kubelet", disasters.evicted, (300, 2400), 0.2),
     Fault("pod deleted by somebody", disasters.pod_deleted, (300, 2400), 0.15),
     Fault("quota", disasters.quota, (300, 1800), 0.15),
+    Fault("nodes full", accidents.nodes_full, (300, 2400), 0.2),
+    Fault("storage class gone", accidents.class_gone, (300, 2400), 0.15),
+    Fault("Secret of a member that is gone restored", accidents.secret_restored, (600, 3600), 0.15),
+    Fault("restart taken off a pod", accidents.phase_taken_off, (15, 120), 0.15),
+    Fault("volumes of an empty cluster lost", accidents.volumes_lost, (5, 120), 0.25),
     Fault("cluster deleted and created again", disasters.recreated, (1200, 5400), 0.1),
     Fault("index created", disasters.new_index, (120, 1200), 0.5),
     Fault("user edit", disasters.edit, (120, 900), 0.9),
@@ -86,6 +93,7 @@ WEATHER = (
     Weather("Secrets late in new pods", weather.late_config, 0.2),
     Weather("files late in running pods", weather.late_files),
     Weather("slow start", weather.slow_start),
+    Weather("copies move slowly", weather.slow_copies, 0.2),
 )
 
 SPELL = (300.0, 3600.0)

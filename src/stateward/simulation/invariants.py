@@ -257,6 +257,8 @@ class Watchdog:
             if workload.labels.get(names.LABEL_CLUSTER) != key.name or workload.key.namespace != key.namespace:
                 continue
             member = workload.key.name
+            if member not in look.seen:
+                continue  # It was in one that is lost, if in any.
             if self._served.get(workload.uid, at + 1) > at or not workload.doc["spec"].get("replicas", 1):
                 continue
             pod = self._store.past(PODS, Key(key.namespace, names.pod(member)), at)

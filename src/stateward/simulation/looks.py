@@ -13,6 +13,8 @@ class Look(Struct, frozen=True):
     at: float
     version: int
     nodes: frozenset[str]
+    seen: frozenset[str]
+    """Names of the nodes that were ever in it."""
     voters: frozenset[str]
     voting: frozenset[str]
     """Nodes that may vote."""
@@ -30,6 +32,7 @@ def look_at(cluster: Cluster, at: float) -> Look:
         at=at,
         version=cluster.version,
         nodes=frozenset(name.values()),
+        seen=frozenset(cluster.seen),
         voters=cluster.names_of_voters(),
         voting=frozenset(node.name for node in cluster.nodes.values() if node.votes),
         data=frozenset(node.name for node in cluster.nodes.values() if node.data),

@@ -19,7 +19,7 @@ from stateward.simulation.loop import WorldLoop
 from stateward.simulation.operators import Process
 from stateward.simulation.product import DEFAULT, PRODUCTS, Product
 from stateward.simulation.user import User
-from stateward.simulation.world import Layout, World
+from stateward.simulation.world import RIGID, Layout, World
 
 PATIENCE = 3 * 3600.0
 """Seconds of virtual time within which the desired state must be reached once faults have stopped."""
@@ -103,6 +103,7 @@ class Run:
         self._several = count > 1
         self.processes = [self._process(n) for n in range(count)]
         self.user = User(self.world, deepcopy(plan.spec) if plan.spec else spec_of(chance, product))
+        self.user.wrong = lambda text: self._violated("edit", text)
         stage = Stage(self.world, self.processes, self.user, self.world.ground.stream("faults"))
         self.swarm = Swarm(stage, plan.only, plan.slower)
         self.calm_start = chance.random() < 0.6 if plan.calm_start is None else plan.calm_start
@@ -223,7 +224,9 @@ class Run:
 
 def spec_of(chance: random.Random, product: Product = DEFAULT) -> Json:
     """Return a cluster to begin with."""
-    storage = {"size": f"{chance.randint(2, 20)}Gi"}
+    storage: Json = {"size": f"{chance.randint(2, 20)}Gi"}
+    if chance.random() < 0.2:
+        storage["storageClass"] = RIGID
     data: Json = {"name": "hot", "replicas": chance.randint(2, 4), "roles": ["data", "ingest"], "storage": storage}
     managers = chance.choice((1, 3, 3))
     if chance.random() < 0.3:

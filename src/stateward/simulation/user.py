@@ -1,17 +1,30 @@
 """A person who edits the cluster resource in the middle of everything: well, badly, and back again."""
 
+from collections.abc import Callable
 from copy import deepcopy
 
+from stateward.api import names
 from stateward.api.base import Json
 from stateward.kube.client import DeleteOptions, Preconditions
 from stateward.kube.errors import ApiError
-from stateward.simulation.apiserver.documents import part
+from stateward.simulation.apiserver.documents import items, part
+from stateward.simulation.drawn_edits import DrawnEdit, draw
 from stateward.simulation.edits import EDITS, Draft
 from stateward.simulation.telling import edited
+from stateward.simulation.volume_edits import VOLUME_EDITS
 from stateward.simulation.wishes import CALM, REQUESTS, WISHES, Annotations
-from stateward.simulation.world import NAME, World
+from stateward.simulation.world import NAME, RIGID, World
 
-CHOICE = (*EDITS, *WISHES)
+DRAWN = ("user: valid edit from the schema", "user: invalid edit from the schema (refused)")
+"""What is counted of edits that are drawn from the schema."""
+PASSING = frozenset({"invalid edit", "valid edit from the schema", "invalid edit from the schema"})
+"""Edits with which no other edit begins."""
+LEFT_OUT = frozenset({"ephemeral", "acceptDataLoss", "onClusterDelete"})
+"""Fields by which a person accepts that data may be lost, so that its loss would prove nothing."""
+LOST = frozenset({"BootstrapInterrupted", "ManagersLost"})
+"""What the operator waits for where only a person can know whether anything is lost."""
+
+CHOICE = (*EDITS, *VOLUME_EDITS, *WISHES)
 """Everything that a person may do to the spec."""
 
 
@@ -20,6 +33,8 @@ class User:
 
     def __init__(self, world: World, spec: Json, name: str = NAME) -> None:
         self.spec = spec
+        self.wrong: Callable[[str], None] = lambda _: None
+        """Hears of edits that the server should have refused, or refused badly."""
         self._world = world
         self._name = name
         self._chance = world.ground.stream("user")
@@ -34,6 +49,8 @@ class User:
             self._label()
         elif dice < 0.3:
             self._ask()
+        elif dice < 0.4:
+            self._scribble()
         else:
             self._edit()
 
@@ -48,6 +65,10 @@ class User:
             holder.get("config", {}).pop("cluster.name", None)
             if "nodeSelector" in part(holder, "podTemplate", "spec"):
                 del holder["podTemplate"]
+        spec.get("volumes", {}).pop("onShrink", None)
+        for pool in spec["pools"]:
+            if pool["storage"].get("storageClass") == RIGID:
+                pool["storage"]["storageClass"] = "fast"
         self._apply("an edit that makes sense", spec)
         self.annotate(CALM)
 
@@ -68,6 +89,27 @@ class User:
             self._world.server.update(
                 self._world.clusters, resource.key, {**resource.doc, "metadata": meta}, manager="kubectl"
             )
+
+    def consent(self) -> None:
+        """Say that the cluster may be formed anew, where that is asked: by somebody who knows that it was empty."""
+        resource = self._world.resource(self._name)
+        waits = items(resource.doc, "status", "waiting") if resource is not None else []
+        if any(wait["reason"] in LOST for wait in waits):
+            self._world.ground.count("user: new cluster accepted")
+            self.annotate({names.ANNOTATION_BOOTSTRAP_AGAIN: "accept-data-loss"})
+
+    def make(self, edit: DrawnEdit) -> None:
+        """Make an edit that was drawn from the schema: an invalid one has to be refused, and by its field."""
+        before = self._world.resource(self._name)
+        refusal = self._apply(f"{'valid' if edit.valid else 'invalid'} edit from the schema", edit.spec)
+        if edit.valid or before is None:
+            return
+        if refusal is None:
+            self.wrong(f"an edit was not refused: {edit}")
+        elif edit.path not in str(refusal):
+            self.wrong(f"the refusal of an edit ({edit}) does not name its field: {refusal}")
+        elif self._world.resource(self._name) != before:
+            self.wrong(f"an edit that was refused has changed something: {edit}")
 
     def delete(self) -> None:
         """Delete the cluster resource."""
@@ -95,26 +137,33 @@ class User:
         self.annotate(annotations(self._draft(self.spec)))
 
     def _draft(self, spec: Json) -> Draft:
-        return Draft(spec, self._name, self._chance, self._world.product)
+        resource = self._world.resource(self._name)
+        removals = items(resource.doc, "status", "pendingRemovals") if resource is not None else []
+        return Draft(spec, self._name, self._chance, self._world.product, tuple(entry["name"] for entry in removals))
 
-    def _apply(self, what: str, spec: Json) -> None:
+    def _scribble(self) -> None:
+        self.make(draw(self._world.product.kind.resource.kind, self.spec, self._chance, LEFT_OUT))
+
+    def _apply(self, what: str, spec: Json) -> ApiError | None:
+        """Write a spec, and return why the server does not take it."""
         resource = self._world.resource(self._name)
         if resource is None:
-            return
+            return None
         try:
             self._world.server.update(
                 self._world.clusters, resource.key, {**resource.doc, "spec": spec}, manager="kubectl"
             )
-        except ApiError:
+        except ApiError as error:
             self._world.ground.count(f"user: {what} (refused)")
-            return
+            return error
         self._world.ground.count(f"user: {what}")
         self._world.ground.tell(f"the user edits the cluster ({what}): {edited(self.spec, spec) or 'nothing'}")
         self._before.append(self.spec)
         self.spec = spec
-        if what == "invalid edit":
+        if what in PASSING:
             # Nobody leaves it like that: the next edit begins with what was there before.
             self.spec = self._before.pop()
+        return None
 
     def _label(self) -> None:
         resource = self._world.resource(self._name)

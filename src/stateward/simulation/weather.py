@@ -148,3 +148,8 @@ def slow_start(stage: "Stage") -> None:
     """Let the database take minutes to start, and images minutes to come."""
     stage.world.databases.habits.boot = (10.0, stage.chance.uniform(30.0, 300.0))
     stage.world.kubelets.habits.pull = (1.0, stage.chance.uniform(10.0, 120.0))
+
+
+def slow_copies(stage: "Stage") -> None:
+    """Let data move as slowly as it does where others use the disks, too."""
+    stage.world.databases.habits.throughput = stage.chance.uniform(0.5, 4.0) * 2**20

@@ -36,6 +36,41 @@ def _named(draft: Draft, wish: str) -> bool:
     return True
 
 
+def _keep_and_replace(draft: Draft) -> bool:
+    member = draft.member()
+    draft.spec["members"] = {"replace": [member], "keep": [member]}
+    return True
+
+
+def _replace_nobody(draft: Draft) -> bool:
+    draft.spec.setdefault("members", {})["replace"] = [f"{draft.cluster}-nowhere-0"]
+    return True
+
+
+def _replace_pool(draft: Draft) -> bool:
+    return _all_of_a_pool(draft, "replace")
+
+
+def _give_pool_up(draft: Draft) -> bool:
+    """Ask for the loss of whatever is in one pool only; without acceptDataLoss, which nobody writes."""
+    return _all_of_a_pool(draft, "replaceWithoutDraining")
+
+
+def _all_of_a_pool(draft: Draft, wish: str) -> bool:
+    pool = draft.pool()
+    members = [names.member(draft.cluster, pool["name"], ordinal) for ordinal in range(pool["replicas"])]
+    draft.spec["members"] = {wish: members}
+    return bool(members)
+
+
+def _take_back(draft: Draft) -> bool:
+    """Keep after all who is being replaced."""
+    if not draft.leaving:
+        return False
+    draft.spec["members"] = {"keep": [draft.chance.choice(draft.leaving)]}
+    return True
+
+
 def _unwish(draft: Draft) -> bool:
     return draft.spec.pop("members", None) is not None
 
@@ -57,6 +92,11 @@ WISHES = (
     Edit("member to be replaced", 2, _replace),
     Edit("member to be replaced undrained", 1, _replace_undrained),
     Edit("member to be kept", 1, _keep),
+    Edit("member to be kept and replaced at once", 1, _keep_and_replace),
+    Edit("member replaced that is none", 1, _replace_nobody),
+    Edit("pool to be replaced", 1, _replace_pool),
+    Edit("pool to be replaced undrained", 1, _give_pool_up),
+    Edit("replacement taken back", 3, _take_back),
     Edit("wishes for members taken back", 1, _unwish),
     Edit("automatic replacement on or off", 2, _policy),
 )
@@ -77,11 +117,25 @@ def _start(_: Draft) -> Annotations:
     return {names.ANNOTATION_STOPPED: None}
 
 
+def _restart_nowhere(_: Draft) -> Annotations:
+    return {names.ANNOTATION_PHASE: Phase.SCHEDULE.value, names.ANNOTATION_RESTART_POOLS: "nowhere"}
+
+
+def _strange_restart(_: Draft) -> Annotations:
+    return {names.ANNOTATION_PHASE: "sometime", names.ANNOTATION_RESTART_POOLS: None}
+
+
 REQUESTS: tuple[tuple[str, int, Callable[[Draft], Annotations]], ...] = (
     ("restart asked for", 3, _restart),
+    ("restart of a pool that is none", 1, _restart_nowhere),
+    ("restart of a kind that is none", 1, _strange_restart),
     ("member kept stopped", 2, _stop),
     ("nobody kept stopped", 2, _start),
 )
 """Annotations of the cluster: their names, how often each is chosen, and what is written."""
-CALM: Annotations = {names.ANNOTATION_STOPPED: None}
+CALM: Annotations = {
+    names.ANNOTATION_STOPPED: None,
+    names.ANNOTATION_PHASE: None,
+    names.ANNOTATION_RESTART_POOLS: None,
+}
 """What is taken off in the end, when only what can be had is asked for."""

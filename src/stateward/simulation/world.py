@@ -26,6 +26,8 @@ from stateward.simulation.product import DEFAULT, Product
 NAMESPACE = "data"
 SYSTEM = "stateward"
 NAME = "logs"
+RIGID = "rigid"
+"""The storage class whose volumes cannot grow."""
 
 
 class Layout(Struct, frozen=True):
@@ -104,7 +106,7 @@ class World:
         for namespace in ("default", NAMESPACE, SYSTEM):
             body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
             self.server.create("/namespaces", "", body)
-        for name, expandable in (("standard", True), ("fast", True), ("rigid", False)):
+        for name, expandable in (("standard", True), ("fast", True), (RIGID, False)):
             annotations = {"storageclass.kubernetes.io/is-default-class": str(name == "standard").lower()}
             self.server.create(
                 "storage.k8s.io/storageclasses",

@@ -68,8 +68,11 @@ def test_when_all_managers_lost_their_volumes_a_person_is_asked_and_may_accept_t
     assert "ManagersLost" in reasons(world)
     assert "accept-data-loss" in reasons(world)["ManagersLost"]
     assert not world.did(a.GrantBootstrap)
-    world.edit(bootstrap_again=True).run()
+    world.edit(bootstrap_again=True).until(lambda w: bool(w.did(a.RecordBootstrap)))
+    assert not world.status.cluster_uuid, "whose answer is waited for is not the cluster that was given up"
+    world.run()
     assert world.identity != before
+    assert world.status.cluster_uuid == world.identity
     assert world.did(a.RecordBootstrap) == world.did(a.GrantBootstrap) == ["c-managers-0"]
 
 

@@ -12,8 +12,8 @@ from stateward.planning import actions as a
 from stateward.planning import observation as o
 from stateward.planning.phase import Phase
 from tests.unit.planning.kubernetes import checksum
-from tests.unit.planning.test_restart import NEW, set_phase, uids, world
-from tests.unit.planning.world import World, mixed
+from tests.unit.planning.test_restart import NEW, phases, set_phase, uids, world
+from tests.unit.planning.world import World, hot, managers, mixed
 
 
 def rolling(made: World) -> World:
@@ -74,3 +74,19 @@ def cut_off(made: World, done: tuple[a.Action, ...], *, containers: bool, before
         assert body.pod is not None
         assert (body.pod.phase, body.pod.process, body.pod.runs) == ("", "running", checksum(body.config))
         assert body.pod.inputs == made.spec(body.pool).inputs(made.version)
+
+
+def test_processes_that_came_up_on_what_was_overwritten_meanwhile_are_stopped_one_after_the_other() -> None:
+    made = world(managers(), hot(2), indices=((2,), (2,)))
+    made.edit(pools=[managers(), hot(2, config=NEW)])
+    for name in ("c-hot-0", "c-hot-1"):
+        body = set_phase(made, name, Phase.START).bodies[name]
+        body.config = made.spec(body.pool).inputs(made.version)
+    made.run()
+    assert sorted(made.did(a.StopProcess)) == ["c-hot-0", "c-hot-1"]
+    assert made.did(a.DeletePod) == []
+    assert phases(made) == {""}
+    for name in ("c-hot-0", "c-hot-1"):
+        body = made.bodies[name]
+        assert body.pod is not None
+        assert body.pod.runs == checksum(body.config)

@@ -85,7 +85,7 @@ class Kubelets:
         if run is None and new.doc["spec"].get("nodeName") and not new.terminating:
             if part(new.doc, "status").get("phase") == "Failed":
                 return
-            run = Run(new.key, new.uid, new.doc["spec"]["nodeName"])
+            run = Run(new.key, new.uid, new.doc["spec"]["nodeName"], born=part(new.doc, "metadata", "annotations"))
             self.runs[new.uid] = run
             self._ground.later(0.1, self._begin, run)
         elif run is not None and new.terminating and not run.stopping:

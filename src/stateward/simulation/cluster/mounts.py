@@ -25,6 +25,8 @@ class Run:
     stopping: bool = False
     gone: bool = False
     ended: Doc = field(default_factory=dict[str, object])
+    born: Doc = field(default_factory=dict[str, object])
+    """The annotations of the pod when its node heard of it."""
     mounted_at: float | None = None
     """The time of which the configuration is that its volume shows."""
 
@@ -92,9 +94,10 @@ class Mounts:
         return part(found.doc, "data") if found is not None else {}
 
     def annotation(self, run: Run, what: str) -> str:
-        """Return an annotation of the pod as its downward volume shows it."""
+        """Return an annotation of the pod as its downward volume shows it: never from before its node heard of it."""
         pod = self._store.past(PODS, run.pod, self._late()) if self._up(run) else None
-        return part(pod.doc, "metadata", "annotations").get(what, "") if pod and pod.uid == run.uid else ""
+        known = part(pod.doc, "metadata", "annotations") if pod and pod.uid == run.uid else run.born
+        return str(known.get(what, ""))
 
     def _configuration(self, run: Run, pod: Stored, at: float) -> dict[str, str]:
         name = next((part(v, "secret")["secretName"] for v in items(pod.doc, "spec", "volumes") if v.get("secret")), "")

@@ -9,6 +9,7 @@ from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.cluster.ground import Ground
 
 PODS, NODES, CLAIMS = "/pods", "/nodes", "/persistentvolumeclaims"
+CLASSES = "storage.k8s.io/storageclasses"
 ZONE = "topology.kubernetes.io/zone"
 PATIENCE = 20.0
 """Seconds after which a pod that found no place is tried again."""
@@ -67,6 +68,10 @@ class Scheduler:
                 return f'persistentvolumeclaim "{name}" not found'
             if claim.terminating:
                 return f'persistentvolumeclaim "{name}" is being deleted'
+            wanted = part(claim.doc, "spec")
+            named = wanted.get("storageClassName") or ""
+            if not wanted.get("volumeName") and self._store.get(CLASSES, Key("", named)) is None:
+                return f'storageclass.storage.k8s.io "{named}" not found'
         return ""
 
     def _fits(self, pod: Stored, node: Stored) -> bool:

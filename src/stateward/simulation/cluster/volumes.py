@@ -9,9 +9,10 @@ from stateward.simulation.apiserver.admission import CLAIM_PROTECTION
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.cluster.ground import Ground
-from stateward.simulation.cluster.scheduler import CLAIMS, NODES, PODS, ZONE, claim_names
+from stateward.simulation.cluster.scheduler import CLAIMS, CLASSES, NODES, PODS, ZONE, claim_names
 
-VOLUMES, CLASSES = "/persistentvolumes", "storage.k8s.io/storageclasses"
+VOLUMES = "/persistentvolumes"
+DEFAULT = "storageclass.kubernetes.io/is-default-class"
 
 
 class Volumes:
@@ -25,21 +26,30 @@ class Volumes:
         self._store.subscribers.append(self._heard)
 
     def _heard(self, kind: str, event: Event) -> None:
-        new, old = event.new, event.old
-        if kind == PODS and new is not None and new.doc["spec"].get("nodeName"):
-            if old is None or not old.doc["spec"].get("nodeName"):
-                for name in claim_names(new.doc):
-                    self._ground.soon(0.2, 2.0, self._bind, Key(new.key.namespace, name), new.doc["spec"]["nodeName"])
-        elif kind == PODS and new is None and old is not None:
+        if kind == PODS:
+            self._pod(event.new, event.old)
+        elif kind == CLAIMS and event.new is not None:
+            self._claim(event.new)
+        elif kind == CLAIMS and event.old is not None:
+            self._reclaim(event.old)
+        elif kind == CLASSES and event.new is not None and event.new.meta.get("annotations", {}).get(DEFAULT) == "true":
+            self._adopt(event.new.key.name)
+
+    def _pod(self, new: Stored | None, old: Stored | None) -> None:
+        placed = new is not None and new.doc["spec"].get("nodeName")
+        if new is not None and placed and (old is None or not old.doc["spec"].get("nodeName")):
+            for name in claim_names(new.doc):
+                self._ground.soon(0.2, 2.0, self._bind, Key(new.key.namespace, name), placed)
+        elif new is None and old is not None:
             for name in claim_names(old.doc):
                 self._ground.later(0.5, self._release, Key(old.key.namespace, name))
-        elif kind == CLAIMS and new is not None:
-            if new.terminating:
-                self._ground.later(0.5, self._release, new.key)
-            elif _bytes(new.doc, "spec", "resources", "requests") > _bytes(new.doc, "status", "capacity") > 0:
-                self._ground.soon(*self.grow_seconds, self._grow, new.key)
-        elif kind == CLAIMS and old is not None:
-            self._reclaim(old)
+
+    def _claim(self, claim: Stored) -> None:
+        if claim.terminating:
+            self._ground.later(0.5, self._release, claim.key)
+        elif _bytes(claim.doc, "spec", "resources", "requests") > _capacity(claim.doc) > 0:
+            self._ground.soon(*self.grow_seconds, self._grow, claim.key)
+            self._ground.later(0.5, self._resizing, claim.key)
 
     def _bind(self, key: Key, node_name: str) -> None:
         claim, node = self._store.get(CLAIMS, key), self._store.get(NODES, Key("", node_name))
@@ -69,14 +79,31 @@ class Volumes:
     def _grow(self, key: Key) -> None:
         claim = self._store.get(CLAIMS, key)
         if claim is not None and part(claim.doc, "status").get("phase") == "Bound":
-            self._ground.change(claim, ("status", "capacity"), claim.doc["spec"]["resources"]["requests"])
+            size = claim.doc["spec"]["resources"]["requests"]
+            status: Doc = {**claim.doc["status"], "capacity": size, "conditions": []}
+            self._ground.change(claim, ("status",), status)
+
+    def _resizing(self, key: Key) -> None:
+        """Say on a claim that its file system has yet to grow, as the resizer does when the volume has."""
+        claim = self._store.get(CLAIMS, key)
+        if claim is not None and _bytes(claim.doc, "spec", "resources", "requests") > _capacity(claim.doc):
+            message = "Waiting for user to (re-)start a pod to finish file system resize of volume on node."
+            condition = {"type": "FileSystemResizePending", "status": "True", "message": message}
+            self._ground.change(claim, ("status", "conditions"), [condition])
+
+    def _adopt(self, default: str) -> None:
+        """Give a default class that is there again to claims that were made without any."""
+        for claim in self._store.all(CLAIMS):
+            if not part(claim.doc, "spec").get("storageClassName"):
+                self._ground.change(claim, ("spec", "storageClassName"), default)
 
     def _release(self, key: Key) -> None:
-        """Let a deleted claim go once no pod uses it."""
+        """Let a deleted claim go once no pod uses it: one that has no node yet is not started on it either."""
         claim = self._store.get(CLAIMS, key)
         if claim is None or not claim.terminating or CLAIM_PROTECTION not in items(claim.doc, "metadata", "finalizers"):
             return
-        users = (p for p in self._store.all(PODS) if p.key.namespace == key.namespace)
+        placed = (p for p in self._store.all(PODS) if p.doc["spec"].get("nodeName"))
+        users = (p for p in placed if p.key.namespace == key.namespace)
         if not any(key.name in claim_names(pod.doc) for pod in users):
             deletion.finalize(self._store, claim, CLAIM_PROTECTION)
 
@@ -85,6 +112,10 @@ class Volumes:
         if volume is not None:
             self._store.remove(volume)
         self.lost(claim.uid)
+
+
+def _capacity(doc: Doc) -> int:
+    return _bytes(doc, "status", "capacity")
 
 
 def _bytes(doc: Doc, *path: str) -> int:

@@ -140,6 +140,15 @@ class Cluster:
         self.version += 1
         self.allocator.reroute()
 
+    def follow(self, index: str, spread: str) -> None:
+        """Let the copies of an index follow the number of nodes from now on, between two bounds."""
+        for shard in self.shards:
+            if shard.index == index:
+                shard.spread = spread
+        self.version += 1
+        self.allocator.expand()
+        self.allocator.reroute()
+
     @property
     def now(self) -> float:
         """Seconds of virtual time."""
@@ -193,6 +202,8 @@ class Cluster:
         self.advance()
         self.nodes[node.id] = node
         self.seen.add(node.name)
+        if self.exclusions.get(node.name) == "_absent_":
+            self.exclusions[node.name] = node.id  # An exclusion by name is for whoever comes with that name.
         node.joined(self)
         self._ground.tell(f"{node.name} ({node.version}) joins {self.name}")
         self.revote()
