@@ -200,7 +200,8 @@ class Watchdog:
             return
         spec = self._spec(key, turn.read_at)
         wanted = next((p["replicas"] for p in items(spec or {}, "pools") if p["name"] == pool), 0)
-        if self._staying(key, pool, member, turn.read_at) < wanted:
+        # One that never found a place holds nothing and serves nobody: it may go before another one is there.
+        if workload.uid in self._served and self._staying(key, pool, member, turn.read_at) < wanted:
             self._violated("d", f"{member} is let go, and pool {pool} has fewer members than the {wanted} it asks for")
         held = self._still_held(member, look, spec or {})
         if held:
