@@ -7,6 +7,7 @@ from msgspec import structs
 from stateward.planning.actions import Action, Flush, LimitAllocation, MoveCopies, StopProcess
 from stateward.planning.facts import Facts, serves
 from stateward.planning.observation import Allocation, Member, SoleCopy
+from stateward.planning.phase import COORDINATED
 from stateward.planning.process import Process, ProcessState
 from stateward.planning.safety import member_problem
 from stateward.planning.sole import moves_for, sole_verdict
@@ -49,8 +50,11 @@ def outrun(facts: Facts, member: Member) -> str | None:
     """Return why a process goes on for now that came up on another configuration than was written for it meanwhile.
 
     Members count as down until their restart has ended, and several may serve on what was there when they started. The
-    disaster this prevents: they are all stopped at once, and with them every copy of what they hold.
+    disaster this prevents: they are all stopped at once, and with them every copy of what they hold. Members that
+    restart together were all down already, and those before and after a change that is taken back may never talk.
     """
+    if facts.phase(member) in COORDINATED:
+        return None
     going = [facts.members[name] for name in sorted(facts.going)]
     alive = [m for m in going if serves(m, facts.database) and outdated(m) is not None]
     names = frozenset(m.name for m in alive)

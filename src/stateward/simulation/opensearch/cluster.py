@@ -188,10 +188,11 @@ class Cluster:
         self._ground.count("election")
         processes = {n.id: n for n in self._databases.nodes.values() if n.reachable and n.id in present}
         for identifier in [self.leader, *self.voters]:
-            if identifier in processes and self.nodes.get(identifier) is not processes[identifier]:
-                if identifier in self.nodes:
+            process, known = processes.get(identifier), self.nodes.get(identifier)
+            if process is not None and (known is not process or not process.serves):
+                if known is not None and known is not process:
                     self._remove(identifier)
-                self._take_in(processes[identifier])
+                self._take_in(process)  # Also one that was cut off, was never put out, and sought its cluster since.
         self._ground.tell(f"{self.nodes[self.leader].name} is elected")
         for node in list(self.nodes.values()):
             if not node.reachable:
