@@ -114,7 +114,7 @@ def build(path: str, output: str, folder: str) -> None:
 @click.argument("name")
 @click.option("-d", "--directory", default="", help="Folder to make; default: NAME here.")
 def new(name: str, directory: str) -> None:
-    """Begin a package: a folder with a Deployment, its configuration and a plan.
+    """Begin a package: a folder with a Deployment, its configuration, and plans to deploy it and to save its data.
 
     It is complete: `package verify` finds nothing wrong with it.
     """

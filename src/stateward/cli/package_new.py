@@ -13,6 +13,11 @@ tasks:
     resources:
     - config.yaml
     - deployment.yaml
+- name: backup
+  kind: Apply
+  spec:
+    resources:
+    - backup.yaml
 plans:
   deploy:
     strategy: serial
@@ -23,6 +28,15 @@ plans:
       - name: app
         tasks:
         - app
+  backup:
+    strategy: serial
+    phases:
+    - name: backup
+      strategy: serial
+      steps:
+      - name: backup
+        tasks:
+        - backup
 """
 _PARAMS = """\
 apiVersion: kudo.dev/v1beta1
@@ -70,6 +84,21 @@ spec:
         - configMapRef:
             name: {{ .Name }}
 """
+_BACKUP = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ .Name }}-backup
+  namespace: {{ .Namespace }}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - name: backup
+        image: busybox:1
+        command: ["echo", "here the data would be saved"]
+"""
 
 
 def skeleton(name: str) -> dict[str, str]:
@@ -79,4 +108,5 @@ def skeleton(name: str) -> dict[str, str]:
         "params.yaml": _PARAMS,
         "templates/config.yaml": _CONFIG,
         "templates/deployment.yaml": _DEPLOYMENT,
+        "templates/backup.yaml": _BACKUP,
     }
