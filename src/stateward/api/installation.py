@@ -71,6 +71,9 @@ class RunStatus(Record):
 
     plan: Annotated[str, Meta(description="Name of the plan.")]
     why: Annotated[str, Meta(description="Why it runs, in a sentence.")] = ""
+    cause: Annotated[
+        str, Meta(description="What it was begun by: Change, Request (somebody asked for this plan) or Deletion.")
+    ] = ""
     stage: Annotated[str, Meta(description="Running, Done or Failed.")] = ""
     message: Annotated[str, Meta(description="What it waits for, or why it failed.")] = ""
     started: Annotated[str, Meta(description="When it began.")] = ""

@@ -22,7 +22,7 @@ from stateward.packages.progress import Stage
 from stateward.packages.records import Package
 from stateward.packages.rendering import Use
 from stateward.packages.standing import owner_of
-from stateward.packages.steps import set_id
+from stateward.packages.steps import LABEL_INSTALLATION, set_id
 from stateward.packages.trees import at, text
 
 Offered = Mapping[str, PackageObject]
@@ -93,11 +93,13 @@ async def in_the_way(session: Session, wanted: Installation, bodies: Iterable[Js
             continue
         key = Key(session.namespace if kind.namespaced else "", identity.name)
         try:
-            owner = owner_of(await session.api.get(kind, key))
+            live = await session.api.get(kind, key)
         except (NotFound, Forbidden):
             continue
+        owner = owner_of(live)
         if owner not in ("", own):
-            found.append(f"{identity} belongs to another installation")
+            name = text(at(live, "metadata", "labels", LABEL_INSTALLATION))
+            found.append(f"{identity} belongs to another installation, {name}: one of the two has to do without it")
         elif not owner and not wanted.spec.adopt:
             found.append(f"{identity} is there already: delete it, or set spec.adopt to take it over")
     return found

@@ -24,13 +24,14 @@ from stateward.packages.records import Package
 from stateward.packages.rendering import Use
 from stateward.packages.templates import TemplateProblem
 from stateward.packages.trees import at
+from stateward.packages.work import BY_CHANGES
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
     """What a change would do: the plan that it runs and what that does, or why none may run (`refused`).
 
-    `held` is what would make the plan wait, `notes` what is worth knowing.
+    `held` is what would make the plan wait, `notes` what is worth knowing, `asked` whether somebody asked for it.
     """
 
     wanted: Installation
@@ -41,6 +42,7 @@ class Outlook:
     refused: str = ""
     foresight: Foresight | None = None
     held: tuple[str, ...] = ()
+    asked: bool = False
     notes: tuple[str, ...] = ()
 
     @property
@@ -95,6 +97,8 @@ async def outlook(session: Session, wanted: Installation, offered: Offered) -> O
     except (TemplateProblem, BadValue) as error:
         return replace(found, refused=str(error))
     held = await in_the_way(session, wanted, foresight.new)
+    if found.asked and found.chosen.plan not in BY_CHANGES:
+        notes += [f"{identity} is there and is done once more" for identity in foresight.work]
     return replace(found, foresight=foresight, held=tuple(held), notes=(*found.notes, *notes))
 
 
@@ -104,8 +108,8 @@ def decided(found: Outlook, status: InstallationStatus) -> Outlook:
     before = found.before.parameters if found.before is not None else None
     state = State(found.package.digest, in_force(found.package, found.wanted.spec.parameters, before))
     match decide(found.package, status, state, wish):
-        case Begin(chosen=chosen):
-            return replace(found, chosen=chosen)
+        case Begin(chosen=chosen, granted=granted):
+            return replace(found, chosen=chosen, asked=bool(granted))
         case Stop(message=message):
             return replace(found, refused=message)
         case Rest():

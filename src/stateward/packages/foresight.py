@@ -14,7 +14,7 @@ from stateward.packages.difference import Difference, difference
 from stateward.packages.objects import Identity, identity_of
 from stateward.packages.records import TaskKind
 from stateward.packages.rendering import Place, Use, places
-from stateward.packages.standing import KEPT, place_in
+from stateward.packages.standing import KEPT, ONCE, place_in
 from stateward.packages.steps import at_home, pod_labels, superfluous, work_of
 from stateward.packages.trees import obj
 
@@ -31,13 +31,14 @@ class Made:
 class Foresight:
     """What a plan would do; `new` is what it would make that is not there, `unclear` what nobody can compare.
 
-    `others` are the tasks that are more than objects.
+    `others` are the tasks that are more than objects, `work` the jobs and pods of the plan that are there already.
     """
 
     difference: Difference
     new: tuple[Json, ...] = ()
     unclear: tuple[Identity, ...] = ()
     others: tuple[str, ...] = ()
+    work: tuple[Identity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def foresee(before: Use | None, after: Use, plan: str, now: Now, retention: Rete
     known, unclear = _known(before, now.made, home)
     was = {**_placed(now.bystanders, home), **known}
     will, others = dict(was), list[str]()
-    new: list[Json] = []
+    new, work_there = list[Json](), list[Identity]()
     for place in places(after.package, plan):
         work = work_of(after, place)
         others += (f"{task.name} ({_kind(task.kind)})" for task in work.others if task.kind is not TaskKind.DUMMY)
@@ -68,6 +69,8 @@ def foresee(before: Use | None, after: Use, plan: str, now: Now, retention: Rete
             identity = identity_of(body)
             if identity not in was and identity not in will:
                 new.append(body)
+            if identity in was and (identity.group, identity.kind) in ONCE:
+                work_there.append(identity)
             will[identity] = body
     kept = KEPT if retention is Retention.RETAIN else frozenset[tuple[str, str]]()
     every = [place for name in after.package.operator.plans for place in places(after.package, name)]
@@ -75,7 +78,8 @@ def foresee(before: Use | None, after: Use, plan: str, now: Now, retention: Rete
     for identity in superfluous(mine, after, every):
         if (identity.group, identity.kind) not in kept:
             will.pop(at_home(identity, home), None)
-    return Foresight(difference(was.values(), will.values()), tuple(new), unclear, tuple(dict.fromkeys(others)))
+    changes = difference(was.values(), will.values())
+    return Foresight(changes, tuple(new), unclear, tuple(dict.fromkeys(others)), tuple(dict.fromkeys(work_there)))
 
 
 def _kind(kind: TaskKind) -> str:

@@ -53,12 +53,18 @@ def run_of(status: RunStatus, timeout: float) -> Run:
     return Run(status.plan, read(status.started), steps, timeout)
 
 
-def begun(chosen: Chosen, target: StateStatus, package: Package, now: float) -> RunStatus:
-    """Return a run that begins now, with all of its steps."""
+def begun(chosen: Chosen, target: StateStatus, package: Package, now: float, cause: str) -> RunStatus:
+    """Return a run that begins now, for a cause (`work.Cause`), with all of its steps."""
     names = [(phase.name, step.name) for phase in package.operator.plans[chosen.plan].phases for step in phase.steps]
     steps = [StepStatus(phase=phase, step=step, stage=Stage.PENDING) for phase, step in names]
     return RunStatus(
-        plan=chosen.plan, why=chosen.why, stage=Stage.RUNNING, started=written(now), target=target, steps=steps
+        plan=chosen.plan,
+        why=chosen.why,
+        cause=cause,
+        stage=Stage.RUNNING,
+        started=written(now),
+        target=target,
+        steps=steps,
     )
 
 

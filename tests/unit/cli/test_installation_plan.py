@@ -13,6 +13,7 @@ from stateward.packages.steps import (
     ANNOTATION_PHASE,
     ANNOTATION_PLAN,
     ANNOTATION_STEP,
+    LABEL_INSTALLATION,
     LABEL_PART_OF,
     set_id,
 )
@@ -104,8 +105,8 @@ def test_a_first_installation_says_what_is_in_its_way(run: Run, api: Shelf) -> N
     assert "plan deploy: the package is installed for the first time" in said
     assert "+ Deployment new" in said
     assert "would wait: ConfigMap new-config is there already: delete it, or set spec.adopt to take it over" in said
-    foreign["labels"] = {LABEL_PART_OF: "applyset-other"}
-    assert "ConfigMap new-config belongs to another installation" in asked(run, document({}, name="new"))[1]
+    foreign["labels"] = {LABEL_PART_OF: "applyset-other", LABEL_INSTALLATION: "old"}
+    assert "ConfigMap new-config belongs to another installation, old" in asked(run, document({}, name="new"))[1]
 
 
 def test_wrong_values_and_missing_packages_are_said(run: Run) -> None:
@@ -131,6 +132,21 @@ def test_a_wish_runs_its_plan(run: Run) -> None:
     wished = document({"COUNT": 2})
     wished["metadata"] = {"name": "web", "annotations": {ANNOTATION_TRIGGER: "backup/1"}}
     assert "plan backup: somebody asked for it\n+ Job backup-job" in asked(run, wished)[1]
+
+
+@pytest.mark.parametrize(("plan", "again"), [("backup", True), ("deploy", False)])
+def test_work_that_a_wish_has_done_once_more_is_named(run: Run, api: Shelf, plan: str, *, again: bool) -> None:
+    notes = {ANNOTATION_PLAN: plan, ANNOTATION_PHASE: "backup", ANNOTATION_STEP: "job"}
+    labels = {LABEL_PART_OF: set_id("web", "default")}
+    made: dict[str, Any] = {"name": f"{plan}-job", "namespace": "default", "labels": labels, "annotations": notes}
+    api.add("jobs", {"apiVersion": "batch/v1", "kind": "Job", "metadata": made})
+    live = api.there("installations", "web")
+    live["metadata"]["annotations"]["applyset.kubernetes.io/contains-group-kinds"] += ",Job.batch"
+    wished = document({"COUNT": 2})
+    wished["metadata"] = {"name": "web", "annotations": {ANNOTATION_TRIGGER: f"{plan}/1"}}
+    said = asked(run, wished)[1]
+    assert f"plan {plan}: somebody asked for it" in said
+    assert (f"note: Job {plan}-job is there and is done once more" in said) is again
 
 
 def test_what_was_made_from_lost_content_is_not_known(run: Run, api: Shelf) -> None:

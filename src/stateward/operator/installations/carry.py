@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from stateward.api.base import GROUP, Json
 from stateward.kube.errors import ApiError, BadRequest, Invalid
-from stateward.operator.installations.hands import FatalError, Hands, HeldError, Made
+from stateward.operator.installations.faults import FatalError, HeldError
+from stateward.operator.installations.hands import Hands, Made
 from stateward.operator.installations.tasks import Tasks
 from stateward.operator.installations.views import GroupKind
 from stateward.operator.installations.works import Works
@@ -43,7 +44,7 @@ class Carrier:
         `again`: all of it was made in this run, and is waited for.
         """
         try:
-            return await self._work(use, place, self._works.of(use, place), again=again)
+            return await self._work(use, place, await self._works.of(use, place), again=again)
         except (FatalError, TemplateProblem, BadValue, Invalid, BadRequest) as error:
             return Result(Stage.FAILED, str(error))
         except (HeldError, ApiError) as error:

@@ -25,6 +25,8 @@ from stateward.kube.reflector import Reflector, ReflectorOptions
 from stateward.kube.resource import Selection
 from stateward.kube.store import Store
 from stateward.kube.workers import Workers
+from stateward.operator.aside import Aside, in_thread
+from stateward.operator.installations.claims import names_in
 from stateward.operator.installations.hands import Tools
 from stateward.operator.installations.kinds import Kinds, ServedKinds
 from stateward.operator.installations.library import Library
@@ -34,6 +36,7 @@ from stateward.operator.installations.surroundings import Surroundings
 from stateward.operator.installations.tasks import Exec, no_exec
 from stateward.operator.installations.views import INSTALLATIONS, kinds_in
 from stateward.operator.installations.watches import Watches
+from stateward.operator.installations.works import Works
 from stateward.operator.restarts.digestkey import digest_key
 from stateward.packages.digests import Key
 
@@ -45,7 +48,8 @@ class Setting:
     """What the controller works with.
 
     `namespace` is where the key of digests is kept, `fence` raises when it may not write, `kinds` finds kinds
-    (None: the API server is asked), `execute` runs commands in pods, `chance` spreads what is tried again.
+    (None: the API server is asked), `execute` runs commands in pods, `aside` does what takes a processor for long,
+    `chance` spreads what is tried again.
     """
 
     api: Api
@@ -57,6 +61,7 @@ class Setting:
     workers: int = 8
     kinds: Kinds | None = None
     execute: Exec = no_exec
+    aside: Aside = in_thread
     chance: random.Random = field(default_factory=random.Random)
 
 
@@ -69,7 +74,7 @@ class InstallationControl:
         self._kinds = setting.kinds or ServedKinds(setting.api)
         self._options = ReflectorOptions(clock=self._clock, chance=setting.chance)
         self._installations: Store[Installation] = Store("installations", namespaces=setting.namespaces)
-        self._library = Library(setting.api, setting.namespaces)
+        self._library = Library(setting.api, setting.namespaces, setting.aside)
         self._queue = WorkQueue[ObjectKey](clock=self._clock, chance=setting.chance)
         self._watches = Watches(setting.api, self._kinds, setting.namespaces, self._options, self._queue.add)
         self._memory = Memory()
@@ -78,7 +83,9 @@ class InstallationControl:
 
     async def run(self) -> None:
         """Watch and work until cancelled, or until `stop`."""
-        tools = Tools(self._setting.api, self._kinds, await self._digest_key(), self._setting.fence)
+        tools = Tools(
+            self._setting.api, self._kinds, await self._digest_key(), self._setting.fence, names_in(self._installations)
+        )
         self._around = Surroundings(
             tools,
             self._library,
@@ -87,6 +94,8 @@ class InstallationControl:
             self._installations,
             self._setting.recorder,
             self._clock,
+            Works(self._setting.aside),
+            self._setting.aside,
             self._setting.execute,
         )
         async with asyncio.TaskGroup() as group:

@@ -1,7 +1,9 @@
 """What is left to do when all steps of a plan are done: restart what uses data that changed meanwhile, and prune.
 
 A later step may change a ConfigMap that a workload of an earlier step uses. Its pods start anew once, here, and not in
-between; only for data of this installation, for other data nobody has asked.
+between; only for data of this installation, for other data nobody has asked. The end waits for these pods alone: how
+healthy others are is for the steps that make them. A plan that waited for all could not save the data of what is ill,
+and what would put that right waits for the end of the plan.
 """
 
 from stateward.api.base import Json
@@ -11,7 +13,7 @@ from stateward.kube.client import PatchKind
 from stateward.kube.errors import Conflict, NotFound
 from stateward.kube.metadata import Key as ObjectKey
 from stateward.operator.installations.belongings import Belonging, belongings
-from stateward.operator.installations.hands import HeldError
+from stateward.operator.installations.faults import HeldError
 from stateward.operator.installations.surroundings import Surroundings
 from stateward.operator.installations.views import kinds_in
 from stateward.operator.restarts.sources import read_sources
@@ -26,6 +28,7 @@ from stateward.packages.restarts import Verdict, annotated, judge, read_record
 from stateward.packages.standing import KEPT
 from stateward.packages.steps import superfluous
 from stateward.packages.templates import TemplateProblem
+from stateward.packages.work import ANNOTATION_RUN, run_in
 
 
 class Finisher:
@@ -41,18 +44,18 @@ class Finisher:
 
     async def finish(self, use: Use, run: str) -> str:
         """Return what the end of a run (by its start) waits for, or nothing; raises HeldError, ApiError."""
-        if self._nothing_left(use, run):
+        if await self._nothing_left(use, run):
             return ""
         owned = await belongings(self._tools.api, self._tools.kinds, self._installation)
-        waits = [text for found in owned if (text := await self._settle(found, owned))]
+        waits = [text for found in owned if (text := await self._settle(found, owned, run))]
         if waits:
             return "; ".join(waits)
-        waits = [text for found in self._unwanted(use, owned) if (text := await self._prune(found))]
+        waits = [text for found in await self._unwanted(use, owned) if (text := await self._prune(found))]
         if not waits:
             self._familiar.memory.listed(self._familiar.set_id)
         return "; ".join(waits)
 
-    def _nothing_left(self, use: Use, run: str) -> bool:
+    async def _nothing_left(self, use: Use, run: str) -> bool:
         """Return whether it is certain, without asking, that no pods have to restart and nothing is to be removed.
 
         It is where this process has made all that the run has made, the caches have heard of all of it, and all that
@@ -66,9 +69,9 @@ class Finisher:
         workloads = [meta for kind, meta in bodies if kind[0] == "apps" and kind[1] in WORKLOADS]
         if not all(memory.up_to_date(self._familiar.set_id, meta.uid) for meta in workloads):
             return False
-        return not self._gone(use, [Identity(*kind, meta.namespace, meta.name) for kind, meta in bodies])
+        return not await self._gone(use, [Identity(*kind, meta.namespace, meta.name) for kind, meta in bodies])
 
-    async def _settle(self, found: Belonging, owned: list[Belonging]) -> str:
+    async def _settle(self, found: Belonging, owned: list[Belonging], run: str) -> str:
         if found.identity.group != "apps" or found.identity.kind not in WORKLOADS:
             return ""
         key = ObjectKey(found.meta.metadata.namespace, found.meta.metadata.name)
@@ -79,13 +82,16 @@ class Finisher:
         sources = await read_sources(self._tools.api, used, key.namespace)
         verdict = judge(live, used, digests_of(used, sources, self._tools.key), self._tools.key)
         if _own(verdict, owned):
-            live = await self._restart(found, live, verdict)
+            live = await self._restart(found, live, verdict, run)
             self.restarted.append(f"{found.identity}: {', '.join(verdict.because)}")
+        if run_in(live) != run:
+            return ""  # What this end has not restarted may be unhealthy: a backup is not less done for it.
         finding = health_of(live)
         return finding.message if finding.health is Health.WAITING else ""
 
-    async def _restart(self, found: Belonging, live: Json, verdict: Verdict) -> Json:
-        patch = annotated({"apiVersion": live["apiVersion"], "kind": live["kind"]}, verdict)
+    async def _restart(self, found: Belonging, live: Json, verdict: Verdict, run: str) -> Json:
+        notes = {"annotations": {ANNOTATION_RUN: run}}
+        patch = annotated({"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": notes}, verdict)
         meta = live["metadata"]
         patch["metadata"] |= {"resourceVersion": meta["resourceVersion"]}
         self._tools.fence()
@@ -97,15 +103,16 @@ class Finisher:
             raise HeldError(f"{found.identity} has just been changed by somebody") from error
         return {**made, "apiVersion": live["apiVersion"], "kind": live["kind"]}
 
-    def _unwanted(self, use: Use, owned: list[Belonging]) -> list[Belonging]:
-        gone = self._gone(use, [found.identity for found in owned])
+    async def _unwanted(self, use: Use, owned: list[Belonging]) -> list[Belonging]:
+        gone = await self._gone(use, [found.identity for found in owned])
         return [found for found in owned if found.identity in gone]
 
-    def _gone(self, use: Use, there: list[Identity]) -> frozenset[Identity]:
+    async def _gone(self, use: Use, there: list[Identity]) -> frozenset[Identity]:
         """Return what is there and is rendered no more, and may be removed."""
         every = [place for plan in use.package.operator.plans for place in places(use.package, plan)]
         try:
-            gone = superfluous(there, use, every, self._works.of)
+            works = await self._works.each(use, every)
+            gone = superfluous(there, use, every, lambda _use, place: works[place])
         except (TemplateProblem, BadValue):
             return frozenset()  # What cannot be rendered is not known to be gone.
         kept = KEPT if self._installation.spec.retention is Retention.RETAIN else frozenset[tuple[str, str]]()

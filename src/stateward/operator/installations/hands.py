@@ -8,23 +8,26 @@ as it was left is not written again.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 
-from stateward.api.base import GROUP, Json
+from stateward.api.base import Json
 from stateward.api.installation import Installation
 from stateward.kube.apply import state_of
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Preconditions
 from stateward.kube.errors import Conflict, Invalid, NotFound, UnknownResource
 from stateward.kube.metadata import Key as ObjectKey
 from stateward.kube.metadata import ObjectMeta, PartialObject
+from stateward.operator.installations.claims import Claims, Names, check_owner
 from stateward.operator.installations.familiar import Familiar
+from stateward.operator.installations.faults import FatalError, HeldError
 from stateward.operator.installations.kinds import Kinds, Raw
 from stateward.operator.installations.scaling import as_scaled
 from stateward.operator.installations.views import INSTALLATIONS, MANAGER
 from stateward.operator.restarts.sources import read_sources
+from stateward.packages.applied import ANNOTATION_APPLIED, applied_in, digest_of, rendered_anew, unmarked
 from stateward.packages.dependencies import dependencies, template_path
 from stateward.packages.digests import Key, digests_of
 from stateward.packages.health import AT_ONCE
@@ -34,34 +37,29 @@ from stateward.packages.restarts import ANNOTATION_BECAUSE, ANNOTATION_RECORD, V
 from stateward.packages.standing import ONCE, owner_of
 from stateward.packages.steps import LABEL_INSTALLATION, LABEL_PACKAGE, LABEL_PART_OF, set_id, stamped
 from stateward.packages.trees import at, text
+from stateward.packages.work import ANNOTATION_RUN, AT_REST, Errand, due
 
 MOST_NESTED = 32
 """Installations above one that are looked at."""
-ANNOTATION_APPLIED = f"{GROUP}/applied"
-"""On a made object: digest of what was rendered for it, so that it is known what may be put right."""
-
 
 Bodies = Mapping[tuple[str, str], Json]
 """Objects as the server has just answered that they are, by kind and name."""
 NONE: Bodies = {}
 
 
-class FatalError(Exception):
-    """Something that will not pass by itself: the plan has failed."""
-
-
-class HeldError(Exception):
-    """Something that only others can change; it is looked at again."""
-
-
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What all installations are worked on with; `fence` raises when this process may not write."""
+    """What all installations are worked on with; `fence` raises when this process may not write.
+
+    `name_of` tells what the installation of a set is called.
+    """
 
     api: Api
     kinds: Kinds
     key: Key
     fence: Callable[[], None]
+    name_of: Names = field(default=lambda _: "")
+    claims: Claims = field(default_factory=Claims)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +77,10 @@ class Made:
 
 
 class Hands:
-    """Makes and removes objects for one installation."""
+    """Makes and removes objects for one installation, on an errand."""
 
-    def __init__(self, tools: Tools, installation: Installation, familiar: Familiar) -> None:
+    def __init__(self, tools: Tools, installation: Installation, familiar: Familiar, errand: Errand = AT_REST) -> None:
+        self._errand = errand
         self._tools = tools
         self._installation = installation
         self._familiar = familiar
@@ -131,7 +130,10 @@ class Hands:
         wanted = self._wanted(use, place, body, key)
         seen = self._familiar.ours(kind, key)
         known = await self._known(kind, key, wanted, seen, again=again) if seen is not None else None
-        return known or await self._made(kind, key, wanted, keep=False, near=near)
+        if known is not None:
+            return known
+        async with self._tools.claims.on(kind, key):
+            return await self._made(kind, key, wanted, keep=False, near=near)
 
     async def restore(self, use: Use, place: Place, body: Json) -> Made:
         """Make an object again that somebody has changed or removed; what its pods have seen stays as it is written.
@@ -139,7 +141,25 @@ class Hands:
         Raises FatalError, HeldError, ApiError.
         """
         kind, key = await self.find(body)
-        return await self._made(kind, key, self._wanted(use, place, body, key), keep=True, near=NONE)
+        async with self._tools.claims.on(kind, key):
+            return await self._made(kind, key, self._wanted(use, place, body, key), keep=True, near=NONE)
+
+    async def recognize(self, use: Use, place: Place, body: Json) -> Made | None:
+        """Write anew by what an object is known, where its key was lost; None where it is not as it would be made.
+
+        Raises FatalError, HeldError, ApiError.
+        """
+        kind, key = await self.find(body)
+        live = await self.read(kind, key)
+        if live is None or owner_of(live) != self.set_id:
+            return None
+        wanted = await as_scaled(self._tools.api, self._wanted(use, place, body, key), live)
+        wanted = _noted(wanted, live, await self._judged(live, wanted, NONE))
+        trial = ApplyOptions(MANAGER, force=True, dry_run=True)
+        tried = await self._tools.api.apply(kind, key, wanted, trial)
+        if unmarked({**tried, "apiVersion": kind.api_version, "kind": kind.kind}) != unmarked(live):
+            return None
+        return await self._applied(kind, key, wanted, text(at(live, "metadata", "resourceVersion")))
 
     async def _known(self, kind: Raw, key: ObjectKey, wanted: Json, seen: PartialObject, *, again: bool) -> Made | None:
         """Do what is left to do for an object that is certainly ours; None where it has to be read first."""
@@ -159,7 +179,9 @@ class Hands:
 
     async def _applied(self, kind: Raw, key: ObjectKey, manifest: Json, before: str) -> Made:
         self._tools.fence()
-        made = await self._tools.api.apply(kind, key, manifest, ApplyOptions(MANAGER, force=True))
+        # What was not there a moment ago is not taken from whoever has made it since.
+        options = ApplyOptions(MANAGER, force=bool(before))
+        made = await self._tools.api.apply(kind, key, manifest, options)
         body: Json = {**made, "apiVersion": kind.api_version, "kind": kind.kind}
         changed = before != text(at(body, "metadata", "resourceVersion"))
         self._familiar.memory.note(self.set_id, body, changed=changed)
@@ -168,40 +190,36 @@ class Hands:
     async def _made(self, kind: Raw, key: ObjectKey, wanted: Json, *, keep: bool, near: Bodies) -> Made:
         live = await self.read(kind, key)
         if live is not None:
-            self._ours(live)
+            check_owner(live, self.set_id, self._tools.name_of, adopt=self._installation.spec.adopt)
             if at(live, "metadata", "deletionTimestamp") is not None:
                 return Made(live, waits=f"{identity_of(live)} is being deleted")
-            if _once(live) and _applied(live) != _applied(wanted):
-                await self.remove(kind, live)
-                return Made(live, waits=f"{identity_of(live)} is made anew")
+            if _once(live) and (rendered_anew(applied_in(live), applied_in(wanted)) or due(live, self._errand)):
+                return await self._anew(kind, live)
             wanted = await as_scaled(self._tools.api, wanted, live)
         verdict = _kept(live) if live is not None and (keep or _once(live)) else None
         # What its pods have seen may have been taken off: then that is read anew, and restarts nobody.
         verdict = verdict or await self._judged(live, wanted, near)
         before = text(at(live, "metadata", "resourceVersion"))
-        made = await self._applied(kind, key, _noted(wanted, live, verdict), before)
+        try:
+            made = await self._applied(kind, key, _noted(wanted, live, verdict), before)
+        except Invalid as error:
+            if live is not None and _once(live) and _unchangeable(error):
+                return await self._anew(kind, live)  # Only where a key was lost it is not known before.
+            raise
         because = verdict.because if live is not None and verdict is not None else ()
         return replace(made, because=because, changed=live is None or _state(live) != _state(made.body))
 
+    async def _anew(self, kind: Raw, live: Json) -> Made:
+        await self.remove(kind, live)
+        return Made(live, waits=f"{identity_of(live)} is made anew")
+
     def _wanted(self, use: Use, place: Place, body: Json, key: ObjectKey) -> Json:
         made = stamped(use, place, body)
-        digest = self._tools.key.digest(msgspec.json.encode(body, order="deterministic"))
         where = {"namespace": key.namespace} if key.namespace else {}
-        notes = {**made["metadata"]["annotations"], ANNOTATION_APPLIED: digest}
+        notes = {**made["metadata"]["annotations"], ANNOTATION_APPLIED: self.digest_of(body)}
+        if _once(body) and self._errand.run:
+            notes[ANNOTATION_RUN] = self._errand.run
         return {**made, "metadata": {**made["metadata"], **where, "annotations": notes}}
-
-    def _ours(self, live: Json) -> None:
-        owner = owner_of(live)
-        if owner == self.set_id:
-            return
-        if owner:
-            name = text(at(live, "metadata", "labels", LABEL_INSTALLATION))
-            raise HeldError(
-                f"{identity_of(live)} belongs to another installation, {name}; if that is gone, take its label"
-                f" {LABEL_PART_OF} off, and set spec.adopt to take it over"
-            )
-        if not self._installation.spec.adopt:
-            raise HeldError(f"{identity_of(live)} is there already: delete it, or set spec.adopt to take it over")
 
     async def _judged(self, live: Json | None, wanted: Json, near: Bodies) -> Verdict | None:
         if template_path(wanted) is None:
@@ -213,7 +231,7 @@ class Hands:
 
     def digest_of(self, body: Json) -> str:
         """Return the digest by which it is known what was rendered for an object."""
-        return self._tools.key.digest(msgspec.json.encode(body, order="deterministic"))
+        return digest_of(body, self._tools.key)
 
     async def delete(self, body: Json) -> str:
         """Remove what a package renders, if it is there and is ours; return what that waits for, or nothing."""
@@ -254,8 +272,10 @@ def _once(body: Json) -> bool:
     return (identity.group, identity.kind) in ONCE
 
 
-def _applied(body: Json) -> str:
-    return text(at(body, "metadata", "annotations", ANNOTATION_APPLIED))
+def _unchangeable(error: Invalid) -> bool:
+    """Return whether the server refuses a change because nobody can change that, and not because it is wrong."""
+    words = ("immutable", "may not change")
+    return any(word in cause.message for cause in error.causes for word in words)
 
 
 def _kept(live: Json) -> Verdict | None:

@@ -4,6 +4,7 @@ import base64
 import binascii
 from collections import OrderedDict
 from collections.abc import Iterable
+from functools import partial
 
 from stateward.api.package import Package as PackageObject
 from stateward.kube.client import Api
@@ -12,6 +13,7 @@ from stateward.kube.metadata import Key, PartialObject
 from stateward.kube.reflector import Reflector, ReflectorOptions
 from stateward.kube.resource import Resource, Selection
 from stateward.kube.store import Store
+from stateward.operator.aside import Aside
 from stateward.operator.installations.views import CLUSTER_PACKAGES, PACKAGES
 from stateward.packages.archive import BadArchive, unpack
 from stateward.packages.checks import check_package
@@ -37,8 +39,9 @@ class Library:
     An operator that works in some namespaces only knows none of the cluster's.
     """
 
-    def __init__(self, api: Api, namespaces: tuple[str, ...]) -> None:
+    def __init__(self, api: Api, namespaces: tuple[str, ...], aside: Aside) -> None:
         self._api = api
+        self._aside = aside
         self._namespaces = namespaces
         self.packages: Store[PartialObject] = Store("packages", namespaces=namespaces)
         self.shared: Store[PartialObject] = Store("clusterpackages")
@@ -97,7 +100,7 @@ class Library:
             body = await self._api.get(resource, key)
         except NotFound as error:
             raise NoPackageError("PackageMissing", f"{resource.kind} {key} is being deleted") from error
-        found = opened(body)
+        found = await self._aside(partial(opened, body))
         self._read[body.metadata.uid] = found
         if len(self._read) > MOST:
             self._read.popitem(last=False)

@@ -10,10 +10,11 @@ from stateward.kube.event_record import Severity
 from stateward.kube.metadata import Key as ObjectKey
 from stateward.operator.installations.carry import kinds_of
 from stateward.operator.installations.ending import doomed, removed
-from stateward.operator.installations.hands import FatalError, HeldError
+from stateward.operator.installations.faults import FatalError, HeldError
 from stateward.operator.installations.journal import Journal
 from stateward.operator.installations.library import NoPackageError
 from stateward.operator.installations.marks import unmarked
+from stateward.operator.installations.renewal import renewed
 from stateward.operator.installations.resting import Keeper
 from stateward.operator.installations.run import BUSY_SECONDS, Running, go_on
 from stateward.operator.installations.surroundings import Surroundings
@@ -26,6 +27,7 @@ from stateward.packages.records import Package
 from stateward.packages.rendering import Use, places
 from stateward.packages.steps import set_id
 from stateward.packages.templates import TemplateProblem
+from stateward.packages.work import Cause
 
 SETTLED_SECONDS = 600.0
 """How often to look at an installation that is as it should be; watches tell of changes at once."""
@@ -68,6 +70,8 @@ class Visit:
         if self._spec.paused:
             await self._journal.write(status, ("Paused", "spec.paused: no new step is taken"))
             return None
+        if not await renewed(self._around, live):
+            return BUSY_SECONDS
         found = await self._decided()
         if isinstance(found.decision, Stop):
             await self._journal.write(status, (found.decision.reason, found.decision.message))
@@ -96,8 +100,8 @@ class Visit:
     async def _begin(self, decision: Begin, package: Package) -> InstallationStatus:
         status, chosen = self._journal.live.status, decision.chosen
         target = state_status(package, self._spec.package, chosen.state.values)
-        run = begun(chosen, target, package, self._journal.now())
-        await self._journal.mark(self._kinds(package, chosen))
+        run = begun(chosen, target, package, self._journal.now(), _cause(decision, status))
+        await self._journal.mark(await self._kinds(package, chosen))
         granted = decision.granted or status.triggered
         written = await self._journal.write(replace(status, run=run, triggered=granted))
         mine = set_id(self._name, self._namespace)
@@ -105,14 +109,14 @@ class Visit:
         self._journal.tell(Severity.NORMAL, "PlanBegins", f"plan {chosen.plan}: {chosen.why}")
         return written
 
-    def _kinds(self, package: Package, chosen: Chosen) -> frozenset[GroupKind]:
+    async def _kinds(self, package: Package, chosen: Chosen) -> frozenset[GroupKind]:
         """Return the kinds of objects that a plan makes, to be written down at once and watched from its beginning."""
         use = Use(package, self._name, self._namespace, chosen.state.values)
         try:
-            works = [self._around.works.of(use, place) for place in places(package, chosen.plan)]
+            works = await self._around.works.each(use, places(package, chosen.plan))
         except (TemplateProblem, BadValue):
             return frozenset()  # The step says so when its turn comes.
-        return frozenset[GroupKind]().union(*(kinds_of(work) for work in works))
+        return frozenset[GroupKind]().union(*(kinds_of(work) for work in works.values()))
 
     async def _go_on(self, status: InstallationStatus, run: RunStatus, patience: float) -> float:
         try:
@@ -189,7 +193,7 @@ class Visit:
     async def _clean_up(self, status: InstallationStatus) -> float | None:
         """Go on with the plan `cleanup`; None when there is none, or nothing is left of it to do."""
         run, state = status.run, status.installed or (status.run.target if status.run else None)
-        if run is not None and run.plan == CLEANUP and not is_running(run):
+        if run is not None and _for_the_end(run) and not is_running(run):
             return None
         try:
             use = await self._use(state)
@@ -199,13 +203,28 @@ class Visit:
             return None
         if CLEANUP not in use.package.operator.plans:
             return None
-        if run is None or run.plan != CLEANUP:
+        if state is not None and (run is None or not _for_the_end(run)):
             chosen = Chosen(CLEANUP, State(use.package.digest, use.values), "the installation is deleted")
-            run = begun(chosen, state, use.package, self._journal.now()) if state is not None else run
+            fresh = begun(chosen, state, use.package, self._journal.now(), Cause.DELETION)
+            # One that somebody asked for and that still runs goes on: nothing can have been made since it began.
+            going = run is not None and run.plan == CLEANUP and is_running(run)
+            run = replace(run, cause=Cause.DELETION) if run is not None and going else fresh
             status = await self._journal.write(replace(status, run=run))
         if run is None:
             return None
         return await self._go_on(status, run, self._spec.step_timeout or CLEANUP_SECONDS)
+
+
+def _cause(decision: Begin, status: InstallationStatus) -> Cause:
+    """Return what a run is begun by; a wish is still one when a change begins its plan again."""
+    run = status.run
+    again = run is not None and is_running(run) and (run.plan, run.cause) == (decision.chosen.plan, Cause.REQUEST)
+    return Cause.REQUEST if decision.granted or again else Cause.CHANGE
+
+
+def _for_the_end(run: RunStatus) -> bool:
+    """Return whether a run is the last one: what a `cleanup` of before has removed may long be there again."""
+    return run.plan == CLEANUP and run.cause == Cause.DELETION
 
 
 def _edited(live: Installation) -> bool:

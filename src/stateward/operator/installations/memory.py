@@ -21,6 +21,7 @@ class _Left:
     data: int = 0
     run: str = ""
     whole: bool = False
+    renewed: bool = False
 
 
 class Memory:
@@ -38,6 +39,15 @@ class Memory:
     def listed(self, set_id: str) -> None:
         """Note that the server was asked for all objects of an installation, since this process began."""
         self._of(set_id).whole = True
+
+    def renewed(self, set_id: str) -> bool:
+        """Return whether no record of an installation is of a key that is lost."""
+        left = self._left.get(set_id)
+        return left is not None and left.renewed
+
+    def renew(self, set_id: str) -> None:
+        """Note that all records of an installation are of the key there is."""
+        self._of(set_id).renewed = True
 
     def knows(self, set_id: str, run: str) -> bool:
         """Return whether nothing can be there that neither was there when it was last asked for, nor is known here.

@@ -2,8 +2,9 @@
 
 Whether somebody has changed an object is seen in the caches, without asking the server: it is not as this process left
 it. Then it is made again as it was rendered. An object that would be rendered differently now is left alone: the plan
-that would change it has not run, because nobody has asked for it. What was removed by hand is made again, but for jobs
-and pods, which are work that has been done.
+that would change it has not run, because nobody has asked for it. Where the key of digests was lost, whether it would
+be is seen by trying: what is just as it would be made is known again from then on. What was removed by hand is made
+again, but for jobs and pods, which are work that has been done.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,13 +12,14 @@ from collections.abc import Iterable, Mapping
 from stateward.api.base import Json
 from stateward.kube.apply import state_of
 from stateward.kube.metadata import PartialObject
-from stateward.operator.installations.hands import ANNOTATION_APPLIED, Hands
+from stateward.operator.installations.hands import Hands
 from stateward.operator.installations.memory import Memory, meta_of
 from stateward.operator.installations.views import GroupKind
 from stateward.operator.installations.works import Works
+from stateward.packages.applied import ANNOTATION_APPLIED, says_nothing
 from stateward.packages.choice import DEPLOY
 from stateward.packages.objects import Identity
-from stateward.packages.rendering import Place, Use
+from stateward.packages.rendering import Place, Use, places
 from stateward.packages.standing import ONCE, Standing, place_in, standing
 from stateward.packages.steps import placeless
 
@@ -46,22 +48,27 @@ class Keeper:
             if place is None:
                 continue
             if place not in rendered:
-                work = self._works.of(use, place)
+                work = await self._works.of(use, place)
                 rendered[place] = {placeless(found.identity): found.body for found in work.apply}
             wanted = rendered[place].get(Identity(*kind, "", meta.name))
-            if wanted is None or self._hands.digest_of(wanted) != meta.annotations.get(ANNOTATION_APPLIED):
+            if wanted is None:
                 continue
-            made = await self._hands.restore(use, place, wanted)
-            states[meta.uid] = state_of(meta_of(made.body))
-            if made.changed:
-                mended.append(f"{kind[1]} {meta.name}")
+            made, said = None, meta.annotations.get(ANNOTATION_APPLIED, "")
+            if says_nothing(said, self._hands.digest_of(wanted)):
+                made = await self._hands.recognize(use, place, wanted)
+            elif said == self._hands.digest_of(wanted):
+                made = await self._hands.restore(use, place, wanted)
+                mended += [f"{kind[1]} {meta.name}"] if made.changed else []
+            if made is not None:
+                states[meta.uid] = state_of(meta_of(made.body))
         self._memory.keep(self._hands.set_id, states)
         return mended
 
     async def _missing(self, use: Use, seen: Mapping[GroupKind, tuple[PartialObject, ...]]) -> list[str]:
         there = {Identity(*kind, "", body.metadata.name) for kind, body in _each(seen)}
         mended: list[str] = []
-        for identity, what in standing(use, DEPLOY, self._works.of).items():
+        works = await self._works.each(use, places(use.package, DEPLOY))
+        for identity, what in standing(use, DEPLOY, lambda _use, place: works[place]).items():
             if identity not in there:
                 mended += await self._again(use, what)
         return mended

@@ -8,8 +8,8 @@ from stateward.api.installation import InstallationStatus, RunStatus
 from stateward.kube.errors import ApiError
 from stateward.kube.event_record import Severity
 from stateward.operator.installations.carry import Carrier
+from stateward.operator.installations.faults import HeldError
 from stateward.operator.installations.finish import Finisher
-from stateward.operator.installations.hands import HeldError
 from stateward.operator.installations.journal import Journal
 from stateward.operator.installations.surroundings import Surroundings
 from stateward.operator.installations.tasks import Tasks
@@ -18,6 +18,7 @@ from stateward.packages.ledger import ended, failing, remembered, run_of, with_p
 from stateward.packages.progress import Result, Stage, StepName, advance, next_look, ready, stage
 from stateward.packages.rendering import Use
 from stateward.packages.standing import place_of
+from stateward.packages.work import errand_of
 
 BUSY_SECONDS = 5.0
 """How soon to look again at what a step waits for, when no watch tells of it before."""
@@ -41,8 +42,8 @@ async def go_on(running: Running, status: InstallationStatus, run: RunStatus) ->
     Raises ApiError, LostLease.
     """
     journal, package = running.journal, running.use.package
-    hands = running.around.hands(journal.live)
-    tasks = Tasks(hands, running.around.library, running.around.execute, run.started)
+    hands = running.around.hands(journal.live, errand_of(run))
+    tasks = Tasks(hands, running.around.library, running.around.execute, running.around.aside, run.started)
     carrier = Carrier(hands, tasks, journal.mark, running.around.works)
     for _ in range(MOST_ROUNDS):
         progress = run_of(run, running.timeout)

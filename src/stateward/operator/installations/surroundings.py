@@ -7,6 +7,7 @@ from stateward.kube.clock import Clock
 from stateward.kube.events import EventRecorder
 from stateward.kube.metadata import Key, key_of
 from stateward.kube.store import Store
+from stateward.operator.aside import Aside
 from stateward.operator.installations.familiar import Familiar
 from stateward.operator.installations.hands import Hands, Tools
 from stateward.operator.installations.library import Library
@@ -16,6 +17,7 @@ from stateward.operator.installations.views import INSTALLATIONS
 from stateward.operator.installations.watches import Watches
 from stateward.operator.installations.works import Works
 from stateward.packages.steps import set_id
+from stateward.packages.work import AT_REST, Errand
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +31,9 @@ class Surroundings:
     installations: Store[Installation]
     recorder: EventRecorder
     clock: Clock
+    works: Works
+    aside: Aside
     execute: Exec = no_exec
-    works: Works = field(default_factory=Works)
     written: dict[Key, str] = field(default_factory=dict[Key, str])
 
     def wrote(self, live: Installation) -> None:
@@ -58,6 +61,6 @@ class Surroundings:
         """Return what is known of the objects of an installation without asking."""
         return Familiar(self.watches, self.memory, set_id(live.metadata.name, live.metadata.namespace))
 
-    def hands(self, live: Installation) -> Hands:
+    def hands(self, live: Installation, errand: Errand = AT_REST) -> Hands:
         """Return what makes and removes the objects of an installation."""
-        return Hands(self.tools, live, self.familiar(live))
+        return Hands(self.tools, live, self.familiar(live), errand)

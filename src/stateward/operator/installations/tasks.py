@@ -6,11 +6,14 @@ removed. Whoever dies in between leaves a pod that the next one goes on with. Wh
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 from stateward.api.base import GROUP
 from stateward.kube.exec import ExecError
 from stateward.kube.metadata import Key as ObjectKey
-from stateward.operator.installations.hands import FatalError, Hands, HeldError
+from stateward.operator.aside import Aside
+from stateward.operator.installations.faults import FatalError, HeldError
+from stateward.operator.installations.hands import Hands
 from stateward.operator.installations.library import Library
 from stateward.packages.health import Health, health_of
 from stateward.packages.nested import Offer, nested, pick
@@ -30,10 +33,11 @@ Exec = Callable[[ObjectKey, str, Sequence[str], int], Awaitable[bytes]]
 class Tasks:
     """Carries out such tasks for one installation; `run` tells one run of a plan from the next."""
 
-    def __init__(self, hands: Hands, library: Library, execute: Exec, run: str) -> None:
+    def __init__(self, hands: Hands, library: Library, execute: Exec, aside: Aside, run: str) -> None:
         self._hands = hands
         self._library = library
         self._execute = execute
+        self._aside = aside
         self._run = run
 
     async def carry_out(self, use: Use, place: Place, task: Task) -> str:
@@ -58,7 +62,8 @@ class Tasks:
 
     async def _pipe(self, use: Use, place: Place, task: Task) -> str:
         variables = use.variables(place.plan, place.phase, place.step.name)
-        rendered = objects_of(task.spec.pod, use.package.templates[task.spec.pod], variables)
+        source = use.package.templates[task.spec.pod]
+        rendered = await self._aside(partial(objects_of, task.spec.pod, source, variables))
         if len(rendered) != 1 or rendered[0].identity.kind != "Pod":
             raise FatalError(f"templates/{task.spec.pod}: must render to one Pod: it makes the files of {task.name}")
         pod, mark = pipe_pod(use.name, task, rendered[0].body), f"{self._run} {place.phase}/{place.step.name}"

@@ -26,7 +26,7 @@ from stateward.kube.resource import Selection
 from stateward.kube.resources import BUDGETS
 from stateward.kube.store import Store
 from stateward.kube.workers import Workers
-from stateward.operator.restarts.digestkey import digest_key
+from stateward.operator.restarts.digestkey import digest_key, keep_key
 from stateward.operator.restarts.sources import read_sources
 from stateward.operator.restarts.uses import Uses
 from stateward.operator.restarts.views import (
@@ -97,13 +97,18 @@ class RestartControl:
 
     async def run(self) -> None:
         """Watch and work until cancelled, or until `stop`."""
-        self._key = await self._digest_key()
+        key = self._key = await self._digest_key()
         self._subscribe()
         options = ReflectorOptions(clock=self._clock, chance=self._setting.chance)
         async with asyncio.TaskGroup() as group:
-            watching = [group.create_task(reflector.run()) for reflector in self._reflectors(options)]
+            watching: list[asyncio.Task[None]] = [
+                group.create_task(reflector.run()) for reflector in self._reflectors(options)
+            ]
             for store in (*self._workloads.values(), *self._sources.values()):
                 await store.wait_synced()
+            setting = self._setting
+            keeping = keep_key(self._api, setting.namespace, key, self._clock, setting.fence)
+            watching.append(group.create_task(keeping))
             await self._workers.run()
             for task in watching:
                 task.cancel()

@@ -13,7 +13,8 @@ from stateward.kube.metadata import Key, PartialObject, T
 from stateward.kube.reflector import ReflectorOptions
 from stateward.kube.resource import Resource, Selection
 from stateward.operator.installations.familiar import Familiar
-from stateward.operator.installations.hands import Hands, HeldError, Tools
+from stateward.operator.installations.faults import HeldError
+from stateward.operator.installations.hands import Hands, Tools
 from stateward.operator.installations.kinds import Raw
 from stateward.operator.installations.memory import Memory
 from stateward.operator.installations.views import INSTALLATIONS

@@ -4,12 +4,15 @@ import asyncio
 import base64
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
+from stateward.kube.client import DeleteOptions, Preconditions
 from stateward.kube.events import EventRecorder
 from stateward.kube.metadata import Key
 from stateward.kube.resource import Resource
 from stateward.kube.virtual_time import VirtualClock
+from stateward.operator.aside import Aside, at_once
 from stateward.operator.installations.control import InstallationControl, Setting
 from stateward.operator.installations.kinds import Raw
 from stateward.packages.archive import pack
@@ -61,6 +64,7 @@ class Town:
         self.bell = Bell(self.store)
         self.healthy = True
         self.rollouts: dict[str, int] = {}
+        self.jobs: dict[str, int] = {}
         self.written: dict[str, bytes] = {}
         self.network = self.way()
         self.api = self.client(self.network)
@@ -81,6 +85,8 @@ class Town:
             self._count(event)
             if self.healthy:
                 self.ground.later(0.5, self._rolled_out, event.new)
+        if kind == "batch/jobs" and event.old is None:
+            self.jobs[event.new.key.name] = self.jobs.get(event.new.key.name, 0) + 1
         if kind == "batch/jobs" and self.healthy:
             self.ground.later(0.5, self._done, event.new)
         if kind == "/pods" and self.healthy:
@@ -145,6 +151,18 @@ class Town:
         doc = {**live.doc, "metadata": {**live.meta, "annotations": notes}}
         self.server.update("stateward.dev/installations", live.key, doc)
 
+    def say(self, kind: str, name: str, status: dict[str, Any]) -> None:
+        """Write what the controller of an object says of it."""
+        group, _, plural, _ = PLURALS[kind]
+        stored = self.store.get(f"{group}/{plural}", Key(HOME, name))
+        assert stored is not None
+        self.ground.change(stored, ("status",), status)
+
+    def uninstall(self, name: str = "web") -> None:
+        """Delete an Installation."""
+        exact = DeleteOptions(Preconditions(self.there("Installation", name)["metadata"]["uid"]))
+        self.server.delete("stateward.dev/installations", Key(HOME, name), exact)
+
     def forsake(self, name: str) -> None:
         """Begin to delete a namespace; what is in it goes later, in whichever order."""
         stored = self.store.get("/namespaces", Key("", name))
@@ -192,12 +210,13 @@ class Town:
         return self.written[command[-1]]
 
     @asynccontextmanager
-    async def operator(self, api: Any = None) -> AsyncGenerator[InstallationControl]:
+    async def operator(self, api: Any = None, aside: Aside = at_once) -> AsyncGenerator[InstallationControl]:
         """Have an operator at work."""
         api = api or self.api
         clock = VirtualClock()
         recorder = EventRecorder(api, "stateward.dev/test", "test", clock=clock)
-        setting = Setting(api, recorder, clock, lambda: None, "stateward", kinds=KnownKinds(), execute=self._execute)
+        setting = Setting(api, recorder, clock, lambda: None, "stateward", kinds=KnownKinds())
+        setting = replace(setting, execute=self._execute, aside=aside)
         control = InstallationControl(setting)
         tasks = [asyncio.create_task(recorder.run()), asyncio.create_task(control.run())]
         try:

@@ -1,0 +1,9 @@
+"""Why an object could not be made or removed, as far as that matters to a plan."""
+
+
+class FatalError(Exception):
+    """Something that will not pass by itself: the plan has failed."""
+
+
+class HeldError(Exception):
+    """Something that only others can change; it is looked at again."""

@@ -1,0 +1,63 @@
+"""What workloads say that their pods have seen is written anew when the key that it was written with is lost.
+
+That happens before anything else is done for an installation: what a plan changes from then on can be compared. What
+was changed while both the key and the operator were away cannot, and restarts nobody.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from stateward.api.base import Json
+from stateward.api.installation import Installation
+from stateward.kube.client import PatchKind
+from stateward.kube.errors import NotFound
+from stateward.kube.metadata import PartialObject, key_of
+from stateward.operator.installations.hands import Tools
+from stateward.operator.installations.surroundings import Surroundings
+from stateward.operator.installations.views import GroupKind, kinds_in
+from stateward.operator.restarts.sources import read_sources
+from stateward.packages.dependencies import dependencies
+from stateward.packages.digests import digests_of
+from stateward.packages.restarts import annotated, judge, read_record
+from stateward.packages.standing import ONCE
+from stateward.packages.steps import set_id
+
+
+async def renewed(around: Surroundings, installation: Installation) -> bool:
+    """Have no record of an installation be of a key that is lost; return False while it is not known what there is.
+
+    Raises Conflict when somebody was faster, ApiError.
+    """
+    meta = installation.metadata
+    mine = set_id(meta.name, meta.namespace)
+    if around.memory.renewed(mine):
+        return True
+    seen = around.watches.of(mine, kinds_in(meta.annotations) - ONCE)
+    if seen is None:
+        return False
+    for kind, bodies in seen.items():
+        for body in bodies:
+            if _is_of_another(body.metadata.annotations, around.tools):
+                await _renew(around.tools, kind, body)
+    around.memory.renew(mine)
+    return True
+
+
+def _is_of_another(annotations: Mapping[str, str], tools: Tools) -> bool:
+    record = read_record({"metadata": {"annotations": annotations}})
+    return record is not None and record.key != tools.key.name
+
+
+async def _renew(tools: Tools, sort: GroupKind, body: PartialObject) -> None:
+    kind, key = await tools.kinds.preferred(*sort), key_of(body)
+    try:
+        live: Json = {**await tools.api.get(kind, key), "apiVersion": kind.api_version, "kind": kind.kind}
+    except NotFound:
+        return
+    used = dependencies(live)
+    found = digests_of(used, await read_sources(tools.api, used, key.namespace), tools.key)
+    patch = annotated({"apiVersion": kind.api_version, "kind": kind.kind}, judge(live, used, found, tools.key))
+    patch["metadata"] |= {"resourceVersion": live["metadata"]["resourceVersion"]}
+    tools.fence()
+    with suppress(NotFound):
+        await tools.api.patch(kind, key, patch, kind=PatchKind.MERGE)

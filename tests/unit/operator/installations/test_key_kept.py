@@ -1,0 +1,57 @@
+"""The key of digests outlives its Secret as long as an operator runs."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+
+from stateward.kube.virtual_time import VirtualClock
+from stateward.operator.restarts.digestkey import LOOK_SECONDS, digest_key, keep_key
+from stateward.packages.digests import Key
+from tests.unit.operator.installations.test_lost_key import WHERE, lose
+from tests.unit.operator.installations.town import Town
+
+
+@pytest.fixture
+async def town() -> Town:
+    return Town()
+
+
+@asynccontextmanager
+async def kept(town: Town) -> AsyncGenerator[Key]:
+    key = await digest_key(town.api, WHERE.namespace)
+    task = asyncio.create_task(keep_key(town.api, WHERE.namespace, key, VirtualClock(), lambda: None))
+    try:
+        yield key
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def test_a_key_whose_secret_is_deleted_is_written_again_as_it_was(town: Town) -> None:
+    async with kept(town) as key:
+        lose(town)
+        await town.until(lambda: town.store.get("/secrets", WHERE))
+        assert await digest_key(town.api, WHERE.namespace) == key
+
+
+async def test_a_key_that_somebody_has_put_there_is_left_and_read_at_the_next_start(town: Town) -> None:
+    async with kept(town) as key:
+        stored = town.store.get("/secrets", WHERE)
+        assert stored is not None
+        other = {**stored.doc, "data": {"key": "b" * 44}}
+        town.server.update("/secrets", WHERE, other)
+        await asyncio.sleep(3 * LOOK_SECONDS)
+        assert await digest_key(town.api, WHERE.namespace) != key
+
+
+async def test_a_server_that_does_not_answer_for_a_while_does_not_end_it(town: Town) -> None:
+    async with kept(town) as key:
+        town.network.rates.error = 1.0
+        await asyncio.sleep(2 * LOOK_SECONDS)
+        town.network.rates.error = 0.0
+        lose(town)
+        await town.until(lambda: town.store.get("/secrets", WHERE), 2 * LOOK_SECONDS)
+        assert await digest_key(town.api, WHERE.namespace) == key

@@ -1,0 +1,57 @@
+"""Packages that take long to open or to render hold up nobody but themselves, with the shipped controller."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+import pytest
+
+from stateward.operator.installations.library import opened
+from tests.unit.operator.installations.test_tasks import SERVICE, package
+from tests.unit.operator.installations.town import Town
+
+Result = TypeVar("Result")
+
+
+class Held:
+    """Does work of one kind when it may, and all other work at once."""
+
+    def __init__(self, holds: Callable[[Any], bool]) -> None:
+        self._holds = holds
+        self.begun = asyncio.Event()
+        self.may = asyncio.Event()
+
+    async def __call__(self, work: Callable[[], Result]) -> Result:
+        if self._holds(work):
+            self.begun.set()
+            await self.may.wait()
+        return work()
+
+
+def renders_slow(work: Any) -> bool:
+    return isinstance(work, partial) and work.func is not opened and work.args[0].name == "slow"
+
+
+def opens_slow(work: Any) -> bool:
+    return isinstance(work, partial) and work.func is opened and work.args[0].metadata.name == "slow-1"
+
+
+@pytest.mark.parametrize("holds", [renders_slow, opens_slow])
+async def test_others_are_installed_changed_and_put_right_while_one_takes_long(holds: Callable[[Any], bool]) -> None:
+    town, held = Town(), Held(holds)
+    tasks = [{"name": "one", "kind": "Apply", "spec": {"resources": ["one.yaml"]}}]
+    town.package("slow-1", package(tasks, {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
+    town.package("shop-1.2.0")
+    town.install("slow-1", "slow")
+    async with town.operator(aside=held):
+        await town.until(held.begun.is_set)
+        town.install("shop-1.2.0", "web", COUNT=3)
+        await town.until(town.ready)
+        town.install("shop-1.2.0", "web", COUNT=4)
+        await town.until(town.ready)
+        assert town.there("Deployment", "web")["spec"]["replicas"] == 4
+        assert town.get("Service", "one") is None
+        held.may.set()
+        await town.until(lambda: town.ready("slow"))
+        assert town.there("Service", "one")
