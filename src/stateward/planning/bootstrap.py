@@ -16,9 +16,6 @@ from stateward.planning.intent import Part, State, Wait, merge, told
 from stateward.planning.observation import Effect, Member, Pod
 from stateward.planning.prepare import stage
 
-SILENCE = 600.0
-"""Seconds after which a member that has leave to form the cluster, and runs, is taken not to do it."""
-
 
 def bootstrap(facts: Facts) -> Part:
     """Return what the forming of the cluster needs now; nothing once the database answers."""
@@ -87,7 +84,7 @@ def volume_of(facts: Facts, member: Member, pod: Pod) -> str:
 
 def grant_to(facts: Facts, member: Member, pod: Pod) -> Part:
     """Return the grant, or what makes the pod one that waits for it."""
-    late = pod.bootstrap == "granted" and facts.unwell(member) > SILENCE
+    late = pod.bootstrap == "granted" and facts.overdue(member)
     if pod.ready or (pod.bootstrap == "granted" and not late):
         return Part()
     if late:

@@ -14,6 +14,9 @@ from stateward.planning.upgrade import pool_in_turn, versions
 TROUBLE_PATIENCE = 20.0
 """Seconds that a new pod may be unschedulable: often only until the volume of the pod before it is let go."""
 
+OVERDUE = 600.0
+"""Seconds after which a member that names no trouble and does not serve is taken not to come by waiting."""
+
 SERVING = ("Ready", "Waiting", "Preparing", "Growing", "Draining")
 """States of the status in which a member serves."""
 
@@ -131,6 +134,10 @@ class Facts(Struct, frozen=True):
             return 0.0
         age = self.age(member.name)
         return age if member.pod is None else min(age, max(0.0, self.now - member.pod.created))
+
+    def overdue(self, member: Member) -> bool:
+        """Return whether a member has not served for so long that nothing more is expected of waiting for it."""
+        return self.unwell(member) > OVERDUE
 
     def trouble(self, member: Member) -> str:
         """Return what keeps the member's pod from running and will not go away by waiting a moment."""

@@ -26,8 +26,6 @@ from stateward.planning.sole import moves_for, sole_verdict
 
 PODLESS = 60.0
 """Seconds after which a StatefulSet that has made no pod is taken not to be able to."""
-SILENCE = 600.0
-"""Seconds after which a pod that runs, names no trouble and does not serve is taken not to come."""
 CRASHED = "CrashLoopBackOff"
 """How the trouble begins of a container that has ended and is started again."""
 FIRST_CRASH = 45.0
@@ -89,7 +87,7 @@ def broken(facts: Facts, member: Member) -> bool:
         return False
     # But the managers are what it waits for: one that hangs with a bad setting is never heard of again by waiting.
     judged = facts.database is not None or member.name not in facts.obs.records or facts.votes(member)
-    if (facts.trouble(member) and not starts_again(facts, member)) or (judged and facts.unwell(member) > SILENCE):
+    if (facts.trouble(member) and not starts_again(facts, member)) or (judged and facts.overdue(member)):
         return True
     return not facts.joined(member.name) and (odd_one_out(facts, member, pod.inputs) or bereft(facts, member))
 

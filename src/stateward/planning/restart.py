@@ -24,8 +24,6 @@ from stateward.planning.stopping import UP, outdated, outrun, quiet, relief, sta
 
 REVERT_PATIENCE = 120.0
 """Seconds after which a process that does not join is given a configuration that was changed meanwhile."""
-SILENCE = 600.0
-"""Seconds after which a member that does not join is no longer waited for, but repaired like any other."""
 
 
 def restart(facts: Facts, taken: frozenset[str]) -> Part:
@@ -38,7 +36,7 @@ def restart(facts: Facts, taken: frozenset[str]) -> Part:
 
 def patient(facts: Facts, member: Member, part: Part) -> Part:
     """Return the part, without the member where there is nothing to be done for it and waiting was long enough."""
-    hopeless = not part.actions and facts.unwell(member) > SILENCE and member.name not in facts.obs.stopped
+    hopeless = not part.actions and facts.overdue(member) and member.name not in facts.obs.stopped
     return Part(waits=part.waits, otherwise=part.intents) if hopeless else part
 
 
@@ -192,7 +190,7 @@ def endless(facts: Facts, member: Member) -> bool:
     members stay stopped for one.
     """
     ending = isinstance(member.process, Process) and member.process.state not in (*UP, ProcessState.STOPPED)
-    return ending and facts.unwell(member) > SILENCE
+    return ending and facts.overdue(member)
 
 
 def unheard(member: Member) -> str:

@@ -56,7 +56,7 @@ def outrun(facts: Facts, member: Member) -> str | None:
     if facts.phase(member) in COORDINATED:
         return None
     going = [facts.members[name] for name in sorted(facts.going)]
-    alive = [m for m in going if serves(m, facts.database) and outdated(m) is not None]
+    alive = [m for m in going if runs(m) and serves(m, facts.database)]
     names = frozenset(m.name for m in alive)
     relied = structs.replace(facts, up=facts.up | names, down=facts.down - names)
     problem = standing(relied, member)
@@ -66,12 +66,15 @@ def outrun(facts: Facts, member: Member) -> str | None:
     return None if first == member.name else f"{first} is stopped first"
 
 
-def outdated(member: Member) -> bool | None:
-    """Return whether a process runs another configuration than was written for it; None where none runs."""
-    process = member.process
-    if not isinstance(process, Process) or process.state not in UP:
-        return None
-    return bool(member.config_checksum) and process.running != member.config_checksum
+def runs(member: Member) -> bool:
+    """Return whether a member's agent says that its process runs."""
+    return isinstance(member.process, Process) and member.process.state in UP
+
+
+def outdated(member: Member) -> bool:
+    """Return whether a process runs, and with another configuration than was written for its member."""
+    process, written = member.process, member.config_checksum
+    return isinstance(process, Process) and process.state in UP and bool(written) and process.running != written
 
 
 def relief(facts: Facts, member: Member) -> tuple[Action, ...]:
