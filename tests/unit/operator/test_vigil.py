@@ -10,10 +10,12 @@ from stateward.kube.clock import SystemClock
 from stateward.kube.metadata import Key
 from stateward.operator.holdings import Holdings
 from stateward.operator.liaison import Liaison
-from stateward.operator.vigil import MOST, PAUSE, TIMES, Vigil
+from stateward.operator.vigil import MOST, PAUSE, TIMES, Vigil, ending
+from stateward.planning.actions import StopProcess
 from stateward.planning.observation import Member, Unknown
 from stateward.planning.process import Process, ProcessState
 from stateward.simulation.loop import run_virtual
+from tests.unit.planning.world import World, hot, managers
 
 KEY = Key("prod", "logs")
 HOLDINGS = cast("Holdings", None)
@@ -92,3 +94,38 @@ def test_nothing_goes_on_after_the_end() -> None:
     agents = Agents(a=3.0)
     assert woken(agents, 1.0) == []
     assert agents.asked <= 1.0 / PAUSE + 1
+
+
+def test_a_question_that_fails_ends_its_watch_and_nothing_else() -> None:
+    class Broken(Agents):
+        async def ask(self, _holdings: Holdings, members: Iterable[Member]) -> dict[str, Process | Unknown]:
+            self.asked += 1
+            raise OSError(f"no route to {len(list(members))} agents")
+
+    agents = Broken(a=1.0)
+    assert woken(agents, 10.0, times=2) == []
+    assert agents.asked == 1
+
+
+def test_those_are_watched_who_are_told_to_end_or_have_not_ended_yet_and_nobody_else() -> None:
+    world = World(managers(), hot(3))
+    world.agents = True
+    world.run().index((2,)).run()
+    assert ending(world.observe(), world.plan()) == ()
+    world.edit(pools=[managers(), hot(3, config={"config/a": "1"})]).until(lambda w: bool(stops(w)))
+    (told,) = stops(world)
+    assert watched(world) == [told]
+    pod = world.bodies[told].pod
+    assert pod is not None
+    pod.process = "stopping"
+    assert (stops(world), watched(world)) == ([], [told])
+    pod.process = "stopped"
+    assert watched(world) == []
+
+
+def stops(world: World) -> list[str]:
+    return [step.member for step in world.plan().steps if isinstance(step, StopProcess)]
+
+
+def watched(world: World) -> list[str]:
+    return [m.name for m in ending(world.observe(), world.plan())]
