@@ -1,0 +1,100 @@
+"""What a probe says of a process that ends, or gives way to another one, while the database is asked for it."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from stateward.agent import inquiry
+from stateward.agent.database import Database, Facts, State
+from stateward.agent.launch import Launcher
+from stateward.agent.probes import Probes
+from stateward.agent.settings import Settings
+from stateward.agent.wire import Head
+
+URL = "http://127.0.0.1:9200/"
+
+
+class Asked:
+    """Probes of an agent whose database answers as it is told to, and something happens while it does."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.answers = True
+        self.meanwhile: Callable[[], None] = lambda: None
+        self.started = 0
+        self.database = SimpleNamespace(facts=Facts(State.RUNNING, 7), came_up=self.came_up)
+        settings = SimpleNamespace(started_url=URL, ready_url=URL, credentials=None, probe_seconds=1.0)
+        launcher = SimpleNamespace(configuration=Path("/nowhere"))
+        self.probes = Probes(
+            cast("Settings", settings), cast("Database", self.database), cast("Launcher", launcher), lambda: None
+        )
+        monkeypatch.setattr(inquiry, "ask", self.ask)
+
+    def came_up(self) -> None:
+        self.started += 1
+
+    async def ask(self, _url: object, _credentials: object, _seconds: float) -> tuple[bool, str]:
+        self.meanwhile()
+        return self.answers, "answered" if self.answers else "refused"
+
+    def becomes(self, state: State, pid: int | None) -> None:
+        self.database.facts = Facts(state, pid)
+
+    def get(self, path: str, method: str = "GET") -> int:
+        async def body() -> bytes:
+            return b""
+
+        return asyncio.run(self.probes.answer(Head(method, path, {}), body)).status
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    return Asked(monkeypatch)
+
+
+def test_who_answers_and_runs_is_ready(asked: Asked) -> None:
+    assert asked.get("/ready") == 200
+
+
+def test_who_was_told_to_stop_while_it_answered_is_not_ready(asked: Asked) -> None:
+    asked.meanwhile = lambda: asked.becomes(State.STOPPING, 7)
+    assert asked.get("/ready") == 503
+
+
+def test_the_answer_of_a_process_before_says_nothing_of_the_one_after_it(asked: Asked) -> None:
+    asked.meanwhile = lambda: asked.becomes(State.RUNNING, 8)
+    assert asked.get("/ready") == 503
+    asyncio.run(asked.probes.came_up())
+    assert asked.started == 1, "process 8 answered for itself"
+    asked.meanwhile = lambda: asked.becomes(State.RUNNING, 9)
+    asyncio.run(asked.probes.came_up())
+    assert asked.started == 1, "process 9 has not answered yet"
+
+
+def test_a_busy_process_that_has_served_is_told_to_stop_and_is_not_ready_at_once(asked: Asked) -> None:
+    assert asked.get("/ready") == 200
+    asked.answers = False
+    assert asked.get("/ready") == 200
+    asked.becomes(State.STOPPING, 7)
+    assert asked.get("/ready") == 503
+    asked.becomes(State.STARTING, 7)
+    assert asked.get("/ready") == 503, "another process that the kernel has given the same number"
+
+
+def test_patience_is_for_who_serves_and_is_not_there_again_by_itself(asked: Asked) -> None:
+    assert asked.get("/ready") == 200
+    asked.answers = False
+    said = [asked.get("/ready") for _ in range(12)]
+    assert said == [200] * 9 + [503] * 3
+    asked.becomes(State.STOPPED, None)
+    assert asked.get("/ready") == 503
+    asked.becomes(State.RUNNING, 7)
+    asked.answers = True
+    assert asked.get("/ready") == 200
+
+
+def test_only_get_is_possible(asked: Asked) -> None:
+    assert asked.get("/ready", "POST") == 405
