@@ -60,8 +60,19 @@ def test_a_leap_that_lasts_is_believed(machine: Machine) -> None:
     assert machine.later(10.0) == pytest.approx(86400.0 + LASTING + 5.0)
 
 
-def test_each_new_leap_has_to_last_by_itself(machine: Machine) -> None:
-    machine.wall += YEAR
+@pytest.mark.parametrize(("first", "second"), [(YEAR, YEAR), (2 * YEAR, -YEAR), (-YEAR, -YEAR)])
+def test_each_new_leap_has_to_last_by_itself(machine: Machine, first: float, second: float) -> None:
+    machine.wall += first
+    machine.later(1.0)
+    machine.wall += second
     machine.later(LASTING / 2)
-    machine.wall += YEAR
-    assert machine.later(LASTING / 2 + 1.0) == pytest.approx(LASTING + 1.0)
+    assert machine.later(LASTING / 2 + 1.0) == pytest.approx(LASTING + 2.0)
+    assert machine.later(LASTING) == pytest.approx(first + second + LASTING * 2 + 2.0)
+
+
+def test_the_same_leap_once_more_has_to_last_once_more(machine: Machine) -> None:
+    for passed in (0.0, LASTING):
+        machine.wall += YEAR
+        assert machine.later(LASTING / 2) == pytest.approx(passed + LASTING / 2)
+        machine.wall -= YEAR
+        assert machine.later(LASTING / 2) == pytest.approx(passed + LASTING)
