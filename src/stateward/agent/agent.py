@@ -79,13 +79,14 @@ class Agent:
         addresses = [each.listener.getsockname()[1] for each in self._servers]
         say(f"agent {VERSION}: API on port {addresses[0]}, probes on port {addresses[1]}")
         if inherited is None:
-            now = phase.read(self._settings.phase)
+            due = self._launcher.due()
+            now = phase.read(self._settings.phase) if due is None else due
             intent = "stays stopped" if now.stays_stopped else "starts"
             say(f"restart phase {now.value or 'none'}: the process {intent}")
-            if self._launcher.early(now) is None:
-                self._launcher.boot(now)
-            else:
+            if due is None:
                 self._loop.spawn(self._boot())
+            else:
+                self._launcher.boot(due)
         self._reap()
 
     def work(self) -> int:
@@ -134,8 +135,8 @@ class Agent:
         say("waiting for the configuration that this pod was made for")
         deadline = seconds_from_now(_PATIENCE)
         while self._database.facts.started_at is None and not self._leaving:
-            now = phase.read(self._settings.phase)
-            if self._launcher.early(now) is None:
+            now = self._launcher.due()
+            if now is not None:
                 self._launcher.boot(now)
                 if now.stays_stopped:
                     say(f"restart phase {now.value}: the process stays stopped")

@@ -8,7 +8,7 @@ from stateward.agent import configuration, kept
 from stateward.agent.configuration import UnreadableError
 from stateward.agent.database import UP, Database, State
 from stateward.agent.handover import VARIABLES
-from stateward.agent.phase import Phase
+from stateward.agent.phase import Phase, read
 from stateward.agent.settings import Settings
 
 
@@ -37,20 +37,27 @@ class Launcher:
         """Return the checksum of what is mounted now. Raises `UnreadableError`."""
         return configuration.checksum(configuration.read(self._settings.configuration))
 
-    def early(self, phase: Phase) -> str | None:
-        """Return which configuration has not arrived yet that a process of a new pod is to start with; None to go on.
+    def due(self) -> Phase | None:
+        """Return the phase with which a process of a new pod boots; None while its configuration has not arrived.
 
         The disaster this prevents: a node hears of a change late and mounts a Secret as it was before; the pod would
         run an old configuration, say that it was made from the new one, and nobody would ever restart it.
+
+        The configuration is looked at before the phase: a stop that was written before it came is then seen with it.
         """
+        arrived = self._arrived()
+        now = read(self._settings.phase)
+        return now if arrived or now.stays_stopped or now.takes_new_configuration else None
+
+    def _arrived(self) -> bool:
         keep = self._settings.kept
-        if phase.stays_stopped or phase.takes_new_configuration or (keep is not None and kept.kept(keep) is not None):
-            return None
+        if keep is not None and kept.kept(keep) is not None:
+            return True
         wanted = self._expected()
         try:
-            return wanted if wanted and self.mounted() != wanted else None
+            return not wanted or self.mounted() == wanted
         except UnreadableError:
-            return wanted or None
+            return not wanted
 
     def _expected(self) -> str:
         if self._settings.expected is None:

@@ -1,6 +1,16 @@
 """A new pod waits for the configuration that it was made for, and one that comes back does not."""
 
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
 from stateward.agent import configuration
+from stateward.agent.database import Database
+from stateward.agent.launch import Launcher
+from stateward.agent.phase import Phase
+from stateward.agent.settings import Settings
 from tests.unit.agent.pod import WAITS, Pod
 
 OLD, NEW = {"database.yml": b"a: 1\n"}, {"database.yml": b"a: 2\n"}
@@ -52,6 +62,29 @@ def test_a_stop_that_is_written_meanwhile_keeps_it_stopped_when_the_configuratio
     assert pod.get()["state"] == "stopped"
     assert pod.post("start")[0] == 200
     pod.expect("up")
+
+
+def test_a_stop_that_was_written_before_the_configuration_is_seen_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both come between two looks, while the agent is at the first of the two files that it reads."""
+    written, expected = tmp_path / "restart-phase", tmp_path / "expected"
+    written.write_text("")
+    expected.write_text(configuration.checksum(NEW))
+
+    def before(_folder: Path) -> dict[str, bytes]:
+        return OLD
+
+    def arrives(_folder: Path) -> dict[str, bytes]:
+        written.write_text("stop")
+        return NEW
+
+    settings = SimpleNamespace(phase=written, expected=expected, kept=None, configuration=tmp_path)
+    launcher = Launcher(cast("Settings", settings), cast("Database", None))
+    monkeypatch.setattr(configuration, "read", before)
+    assert launcher.due() is None
+    monkeypatch.setattr(configuration, "read", arrives)
+    assert launcher.due() is Phase.STOP
 
 
 def test_it_ends_when_the_configuration_does_not_come(pod: Pod) -> None:
