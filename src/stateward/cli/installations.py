@@ -27,11 +27,15 @@ def installation() -> None:
 def list_command(*, all_namespaces: bool, **target: str) -> None:
     """List installations."""
 
-    async def work(session: Session) -> list[Installation]:
+    async def work(session: Session) -> tuple[str, list[Installation]]:
         where = Selection("" if all_namespaces else session.namespace)
-        return list((await list_all(session.api, INSTALLED, where)).hand_over())
+        return session.namespace, list((await list_all(session.api, INSTALLED, where)).hand_over())
 
-    for found in sorted(run(work, **target), key=lambda one: (one.metadata.namespace, one.metadata.name)):
+    namespace, there = run(work, **target)
+    if not there:
+        where = "any namespace" if all_namespaces else f"namespace {namespace!r}; --all-namespaces looks everywhere"
+        click.echo(f"there is no installation in {where}", err=True)
+    for found in sorted(there, key=lambda one: (one.metadata.namespace, one.metadata.name)):
         prefix = f"{found.metadata.namespace}/" if all_namespaces else ""
         click.echo(f"{prefix}{found.metadata.name}: {summary(found)}")
 
@@ -90,7 +94,9 @@ def trigger(name: str, plan_name: str, **target: str) -> None:
         await session.api.patch(INSTALLED, session.key(found.metadata.name), patch, kind=PatchKind.MERGE)
 
     run(work, **target)
-    click.echo(f"{name}: plan {plan_name} is asked for; `installation plan {name}` shows how far it is")
+    click.echo(
+        f"{name}: plan {plan_name} is asked for; `kubectl stateward installation plan {name}` shows how far it is"
+    )
 
 
 async def _known(session: Session, found: Installation, plan_name: str) -> None:
@@ -114,7 +120,8 @@ async def read_installation(session: Session, name: str) -> Installation:
 def no_such_installation(session: Session, name: str) -> Failure:
     """Return the failure that an installation is not there."""
     return Failure(
-        f"there is no installation {name!r} in namespace {session.namespace!r}; `installation list` shows all"
+        f"there is no installation {name!r} in namespace {session.namespace!r};"
+        " `kubectl stateward installation list` shows all"
     )
 
 

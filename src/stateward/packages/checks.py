@@ -54,7 +54,7 @@ def _plan(package: Package, name: str, plan: Plan) -> Iterator[Problem]:
     at = f"{OPERATOR}: plans.{name}"
     tasks = {task.name for task in package.operator.tasks}
     if not plan.phases:
-        yield Problem(f"{at}.phases", "", "is empty: the plan does nothing", Severity.WARNING)
+        yield Problem(f"{at}.phases", None, "is empty: the plan does nothing", Severity.WARNING)
     yield from _twice(f"{at}.phases", [phase.name for phase in plan.phases])
     for i, phase in enumerate(plan.phases):
         where = f"{at}.phases[{i}].steps"
@@ -91,7 +91,7 @@ def _task(package: Package, at: str, task: Task) -> Iterator[Problem]:
     spec = task.spec
     if task.kind in (TaskKind.APPLY, TaskKind.DELETE, TaskKind.TOGGLE):
         if not spec.resources:
-            yield Problem(f"{at}.spec.resources", "", f"is required by a task of kind {task.kind}")
+            yield Problem(f"{at}.spec.resources", None, f"is required by a task of kind {task.kind}")
         for i, resource in enumerate(spec.resources):
             yield from _template(package, f"{at}.spec.resources[{i}]", resource)
     if task.kind is TaskKind.TOGGLE:
@@ -100,7 +100,7 @@ def _task(package: Package, at: str, task: Task) -> Iterator[Problem]:
         yield from _pipe(package, at, task)
     if task.kind is TaskKind.OPERATOR:
         if not spec.package:
-            yield Problem(f"{at}.spec.package", "", "is required: the name of the package to install")
+            yield Problem(f"{at}.spec.package", None, "is required: the name of the package to install")
         if spec.parameter_file:
             yield from _template(package, f"{at}.spec.parameterFile", spec.parameter_file)
 
@@ -121,7 +121,7 @@ def _toggle(package: Package, at: str, name: str) -> Iterator[Problem]:
 def _pipe(package: Package, at: str, task: Task) -> Iterator[Problem]:
     yield from _template(package, f"{at}.spec.pod", task.spec.pod)
     if not task.spec.pipe:
-        yield Problem(f"{at}.spec.pipe", "", "is required: the files that the pod makes")
+        yield Problem(f"{at}.spec.pipe", None, "is required: the files that the pod makes")
     for i, file in enumerate(task.spec.pipe):
         if bool(file.file) == bool(file.env_file):
             yield Problem(f"{at}.spec.pipe[{i}]", file.key, "must have either a file or an envFile")
@@ -143,7 +143,7 @@ def _parameters(package: Package) -> Iterator[Problem]:
 
 def _default(at: str, parameter: Parameter) -> Iterator[Problem]:
     if parameter.enum is not None and not parameter.enum:
-        yield Problem(f"{at}.enum", "", "must have a value")
+        yield Problem(f"{at}.enum", None, "must have a value")
         return
     try:
         for choice in parameter.enum or ():
@@ -165,7 +165,7 @@ def _templates(package: Package) -> Iterator[Problem]:
             parse(name, source)
         except TemplateProblem as error:
             at = f"{TEMPLATES}{name}:{error.line}" if error.line else f"{TEMPLATES}{name}"
-            yield Problem(at, "", error.message)
+            yield Problem(at, None, error.message)
 
 
 def _unused(package: Package) -> Iterator[Problem]:
@@ -179,4 +179,4 @@ def _unused(package: Package) -> Iterator[Problem]:
     named |= {task.spec.parameter_file for task in package.operator.tasks} | {package.operator.namespace_manifest}
     for name in package.templates:
         if name not in named:
-            yield Problem(f"{TEMPLATES}{name}", "", "is used by no task", Severity.WARNING)
+            yield Problem(f"{TEMPLATES}{name}", None, "is used by no task", Severity.WARNING)

@@ -76,7 +76,7 @@ def _record(path: str, text: str, record: type[R], problems: list[Problem]) -> R
     try:
         loaded = yamltext.written(text) if record is OperatorFile else _with_values(text)
     except yamltext.NotYaml as error:
-        problems.append(Problem(f"{path}:{error.line}" if error.line else path, "", f"is not YAML: {error.message}"))
+        problems.append(Problem(f"{path}:{error.line}" if error.line else path, None, f"is not YAML: {error.message}"))
         return None
     found = [
         Problem(_at(path, problem.path), problem.value, problem.message) for problem in check_shape(loaded, record)

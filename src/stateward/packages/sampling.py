@@ -53,7 +53,7 @@ def _problem(package: Package, error: TemplateProblem) -> Problem:
     at = f"templates/{error.name}:{error.line}" if error.line else f"templates/{error.name}"
     # A template may insist on a value that nobody has to give: that is no fault of the package.
     chosen = any(p.default is None for p in package.parameters.values())
-    return Problem(at, "", f"{error.message} (with default values)", Severity.WARNING if chosen else Severity.ERROR)
+    return Problem(at, None, f"{error.message} (with default values)", Severity.WARNING if chosen else Severity.ERROR)
 
 
 def _object(rendered: Rendered) -> Iterator[Problem]:

@@ -131,9 +131,17 @@ def test_a_plan_is_shown_step_by_step_with_what_it_waits_for(run: Run, api: Shel
     assert "StepRetried: main/app: it is there" in said
 
 
+def test_list_says_where_it_looked_for_nothing(run: Run) -> None:
+    result = run("installation", "list", "-n", "empty")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "there is no installation in namespace 'empty'; --all-namespaces looks everywhere\n"
+    assert run("installation", "list", "-A").stderr == "there is no installation in any namespace\n"
+
+
 def test_trigger_asks_for_a_plan_once(run: Run, api: Shelf, folder: str) -> None:
     good(run, "package", "install", folder, "web")
-    good(run, "installation", "trigger", "web", "backup")
+    said = good(run, "installation", "trigger", "web", "backup")
+    assert "`kubectl stateward installation plan web` shows how far it is" in said
     wish = api.there("installations", "web")["metadata"]["annotations"][ANNOTATION_TRIGGER]
     assert wish == "backup/2026-11-21T12:00:00.000000Z"
 

@@ -48,7 +48,7 @@ def test_everything_that_is_wrong_is_named_with_file_and_field() -> None:
     ("found", "words"),
     [
         (files({"operator.yaml": None}), "operator.yaml: is required"),
-        (files({"operator.yaml": "a: [1"}), "operator.yaml:1: '': is not YAML"),
+        (files({"operator.yaml": "a: [1"}), "operator.yaml:1: is not YAML"),
         (files({"operator.yaml": "- 1"}), "operator.yaml: ['1']: must be an object"),
         (files(operator=("name: shop\n", "")), "operator.yaml: name: is required"),
         (files(operator=("v1beta1", "v9")), "operator.yaml: apiVersion: 'kudo.dev/v9': must be kudo.dev/v1beta1"),

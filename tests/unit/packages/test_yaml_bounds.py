@@ -61,7 +61,7 @@ def test_whatever_is_read_can_be_sent() -> None:
     large = yamltext.document("a: 123456789012345678901234567890\nb: 18446744073709551615\nc: -9223372036854775808\n")
     assert large == {"a": 123456789012345678901234567890.0, "b": (1 << 64) - 1, "c": -(1 << 63)}
     assert msgspec.json.encode(large)
-    for text in ('"\\ud800"', "1" + "0" * 400, '{"\\udfff": 1}'):
+    for text in ('"\\ud800"', "1" + "0" * 400, '{"\\udfff": 1}', ".inf", "[-.INF]", "a: .NaN", "1e999"):
         with pytest.raises(yamltext.NotYaml):
             yamltext.document(text)
     assert yamltext.document('"\\U0001F600"') == "\U0001f600"

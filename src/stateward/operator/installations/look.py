@@ -33,6 +33,7 @@ SETTLED_SECONDS = 600.0
 """How often to look at an installation that is as it should be; watches tell of changes at once."""
 CLEANUP_SECONDS = 600.0
 """How long a step of the plan `cleanup` may take where nothing else is said: a deletion comes to its end."""
+DELETED = "the installation is deleted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,11 +205,11 @@ class Visit:
         if CLEANUP not in use.package.operator.plans:
             return None
         if state is not None and (run is None or not _for_the_end(run)):
-            chosen = Chosen(CLEANUP, State(use.package.digest, use.values), "the installation is deleted")
+            chosen = Chosen(CLEANUP, State(use.package.digest, use.values), DELETED)
             fresh = begun(chosen, state, use.package, self._journal.now(), Cause.DELETION)
             # One that somebody asked for and that still runs goes on: nothing can have been made since it began.
             going = run is not None and run.plan == CLEANUP and is_running(run)
-            run = replace(run, cause=Cause.DELETION) if run is not None and going else fresh
+            run = replace(run, cause=Cause.DELETION, why=DELETED) if run is not None and going else fresh
             status = await self._journal.write(replace(status, run=run))
         if run is None:
             return None
@@ -223,8 +224,11 @@ def _cause(decision: Begin, status: InstallationStatus) -> Cause:
 
 
 def _for_the_end(run: RunStatus) -> bool:
-    """Return whether a run is the last one: what a `cleanup` of before has removed may long be there again."""
-    return run.plan == CLEANUP and run.cause == Cause.DELETION
+    """Return whether a run is the last one: what a `cleanup` of before has removed may long be there again.
+
+    A server whose definition of installations is older keeps no cause; without the reason it would never end there.
+    """
+    return run.plan == CLEANUP and (run.cause == Cause.DELETION or run.why == DELETED)
 
 
 def _edited(live: Installation) -> bool:

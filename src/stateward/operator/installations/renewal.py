@@ -16,7 +16,7 @@ from stateward.operator.installations.hands import Tools
 from stateward.operator.installations.surroundings import Surroundings
 from stateward.operator.installations.views import GroupKind, kinds_in
 from stateward.operator.restarts.sources import read_sources
-from stateward.packages.dependencies import dependencies
+from stateward.packages.dependencies import TEMPLATES, dependencies
 from stateward.packages.digests import digests_of
 from stateward.packages.restarts import annotated, judge, read_record
 from stateward.packages.standing import ONCE
@@ -32,7 +32,7 @@ async def renewed(around: Surroundings, installation: Installation) -> bool:
     mine = set_id(meta.name, meta.namespace)
     if around.memory.renewed(mine):
         return True
-    seen = around.watches.of(mine, kinds_in(meta.annotations) - ONCE)
+    seen = around.watches.of(mine, kinds_in(meta.annotations) & TEMPLATES.keys() - ONCE)
     if seen is None:
         return False
     for kind, bodies in seen.items():

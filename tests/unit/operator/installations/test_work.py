@@ -84,6 +84,31 @@ async def test_a_cleanup_for_the_end_runs_once_also_when_the_operator_dies_in_it
     assert town.jobs == {"job": 1}
 
 
+async def test_the_end_comes_also_where_the_definition_of_installations_is_older_and_keeps_no_cause(town: Town) -> None:
+    class Older:
+        """A client of a server that drops a field of the status which it does not know."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(town.api, name)
+
+        async def patch(self, resource: Any, key: Any, body: Any, **options: Any) -> Any:
+            for step in body if isinstance(body, list) else []:
+                if step["path"] == "/status" and step["value"].get("run"):
+                    step["value"]["run"].pop("cause", None)
+            return await town.api.patch(resource, key, body, **options)
+
+    town.package("other-1", working({"deploy": ["one"], "cleanup": ["job"]}))
+    town.install("other-1")
+    async with town.operator(Older()):
+        await town.until(town.ready)
+        town.annotate(ANNOTATION_TRIGGER, "cleanup/1")
+        await town.until(lambda: ended(town, 2))
+        assert "cause" not in town.status()["run"]
+        town.uninstall()
+        await town.until(lambda: town.get("Installation", "web") is None)
+    assert town.get("Service", "one") is None
+
+
 async def test_a_plan_that_is_asked_for_does_its_work_each_time(town: Town) -> None:
     """Disaster prevented: somebody has a backup made before they break something, and gets last week's."""
     town.package("other-1", working({"deploy": ["one"], "backup": ["job"]}))
