@@ -3,11 +3,12 @@
 import gzip
 import io
 import tarfile
+import tracemalloc
 from collections.abc import Callable
 
 import pytest
 
-from stateward.packages.archive import LARGEST, MOST_FILES, BadArchive, pack, unpack
+from stateward.packages.archive import LARGEST, LARGEST_PLAIN, MOST_FILES, BadArchive, pack, unpack
 
 FILES = {"operator.yaml": b"a", "templates/x.yaml": b"b"}
 
@@ -88,3 +89,15 @@ def test_what_is_no_tarball_is_refused(data: bytes) -> None:
         return
     with pytest.raises(BadArchive):
         unpack(data)
+
+
+def test_what_is_small_and_comes_to_very_much_is_not_unpacked_to_see_how_much() -> None:
+    """Disaster prevented: a few kilobytes that somebody stores as a package take all memory of the operator."""
+    bomb = gzip.compress(bytes(16 * LARGEST_PLAIN), 1)
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadArchive, match="holds more than"):
+            unpack(bomb)
+        assert tracemalloc.get_traced_memory()[1] < 4 * LARGEST_PLAIN
+    finally:
+        tracemalloc.stop()
