@@ -83,7 +83,8 @@ def history(name: str, **target: str) -> None:
 def trigger(name: str, plan_name: str, **target: str) -> None:
     """Run a plan.
 
-    It begins when the one that runs now has ended. Sets the annotation stateward.dev/run-plan.
+    It begins when the one that runs now has ended. Jobs that are done are done once more, but for those of the plans
+    deploy, update and upgrade. Sets the annotation stateward.dev/run-plan.
     """
 
     async def work(session: Session) -> None:

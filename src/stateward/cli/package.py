@@ -114,9 +114,10 @@ def build(path: str, output: str, folder: str) -> None:
 @click.argument("name")
 @click.option("-d", "--directory", default="", help="Folder to make; default: NAME here.")
 def new(name: str, directory: str) -> None:
-    """Begin a package: a folder with a Deployment, its configuration, and plans to deploy it and to save its data.
+    """Begin a package.
 
-    It is complete: `package verify` finds nothing wrong with it.
+    It makes a folder with a Deployment, its configuration, and plans to deploy it and to save its data. The package is
+    complete: `package verify` finds nothing wrong with it.
     """
     for problem in check_name(name):
         raise Failure(str(problem))
