@@ -3,13 +3,21 @@
 import pytest
 
 from stateward.cli.advice import ADVICE
-from stateward.simulation.branches import OUT_OF_REACH, branches, missed
+from stateward.simulation.branches import ONLY_FOUNDATIONDB, OUT_OF_REACH, branches, decisions, missed, out_of_reach
+from stateward.simulation.scenes import ENGINES, FOUNDATIONDB
 
 pytestmark = pytest.mark.simulation
 
 
-def test_what_is_out_of_reach_exists() -> None:
-    assert set(OUT_OF_REACH) <= set(branches(ADVICE.keys()))
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_out_of_reach_exists(engine: str) -> None:
+    assert set(out_of_reach(engine)) <= set(branches(ADVICE.keys(), engine))
+
+
+def test_what_one_database_cannot_show_another_has_to() -> None:
+    assert set(ONLY_FOUNDATIONDB) <= set(decisions(ADVICE.keys()))
+    assert set(ONLY_FOUNDATIONDB) <= set(branches(ADVICE.keys(), FOUNDATIONDB))
+    assert missed({}, ADVICE.keys(), FOUNDATIONDB)[-1] == "wait: ProgramsBeside"
 
 
 def test_what_was_not_met_is_named_unless_nothing_leads_there() -> None:

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from stateward.cli.advice import ADVICE
 from stateward.cli.picture import columns
-from stateward.simulation.branches import OUT_OF_REACH, branches
+from stateward.simulation.branches import branches, out_of_reach
 from stateward.simulation.campaign import Report
 from stateward.simulation.run import Outcome
 from stateward.simulation.telling import clock
@@ -16,15 +16,15 @@ SHOWN = 3
 """Violations that are shown of one run: what follows the first is often its consequence."""
 
 
-def met(report: Report) -> Table:
+def met(report: Report, engine: str) -> Table:
     """Return how often each fault, edit and decision was met."""
     table = columns("KIND", "WHAT", "TIMES")
-    for name in branches(ADVICE.keys()):
+    never, known = out_of_reach(engine), list(branches(ADVICE.keys(), engine))
+    for name in known:
         kind, _, what = name.partition(": ")
         times = report.counts.get(name, 0)
-        if times or name not in OUT_OF_REACH:
+        if times or name not in never:
             table.add_row(kind, what, Text(str(times) if times else "never", style="" if times else "yellow"))
-    known = set(branches(ADVICE.keys()))
     for name, times in report.counts.items():
         if name not in known:
             table.add_row("also", name, str(times))

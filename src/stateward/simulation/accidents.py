@@ -35,6 +35,36 @@ def nodes_full(stage: "Stage") -> None:
     stage.world.ground.soon(120.0, 1200.0, leave)
 
 
+def disk_hangs(stage: "Stage") -> None:
+    """Let the disk of a node hang for a while: a process that waits for it is ended by no signal."""
+    world, node = stage.world, stage.chance.choice(stage.world.nodes.names)
+    world.databases.hanging.add(node)
+    world.foundations.hanging.add(node)
+    world.ground.tell(f"the disk of node {node} hangs")
+
+    def answers() -> None:
+        world.databases.hanging.discard(node)
+        world.foundations.hanging.discard(node)
+
+    stage.undo.append(answers)
+    world.ground.soon(300.0, 1800.0, answers)
+
+
+def read_only(stage: "Stage") -> None:
+    """Let somebody make the database read-only for a while, as for a copy of it: it refuses to change its settings."""
+    database = stage.world.database()
+    if database is None or database.read_only:
+        return
+    database.read_only = True
+    stage.world.ground.tell("somebody makes the database read-only")
+
+    def writable() -> None:
+        database.read_only = False
+
+    stage.undo.append(writable)
+    stage.world.ground.soon(60.0, 900.0, writable)
+
+
 def class_gone(stage: "Stage") -> None:
     """Delete a storage class, and make it again later."""
     world = stage.world

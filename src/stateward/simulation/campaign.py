@@ -11,10 +11,8 @@ from functools import partial
 from msgspec import Struct, structs
 
 from stateward.simulation.invariants import Violation
-from stateward.simulation.product import PRODUCTS
 from stateward.simulation.run import Outcome, Plan, simulate_one
-
-ENGINES = tuple(PRODUCTS)
+from stateward.simulation.scenes import ENGINES
 
 
 class Report(Struct, frozen=True):

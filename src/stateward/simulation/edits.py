@@ -46,6 +46,9 @@ class Draft:
         return names.member(self.cluster, pool["name"], self.chance.randint(0, pool["replicas"]))
 
 
+NAMES_OF_MANAGERS = {"managers": "masters", "masters": "managers"}
+
+
 class Edit(Struct, frozen=True):
     """One kind of edit: how often it is chosen, and how it changes a draft (False: not possible now)."""
 
@@ -150,6 +153,16 @@ def _rename(draft: Draft) -> bool:
     return len({pool["name"] for pool in draft.pools}) == len(draft.pools)
 
 
+def _rename_managers(draft: Draft) -> bool:
+    """Have managers in another pool: by a new name, as people do who think that the old one is beyond help."""
+    pool = next((pool for pool in draft.pools if pool["name"] in NAMES_OF_MANAGERS), None)
+    if pool is None:
+        return False
+    pool["name"] = NAMES_OF_MANAGERS[pool["name"]]
+    pool.get("config", {}).pop("bad.setting", None)
+    return len({pool["name"] for pool in draft.pools}) == len(draft.pools)
+
+
 def _roles(draft: Draft) -> bool:
     """Change what the members of a pool may hold, where the cluster does not depend on it."""
     pools = [pool for pool in draft.pools if pool["name"].startswith("extra") or pool["name"] == "gateway"]
@@ -202,6 +215,7 @@ EDITS = (
     Edit("pool added", 2, _add_pool),
     Edit("pool removed", 2, _drop_pool),
     Edit("pool renamed", 1, _rename),
+    Edit("managers renamed", 1, _rename_managers),
     Edit("budget changed", 2, _unavailable),
     Edit("paused or resumed", 1, _pause),
     Edit("roles changed", 1, _roles),

@@ -5,13 +5,14 @@ what those three do together.
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import Struct
 
 from stateward.simulation import accidents, disasters, weather
 from stateward.simulation.operators import Process
+from stateward.simulation.profiles import RARELY, Profile
 from stateward.simulation.user import User
 from stateward.simulation.world import World
 
@@ -67,6 +68,8 @@ FAULTS = (
     Fault("pod deleted by somebody", disasters.pod_deleted, (300, 2400), 0.15),
     Fault("quota", disasters.quota, (300, 1800), 0.15),
     Fault("nodes full", accidents.nodes_full, (300, 2400), 0.2),
+    Fault("disk hangs", accidents.disk_hangs, (1200, 5400), 0.15),
+    Fault("database made read-only", accidents.read_only, (600, 3600), 0.15),
     Fault("storage class gone", accidents.class_gone, (300, 2400), 0.15),
     Fault("Secret of a member that is gone restored", accidents.secret_restored, (600, 3600), 0.15),
     Fault("restart taken off a pod", accidents.phase_taken_off, (15, 120), 0.15),
@@ -94,6 +97,7 @@ WEATHER = (
     Weather("files late in running pods", weather.late_files),
     Weather("slow start", weather.slow_start),
     Weather("copies move slowly", weather.slow_copies, 0.2),
+    Weather("nodes almost full", weather.nearly_full, 0.1),
 )
 
 SPELL = (300.0, 3600.0)
@@ -105,14 +109,24 @@ SPELL_GAP = 3600.0
 class Swarm:
     """The faults of one run."""
 
-    def __init__(self, stage: Stage, only: frozenset[str] | None = None, slower: float = 1.0) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        bad: tuple[Sequence[Fault], Sequence[Weather]] = (FAULTS, WEATHER),
+        only: frozenset[str] | None = None,
+        slower: float = 1.0,
+        profile: Profile | None = None,
+    ) -> None:
         chance = stage.chance
+        often: Mapping[str, float] = {} if profile is None else profile.often
+        usual = 1.0 if profile is None else RARELY
         self.stage = stage
         self._slower = slower
         self._spells = 0
-        self.faults = [f for f in FAULTS if _on(f.name, f.likelihood, chance, only)]
-        self.weather = [w for w in WEATHER if _on(w.name, w.likelihood, chance, only)]
-        self._gaps = {f.name: slower * chance.uniform(*f.gap) for f in self.faults}
+        likely = {f.name: 1.0 if f.name in often else f.likelihood * usual for f in (*bad[0], *bad[1])}
+        self.faults = [f for f in bad[0] if _on(f.name, likely[f.name], chance, only)]
+        self.weather = [w for w in bad[1] if _on(w.name, likely[w.name], chance, only)]
+        self._gaps = {f.name: slower * chance.uniform(*f.gap) / often.get(f.name, 1.0) for f in self.faults}
         self._active = False
 
     @property

@@ -50,6 +50,8 @@ class FoundationPods:
         self.databases: dict[str, Ensemble] = {}
         self.pods: dict[Key, FoundationPod] = {}
         """The newest run of each pod."""
+        self.hanging: set[str] = set()
+        """Kubernetes nodes whose disks do not answer: no process ends there."""
         self.isolated: set[str] = set()
         """Kubernetes nodes whose processes can reach nobody."""
         self._damage = damage
@@ -250,7 +252,13 @@ class FoundationPod:
         """End in good order."""
         if self.alive:
             self._end()
-            self.ground.soon(*self.all.habits.stop, self.container.exited, 0, "stopped")
+            self.ground.soon(*self.all.habits.stop, self._ended)
+
+    def _ended(self) -> None:
+        if self.container.node in self.all.hanging:
+            self.ground.later(5.0, self._ended)
+        else:
+            self.container.exited(0, "stopped")
 
     def kill(self) -> None:
         """End at once."""

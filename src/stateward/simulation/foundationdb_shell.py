@@ -1,11 +1,13 @@
 """The database's command line in the pods of the world, with a network in between that may fail."""
 
 import asyncio
+from collections.abc import Callable
 
 from stateward.engines.base import UnreachableError
 from stateward.engines.foundationdb.commands import STATUS, Printed
 from stateward.kube.metadata import Key
 from stateward.simulation.foundationdb.commandline import Run
+from stateward.simulation.foundationdb.ensemble import Ensemble
 from stateward.simulation.foundationdb_pods import FoundationPods
 from stateward.simulation.opensearch.http import Wire
 
@@ -13,8 +15,10 @@ from stateward.simulation.opensearch.http import Wire
 class WorldShell:
     """Runs commands in pods as the driver's shell does, onto the model."""
 
-    def __init__(self, pods: FoundationPods, wire: Wire) -> None:
+    def __init__(self, pods: FoundationPods, wire: Wire, looked: Callable[[Ensemble], None] = lambda _: None) -> None:
+        """Run commands in these pods; `looked` hears of each status that is asked for, right after the answer."""
         self.wire = wire
+        self._looked = looked
         self._pods = pods
 
     async def run(self, pod: str, command: str, seconds: int) -> Printed:
@@ -30,7 +34,9 @@ class WorldShell:
         run = Run(lambda request: database.ask(client, request), asyncio.sleep, database.identity)
         code, output = await run.execute(command, float(seconds))
         found.file = client.file
-        if command != STATUS:
+        if command == STATUS:
+            self._looked(database)
+        else:
             self.wire.told(command)
         await self.wire.back()
         return Printed(code, self.wire.body(output.encode()).decode(errors="replace"))

@@ -26,7 +26,7 @@ def unmet(world: World, name: str = NAME) -> list[str]:
         return ["there is no cluster resource"]
     cluster: SearchCluster = resource.view(world.product.kind.resource.view)
     pools = {pool.name: pool for pool in world.product.desired(cluster).pools}
-    found = [*_status(resource), *_database(world, name, cluster)]
+    found = [*status_problems(resource), *_database(world, name, cluster)]
     members = [s for s in world.store.all(SETS) if s.labels.get(names.LABEL_CLUSTER) == name]
     for pool in pools.values():
         count = sum(m.labels.get(names.LABEL_POOL) == pool.name for m in members)
@@ -38,10 +38,10 @@ def unmet(world: World, name: str = NAME) -> list[str]:
             found.append(f"{member.key.name} belongs to no pool")
         else:
             found += _member(world, member, pool, cluster.spec.version)
-    return [*found, *_left_behind(world, name, {member.key.name for member in members})]
+    return [*found, *left_behind(world, name, {member.key.name for member in members})]
 
 
-def _left_behind(world: World, name: str, members: set[str]) -> Iterator[str]:
+def left_behind(world: World, name: str, members: set[str]) -> Iterator[str]:
     """Yield the Secrets of members that are gone: they are collected some time later."""
     for secret in world.store.all("/secrets"):
         member = secret.labels.get(names.LABEL_MEMBER, "")
@@ -49,7 +49,8 @@ def _left_behind(world: World, name: str, members: set[str]) -> Iterator[str]:
             yield f"Secret {secret.key.name} is left behind"
 
 
-def _status(resource: Stored) -> Iterator[str]:
+def status_problems(resource: Stored) -> Iterator[str]:
+    """Yield what the status says that it is not."""
     status = part(resource.doc, "status")
     if status.get("observedGeneration") != resource.meta["generation"]:
         yield "the status is of an older generation"
@@ -79,10 +80,11 @@ def _member(world: World, member: Stored, pool: Pool, version: str) -> Iterator[
     secret = world.store.get("/secrets", member.key)
     if process.files != (part(secret.doc, "data") if secret is not None else {}):
         yield f"{name} runs with another configuration than its Secret has"
-    yield from _claim(world, member, pool)
+    yield from claim_problems(world, member, pool)
 
 
-def _claim(world: World, member: Stored, pool: Pool) -> Iterator[str]:
+def claim_problems(world: World, member: Stored, pool: Pool) -> Iterator[str]:
+    """Yield what the volume of a member is not."""
     claim = world.store.get(CLAIMS, Key(member.key.namespace, names.claim(member.key.name)))
     if pool.ephemeral:
         return

@@ -18,9 +18,10 @@ from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.cluster.agents import Agent
 from stateward.simulation.cluster.budgets import ready
-from stateward.simulation.looks import Look, look_at
+from stateward.simulation.foundationdb.ensemble import Ensemble
+from stateward.simulation.looks import Look, look_at, look_at_processes
 from stateward.simulation.opensearch.cluster import Cluster
-from stateward.simulation.world import World
+from stateward.simulation.world import NAME, NAMESPACE, World
 
 PODS, SETS, CLAIMS = "/pods", "apps/statefulsets", "/persistentvolumeclaims"
 PHASE = names.ANNOTATION_PHASE
@@ -75,6 +76,14 @@ class Watchdog:
             self._looks[cluster.name] = structs.replace(last, at=now)
             return
         self._looks[cluster.name] = look_at(cluster, now)
+
+    def saw(self, ensemble: Ensemble) -> None:
+        """Note that the operator was given the status of a database of FoundationDB."""
+        name = f"{NAMESPACE}.{NAME}"
+        last = self._looks.get(name)
+        found = look_at_processes(ensemble, self._world.now, last.seen if last is not None else frozenset())
+        if found is not None:
+            self._looks[name] = found
 
     def read(self, kind: str, key: Key) -> None:
         """Note a live read."""

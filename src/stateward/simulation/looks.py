@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from stateward.simulation.foundationdb.ensemble import Ensemble
 from stateward.simulation.opensearch.cluster import Cluster
 
 
@@ -45,3 +46,16 @@ def look_at(cluster: Cluster, at: float) -> Look:
             for shard in cluster.shards
         },
     )
+
+
+def look_at_processes(ensemble: Ensemble, at: float, seen: frozenset[str]) -> Look | None:
+    """Return what a status of FoundationDB shows at a time, None of one that was never made; `seen` were in it before.
+
+    It names no copies: how many members it can do without is its own word.
+    """
+    ensemble.advance()
+    if ensemble.cluster is None or not ensemble.cluster.state.configuration:
+        return None
+    live = ensemble.cluster.live(ensemble.clock()).values()
+    names, nobody = frozenset(worker.locality["instance_id"] for worker in live), frozenset[str]()
+    return Look(at, 0, names, seen | names, nobody, nobody, names, {}, {})

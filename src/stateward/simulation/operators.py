@@ -15,6 +15,7 @@ from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.network import Rates as ApiRates
 from stateward.simulation.cluster.calls import Stopping, WorldAgents
 from stateward.simulation.decisions import Decisions
+from stateward.simulation.foundationdb.ensemble import Ensemble
 from stateward.simulation.foundationdb_shell import WorldShell
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.http import Rates as EngineRates
@@ -44,6 +45,7 @@ class Process:
         """The image from which agents come into new pods; they are made without one where it is empty."""
         self.stopping: Stopping = lambda _: None
         self.looked: Callable[[Cluster], None] = lambda _: None
+        self.saw: Callable[[Ensemble], None] = lambda _: None
         self.max_replacements = OperatorOptions().max_replacements
         self.api: WorldApi | None = None
         self._world = world
@@ -89,7 +91,7 @@ class Process:
         """Return the one kind of cluster that it handles: each other one would cost every run its watches."""
         agents = WorldAgents(self._world.agents, wire, self._hears, self.stopping)
         if self._foundationdb:
-            return FoundationDBFamily(WorldShell(self._world.foundations, wire), self.agent_image, agents)
+            return FoundationDBFamily(WorldShell(self._world.foundations, wire, self.saw), self.agent_image, agents)
         databases = self._world.databases
         transport = WorldTransport(databases, wire, self.looked)
         return self._world.product.family(transport, self.agent_image, agents, announces=databases.announced)

@@ -37,11 +37,6 @@ class Product:
         return self.kind.engine
 
     @property
-    def stored(self) -> str:
-        """The name under which the API server keeps the cluster resources."""
-        return f"{self.kind.resource.group}/{self.kind.resource.plural}"
-
-    @property
     def manager(self) -> str:
         """The role that votes and can be elected, by the name that all the versions know."""
         return self.flavor.lineage.role_name("master", self.versions[-1])

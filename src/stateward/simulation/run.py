@@ -4,7 +4,7 @@ import asyncio
 import gc
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 
 from msgspec import Struct
@@ -13,13 +13,13 @@ from stateward.api.base import Json
 from stateward.simulation import listening, telling
 from stateward.simulation.calm import Calm
 from stateward.simulation.faults import Stage, Swarm
-from stateward.simulation.goal import unmet
 from stateward.simulation.invariants import Violation, Watchdog
 from stateward.simulation.loop import WorldLoop
 from stateward.simulation.operators import Process
-from stateward.simulation.product import DEFAULT, PRODUCTS, Product
-from stateward.simulation.user import User
-from stateward.simulation.world import RIGID, Layout, World
+from stateward.simulation.product import DEFAULT
+from stateward.simulation.profiles import Profile, profile_of
+from stateward.simulation.scenes import SCENES
+from stateward.simulation.world import Layout
 
 PATIENCE = 3 * 3600.0
 """Seconds of virtual time within which the desired state must be reached once faults have stopped."""
@@ -49,6 +49,8 @@ class Plan(Struct, frozen=True):
     calm_start: bool | None = None
     agents: bool | None = None
     """Whether pods have agents; None lets the seed choose."""
+    profile: str | None = None
+    """The name of a profile; None lets the seed choose where nothing else is said, and "" is the plain swarm."""
     trace: bool = False
 
 
@@ -83,32 +85,28 @@ class Run:
 
     def __init__(self, seed: int, plan: Plan, loop: asyncio.AbstractEventLoop) -> None:
         chance = random.Random(f"{seed}/run")  # noqa: S311 - a run is repeated by its seed
-        layouts = [
-            Layout(),
-            Layout(zones=1, nodes_per_zone=3, capacity=8),
-            Layout(zones=2, nodes_per_zone=3),
-            Layout(where="node"),
-            Layout(where=""),
-        ]
-        product = PRODUCTS[plan.engine]
-        self.seed = seed
-        self.plan = plan
-        self.world = World(seed, plan.layout or chance.choice(layouts), loop, product)
+        self.seed, self.plan = seed, plan
+        self.scene = SCENES[plan.engine]
+        profile, drawn = chosen(plan, seed, self.scene.profiles), chance.choice(self.scene.layouts)
+        self.world = self.scene.world(seed, plan.layout or (profile and profile.layout) or drawn, loop)
+        if profile is not None:
+            self.world.ground.count(f"profile: {profile.name}")
         self.violations: list[Violation] = []
         self.watchdog = Watchdog(self.world, self.violations)
         if plan.trace:
             self.world.ground.story = []
-        self.agents = random.Random(f"{seed}/agents").random() < 0.6 if plan.agents is None else plan.agents  # noqa: S311
+        by_chance = random.Random(f"{seed}/agents").random() < 0.6  # noqa: S311 - a run is repeated by its seed
+        self.agents = first_said(plan.agents, profile and profile.agents, by_chance)
         count = plan.processes or chance.choice((1, 1, 1, 2))
         self._several = count > 1
         self.processes = [self._process(n) for n in range(count)]
-        self.user = User(self.world, deepcopy(plan.spec) if plan.spec else spec_of(chance, product))
+        spec = self.scene.spec(chance, profile)
+        often = () if profile is None else profile.edits
+        self.user = self.scene.user(self.world, deepcopy(plan.spec) if plan.spec else spec, often)
         self.user.wrong = lambda text: self._violated("edit", text)
         stage = Stage(self.world, self.processes, self.user, self.world.ground.stream("faults"))
-        self.swarm = Swarm(stage, plan.only, plan.slower)
-        self.calm_start = chance.random() < 0.6 if plan.calm_start is None else plan.calm_start
-        self.world.kubelets.habits.missing = frozenset({product.absent})
-        self.world.databases.habits.broken = frozenset({product.broken})
+        self.swarm = Swarm(stage, (self.scene.faults, self.scene.weather), plan.only, plan.slower, profile)
+        self.calm_start = first_said(plan.calm_start, profile and profile.calm_start, chance.random() < 0.6)
 
     async def go(self) -> Outcome:
         """Live through the run."""
@@ -133,13 +131,15 @@ class Run:
         """Wait until the database is there, and put some indices into it."""
         for _ in range(120):
             await asyncio.sleep(5.0)
-            database = self.world.database()
-            if database is not None and not unmet(self.world):
-                for number in range(3):
-                    database.create_index(f"first-{number}", 1, 50 * 2**20, 5.0)
+            if not self.unmet():
+                self.scene.fill(self.world)
                 await asyncio.sleep(60.0)
                 return
-        self._violated("g", f"the cluster was not created: {'; '.join(unmet(self.world)[:4])}")
+        self._violated("g", f"the cluster was not created: {'; '.join(self.unmet()[:4])}")
+
+    def unmet(self) -> list[str]:
+        """Return what is not as it should be."""
+        return self.scene.unmet(self.world)
 
     async def live(self, seconds: float) -> None:
         """Let a time pass; where faults are rare, the calm between them is passed over."""
@@ -162,9 +162,10 @@ class Run:
         """Wait until the desired state is reached, and see that it stays and that nothing is written then."""
         for _ in range(int(PATIENCE / 30)):
             await asyncio.sleep(30.0)
-            if self.violations or not unmet(self.world):
+            if self.violations or not self.unmet():
                 break
-        missing = unmet(self.world)
+            self.user.heed()
+        missing = self.unmet()
         if missing and not self.violations:
             self._violated("g", f"the desired state was not reached: {'; '.join(missing[:6])}")
         if missing:
@@ -173,7 +174,7 @@ class Run:
         before = self.watchdog.writes
         pods = {pod.uid for pod in self.world.store.all("/pods")}
         await asyncio.sleep(quiet)
-        missing = unmet(self.world)
+        missing = self.unmet()
         if missing:
             self._violated("g", f"the desired state did not stay: {'; '.join(missing[:6])}")
         if self.watchdog.writes != before:
@@ -195,9 +196,11 @@ class Run:
 
     def _process(self, number: int) -> Process:
         # A lease is renewed every few seconds, which costs much; a process that is alone needs none.
-        process = Process(self.world, f"op{number}", leader_elect=number > 0 or self._several)
+        elected = number > 0 or self._several
+        process = self.scene.process(self.world, f"op{number}", leader_elect=elected)
         process.audit = self.watchdog
         process.looked = self.watchdog.looked
+        process.saw = self.watchdog.saw
         process.stopping = self.watchdog.stopping
         process.agent_image = AGENT_IMAGE if self.agents else ""
         process.failed = lambda error: self._violated("crash", f"{type(error).__name__}: {error}")
@@ -222,20 +225,14 @@ class Run:
         self.violations.append(Violation(letter, self.world.now, message))
 
 
-def spec_of(chance: random.Random, product: Product = DEFAULT) -> Json:
-    """Return a cluster to begin with."""
-    storage: Json = {"size": f"{chance.randint(2, 20)}Gi"}
-    if chance.random() < 0.2:
-        storage["storageClass"] = RIGID
-    data: Json = {"name": "hot", "replicas": chance.randint(2, 4), "roles": ["data", "ingest"], "storage": storage}
-    managers = chance.choice((1, 3, 3))
-    if chance.random() < 0.3:
-        both = {"name": "all", "replicas": 3, "roles": [product.manager, "data"], "storage": dict(storage)}
-        return {"version": product.versions[0], "pools": [both]}
-    pools: list[Json] = [
-        {"name": "managers", "replicas": managers, "roles": [product.manager], "storage": {"size": "1Gi"}},
-        data,
-    ]
-    if chance.random() < 0.3:
-        pools.append({"name": "gateway", "replicas": 1, "roles": [], "storage": {"size": "1Gi"}})
-    return {"version": product.versions[0], "pools": pools}
+def chosen(plan: Plan, seed: int, profiles: Sequence[Profile]) -> Profile | None:
+    """Return the profile of a run: none where the plan says what there is and what fails, or for ordinary days."""
+    if plan.profile is not None:
+        return next((profile for profile in profiles if profile.name == plan.profile), None)
+    free = plan.only is None and plan.layout is None and plan.spec is None and plan.slower <= 1.0
+    return profile_of(seed, profiles) if free else None
+
+
+def first_said(*words: bool | None) -> bool:
+    """Return the first word of several that was said; the last one always is."""
+    return next(word for word in words if word is not None)

@@ -28,6 +28,8 @@ DOES = {
     "NoteData": "writes down on the pod of {} which data it uses",
     "ClearSchedule": "takes the wish for a restart off the cluster",
     "ClearConsent": "takes the leave to form the cluster anew off the cluster",
+    "Form": "makes the database",
+    "Tend": "tells the database how much it keeps and who its coordinators are",
     "CollectConfiguration": "collects a Secret of nobody",
 }
 """What the operator does, in words; an action that is not here is told by its name."""

@@ -1,7 +1,8 @@
 """A person who edits the cluster resource in the middle of everything: well, badly, and back again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
+from typing import ClassVar
 
 from stateward.api import names
 from stateward.api.base import Json
@@ -9,10 +10,11 @@ from stateward.kube.client import DeleteOptions, Preconditions
 from stateward.kube.errors import ApiError
 from stateward.simulation.apiserver.documents import items, part
 from stateward.simulation.drawn_edits import DrawnEdit, draw
-from stateward.simulation.edits import EDITS, Draft
+from stateward.simulation.edits import EDITS, Draft, Edit
+from stateward.simulation.profiles import MOSTLY
 from stateward.simulation.telling import edited
 from stateward.simulation.volume_edits import VOLUME_EDITS
-from stateward.simulation.wishes import CALM, REQUESTS, WISHES, Annotations
+from stateward.simulation.wishes import CALM, REQUESTS, WISHES, Annotations, Request
 from stateward.simulation.world import NAME, RIGID, World
 
 DRAWN = ("user: valid edit from the schema", "user: invalid edit from the schema (refused)")
@@ -31,8 +33,15 @@ CHOICE = (*EDITS, *VOLUME_EDITS, *WISHES)
 class User:
     """Edits one cluster resource."""
 
-    def __init__(self, world: World, spec: Json, name: str = NAME) -> None:
+    choice: ClassVar[Sequence[Edit]] = CHOICE
+    """Everything that this person may do to the spec."""
+    left_out: ClassVar[frozenset[str]] = LEFT_OUT
+    """Fields that are not drawn from the schema."""
+
+    def __init__(self, world: World, spec: Json, name: str = NAME, often: Sequence[str] = ()) -> None:
+        """`often` names what this person does most of the time: edits, and what is asked for by annotations."""
         self.spec = spec
+        self._often = often
         self.wrong: Callable[[str], None] = lambda _: None
         """Hears of edits that the server should have refused, or refused badly."""
         self._world = world
@@ -42,6 +51,9 @@ class User:
 
     def act(self) -> None:
         """Make one edit."""
+        if self._often and self._chance.random() < MOSTLY:
+            self._habit(self._chance.choice(self._often))
+            return
         dice = self._chance.random()
         if dice < 0.15 and self._before:
             self._apply("revert", deepcopy(self._before.pop()))
@@ -125,14 +137,41 @@ class User:
             self._world.ground.tell("the user creates the cluster resource")
             self._world.create(deepcopy(self.spec), self._name)
 
+    def heed(self) -> None:
+        """Add a pool again of which the operator says that it is needed, with a spec that starts."""
+        resource = self._world.resource(self._name)
+        waits = items(resource.doc, "status", "waiting") if resource is not None else []
+        members = [wait["subject"] for wait in waits if wait["reason"] == "PoolNeeded"]
+        needed = {member.removeprefix(f"{self._name}-").rpartition("-")[0] for member in members}
+        there = {pool["name"] for pool in self.spec["pools"]}
+        known = {pool["name"]: pool for spec in self._before for pool in spec["pools"]}
+        again = [deepcopy(known[name]) for name in sorted(needed - there) if name in known]
+        for pool in again:
+            pool.get("config", {}).pop("bad.setting", None)
+        if again:
+            spec = deepcopy(self.spec)
+            self._apply("pool added again that is needed", {**spec, "pools": [*spec["pools"], *again]})
+
+    def _habit(self, name: str) -> None:
+        request = next((request for request in REQUESTS if request[0] == name), None)
+        if request is not None:
+            self._annotate(request)
+        else:
+            self._change(next(edit for edit in self.choice if edit.name == name))
+
     def _edit(self) -> None:
+        self._change(self._chance.choices(self.choice, [edit.weight for edit in self.choice])[0])
+
+    def _change(self, edit: Edit) -> None:
         spec = deepcopy(self.spec)
-        edit = self._chance.choices(CHOICE, [edit.weight for edit in CHOICE])[0]
         if edit.change(self._draft(spec)):
             self._apply(edit.name, spec)
 
     def _ask(self) -> None:
-        what, _, annotations = self._chance.choices(REQUESTS, [weight for _, weight, _ in REQUESTS])[0]
+        self._annotate(self._chance.choices(REQUESTS, [weight for _, weight, _ in REQUESTS])[0])
+
+    def _annotate(self, request: Request) -> None:
+        what, _, annotations = request
         self._world.ground.count(f"user: {what}")
         self.annotate(annotations(self._draft(self.spec)))
 
@@ -142,7 +181,7 @@ class User:
         return Draft(spec, self._name, self._chance, self._world.product, tuple(entry["name"] for entry in removals))
 
     def _scribble(self) -> None:
-        self.make(draw(self._world.product.kind.resource.kind, self.spec, self._chance, LEFT_OUT))
+        self.make(draw(self._world.kind.resource.kind, self.spec, self._chance, self.left_out))
 
     def _apply(self, what: str, spec: Json) -> ApiError | None:
         """Write a spec, and return why the server does not take it."""

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from stateward.simulation.apiserver.network import Rates as ApiRates
 from stateward.simulation.cluster.mounts import Habits as KubeletHabits
+from stateward.simulation.foundationdb_pods import Habits as FoundationHabits
 from stateward.simulation.opensearch.databases import Habits as DatabaseHabits
 from stateward.simulation.opensearch.http import Rates as EngineRates
 
@@ -30,9 +31,11 @@ def clear(stage: "Stage") -> None:
         process.told = lambda _: None
     world = stage.world
     world.sets.lag = (0.02, 0.3)
+    world.scheduler.capacity = world.layout.capacity
     missing, broken = world.kubelets.habits.missing, world.databases.habits.broken
     world.kubelets.habits = KubeletHabits(missing=missing)
     world.databases.habits = DatabaseHabits(broken=broken)
+    world.foundations.habits = FoundationHabits(broken=world.foundations.habits.broken)
 
 
 def _reset(rates: ApiRates | EngineRates, calm: ApiRates | EngineRates) -> None:
@@ -146,8 +149,15 @@ def late_files(stage: "Stage") -> None:
 
 def slow_start(stage: "Stage") -> None:
     """Let the database take minutes to start, and images minutes to come."""
-    stage.world.databases.habits.boot = (10.0, stage.chance.uniform(30.0, 300.0))
+    boot = (10.0, stage.chance.uniform(30.0, 300.0))
+    stage.world.databases.habits.boot = stage.world.foundations.habits.boot = boot
     stage.world.kubelets.habits.pull = (1.0, stage.chance.uniform(10.0, 120.0))
+
+
+def nearly_full(stage: "Stage") -> None:
+    """Leave no more room on the nodes than what the cluster needs that was asked for first."""
+    nodes, wanted = len(stage.world.nodes.names), sum(pool["replicas"] for pool in stage.user.spec["pools"])
+    stage.world.scheduler.capacity = -(-wanted // nodes)
 
 
 def slow_copies(stage: "Stage") -> None:

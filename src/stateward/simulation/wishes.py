@@ -109,6 +109,10 @@ def _restart(draft: Draft) -> Annotations:
     return {names.ANNOTATION_PHASE: phase.value, names.ANNOTATION_RESTART_POOLS: pools}
 
 
+def _restart_together(_: Draft) -> Annotations:
+    return {names.ANNOTATION_PHASE: Phase.SCHEDULE_COORDINATED.value, names.ANNOTATION_RESTART_POOLS: None}
+
+
 def _stop(draft: Draft) -> Annotations:
     return {names.ANNOTATION_STOPPED: draft.member()}
 
@@ -125,14 +129,17 @@ def _strange_restart(_: Draft) -> Annotations:
     return {names.ANNOTATION_PHASE: "sometime", names.ANNOTATION_RESTART_POOLS: None}
 
 
-REQUESTS: tuple[tuple[str, int, Callable[[Draft], Annotations]], ...] = (
+Request = tuple[str, int, Callable[[Draft], Annotations]]
+"""Its name, how often it is chosen, and what is written."""
+REQUESTS: tuple[Request, ...] = (
     ("restart asked for", 3, _restart),
+    ("restart of all together asked for", 1, _restart_together),
     ("restart of a pool that is none", 1, _restart_nowhere),
     ("restart of a kind that is none", 1, _strange_restart),
     ("member kept stopped", 2, _stop),
     ("nobody kept stopped", 2, _start),
 )
-"""Annotations of the cluster: their names, how often each is chosen, and what is written."""
+"""Annotations of the cluster."""
 CALM: Annotations = {
     names.ANNOTATION_STOPPED: None,
     names.ANNOTATION_PHASE: None,

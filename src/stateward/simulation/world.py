@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from stateward.api.base import API_VERSION, Json
 from stateward.kube.metadata import Key
+from stateward.operator.kinds import ClusterKind
 from stateward.simulation.apiserver.client import Bell
 from stateward.simulation.apiserver.deletion import GarbageCollector
 from stateward.simulation.apiserver.store import Stored
@@ -42,10 +43,19 @@ class Layout(Struct, frozen=True):
 class World:
     """Everything but the operator and its user."""
 
-    def __init__(self, seed: int, layout: Layout, loop: asyncio.AbstractEventLoop, product: Product = DEFAULT) -> None:
+    def __init__(
+        self,
+        seed: int,
+        layout: Layout,
+        loop: asyncio.AbstractEventLoop,
+        product: Product = DEFAULT,
+        kind: ClusterKind | None = None,
+    ) -> None:
+        """`kind` is that of the cluster resources, where it is not the product's."""
         self.layout = layout
         self.product = product
-        self.clusters = product.stored
+        self.kind = kind or product.kind
+        self.clusters = f"{self.kind.resource.group}/{self.kind.resource.plural}"
         """The name under which the server keeps the cluster resources."""
         self.ground = Ground(seed, loop)
         self.store = self.ground.store
@@ -93,7 +103,7 @@ class World:
         """Create a cluster resource as a person does."""
         body = {
             "apiVersion": API_VERSION,
-            "kind": self.product.kind.resource.kind,
+            "kind": self.kind.resource.kind,
             "metadata": {"name": name, **meta},
             "spec": spec,
         }

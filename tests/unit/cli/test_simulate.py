@@ -4,9 +4,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from stateward.cli import simulate as command
+from stateward.cli.advice import ADVICE
 from stateward.cli.main import cli
 from stateward.simulation import run
+from stateward.simulation.branches import branches, out_of_reach
+from stateward.simulation.campaign import Report
 from stateward.simulation.invariants import Violation
+from stateward.simulation.scenes import ENGINES
 from stateward.simulation.telling import clock, edited
 
 
@@ -35,6 +39,36 @@ def test_a_campaign_lists_what_was_met_and_what_was_not() -> None:
 
 def test_what_was_never_met_is_a_failure_where_all_is_required() -> None:
     assert simulated("--seed", "5", "--hours", "0", "--require-all").exit_code == 1
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_campaign_that_misses_one_fails_and_names_it_and_one_that_meets_all_does_not(
+    monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    every = [name for name in branches(ADVICE.keys(), engine) if name not in out_of_reach(engine)]
+    met = dict.fromkeys(every, 1)
+    words = ("--engine", engine, "--seeds", "2", "--require-all")
+    monkeypatch.setattr(command, "with_progress", lambda *_: Report(2, (), 1.0, 1.0, met))
+    whole = simulated(*words)
+    assert whole.exit_code == 0, whole.output
+    assert "never met" not in whole.output
+    del met["fault: node drained"]
+    result = simulated(*words)
+    assert result.exit_code == 1
+    assert "never met: fault: node drained\n" in result.output
+
+
+def test_ordinary_days_are_those_of_databases_with_shards() -> None:
+    result = simulated("--engine", "foundationdb", "--seed", "1", "--days", "1")
+    assert result.exit_code == 2
+    assert "use --hours" in result.stderr
+
+
+def test_a_seed_of_foundationdb_tells_its_story() -> None:
+    result = simulated("--engine", "foundationdb", "--seed", "6", "--hours", "0", "--trace")
+    assert result.exit_code == 0, result.output
+    assert "the operator makes the database" in result.output
+    assert result.output.splitlines()[-1].startswith("1 run, 0 with violations; ")
 
 
 def test_a_violation_comes_with_the_command_that_repeats_it(monkeypatch: pytest.MonkeyPatch) -> None:

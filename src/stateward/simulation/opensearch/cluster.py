@@ -29,6 +29,8 @@ class Cluster:
         self.going: dict[str, tuple[str, str]] = {}
         """Nodes that were said to go down, by id, with the type and the reason; only who said so takes it back."""
         self.settings = Settings()
+        self.read_only = False
+        """Whether a person has made it read-only: it refuses whatever would change its metadata."""
         self.users: set[str] = set()
         """Names of those who were made users over its interface."""
         self.shards: list[Shard] = []

@@ -53,6 +53,8 @@ class Databases:
         """Whether the databases keep records of nodes that go down, as Elasticsearch does."""
         self.isolated: set[str] = set()
         """Kubernetes nodes whose processes can reach nobody."""
+        self.hanging: set[str] = set()
+        """Kubernetes nodes whose disks do not answer: no process ends there."""
         self.disks: dict[str, Disk] = {}
         self.nodes: dict[str, Node] = {}
         """The newest process of each pod, by the pod's UID."""

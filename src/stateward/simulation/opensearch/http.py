@@ -17,6 +17,8 @@ from stateward.simulation.opensearch.databases import Databases
 from stateward.simulation.opensearch.node import Node, Stage
 
 USERS = "/_plugins/_security/api/internalusers"
+UNBLOCKED = frozenset({"/_flush", "/_cluster/allocation/explain"})
+"""Commands that a database which is read-only carries out: they change no metadata."""
 EXCLUSION_PATIENCE = 10.0
 MANAGER_PATIENCE = 30.0
 """Seconds that a node waits for a manager to be elected before it refuses."""
@@ -148,6 +150,8 @@ class WorldTransport:
         return self._said(made[name](cluster))
 
     async def _command(self, cluster: Cluster, path: str, method: str, params: dict[str, str], body: Json) -> Answer:
+        if cluster.read_only and path not in UNBLOCKED:
+            return _refused(403, "cluster_block_exception", "blocked by: [FORBIDDEN/6/cluster read-only (api)];")
         if path == "/_cluster/settings":
             cluster.settings.change(cluster.settings.persistent, body.get("persistent") or {})
             cluster.settings.change(cluster.settings.transient, body.get("transient") or {})

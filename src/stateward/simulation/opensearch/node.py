@@ -100,12 +100,18 @@ class Node:
         if self.alive:
             self._depart(graceful=True)
             low, high = self._databases.habits.stop
-            self._ground.soon(low, high, self.container.exited, 143, "stopped")
+            self._ground.soon(low, high, self._end)
 
     def kill(self) -> None:
         """End at once."""
         if self.alive:
             self._depart(graceful=False)
+
+    def _end(self) -> None:
+        if self.container.node in self._databases.hanging:
+            self._ground.later(5.0, self._end)
+        else:
+            self.container.exited(143, "stopped")
 
     def joined(self, cluster: "Cluster") -> None:
         """Note that the cluster has taken this node in."""

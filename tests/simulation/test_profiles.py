@@ -1,0 +1,60 @@
+"""Worlds with a character: what was met by nobody's chance before is met by theirs, again and again."""
+
+import pytest
+
+from stateward.simulation.campaign import attempt
+from stateward.simulation.profiles import profile_of
+from stateward.simulation.run import Plan
+from stateward.simulation.scenes import ENGINES, SCENES
+from stateward.simulation.wishes import REQUESTS
+
+pytestmark = pytest.mark.simulation
+
+TRIES = 6
+"""Seeds of a profile of which one has to meet what the profile is there for."""
+HOURS = 0.3
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_profile_names_only_what_there_is(engine: str) -> None:
+    scene = SCENES[engine]
+    does = {edit.name for edit in scene.edits} | {name for name, _, _ in REQUESTS}
+    fails = {fault.name for fault in scene.faults} | {weather.name for weather in scene.weather}
+    for profile in scene.profiles:
+        assert set(profile.edits) <= does, profile.name
+        assert set(profile.often) <= fails, profile.name
+    assert len({profile.name for profile in scene.profiles}) == len(scene.profiles)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_other_seed_has_a_profile_and_all_have_their_turn(engine: str) -> None:
+    profiles = SCENES[engine].profiles
+    chosen = [profile_of(seed, profiles) for seed in range(2 * len(profiles))]
+    assert chosen[::2] == [None] * len(profiles)
+    assert chosen[1::2] == list(profiles)
+
+
+@pytest.mark.parametrize(
+    ("profile", "reasons"),
+    [
+        ("restarts", {"RestartsFirst"}),
+        ("an operator that forgets", {"ProcessStopped"}),
+        ("disks that hang", {"ProcessDoesNotEnd", "TemplateNotSeen"}),
+        ("upgrades taken back", {"CannotGoBack"}),
+        ("no room", {"OneAtATime"}),
+        ("members that go missing", {"ReplacementHeld"}),
+        ("sizes", {"ReplacedLater"}),
+        ("managers that break", {"PoolNeeded"}),
+        ("before there is data", {"BootstrapInterrupted"}),
+        ("a database that refuses", {"StepRefused"}),
+    ],
+)
+def test_a_profile_meets_what_it_is_there_for(profile: str, reasons: set[str]) -> None:
+    left = {f"wait: {reason}" for reason in reasons}
+    for seed in range(1, TRIES + 1):
+        outcome = attempt(seed, Plan(chaos=HOURS * 3600, profile=profile))
+        assert not outcome.violations, f"seed {seed}: {outcome.violations[0]}"
+        left -= outcome.counts.keys()
+        if not left:
+            return
+    pytest.fail(f"never met in {TRIES} seeds: {', '.join(sorted(left))}")
