@@ -58,10 +58,21 @@ def voting_members(facts: Facts) -> frozenset[str]:
 
 
 def absent_voters(facts: Facts) -> frozenset[str]:
-    """Return the managers that do not serve now, those included that only the voting configuration still knows."""
+    """Return the managers that do not serve now, those included that only the voting configuration still knows.
+
+    Also one that has just joined for the first time, and that nobody counts on yet: the vote can be moved to it as soon
+    as it serves. The disaster this prevents: the first manager of a new cluster goes as if it were the only one, when
+    the others are about to take over from it, and there is none for as long as it starts.
+    """
     voters = facts.database.voters if facts.database else frozenset[str]()
-    missing = (v for v in voters if not facts.joined(v) or (v in facts.members and v not in facts.up))
-    return frozenset(missing) | (voting_members(facts) & facts.down)
+    missing = frozenset(v for v in voters if not facts.joined(v) or (v in facts.members and v not in facts.up))
+    return missing | (voting_members(facts) & facts.down) | newcomers(facts)
+
+
+def newcomers(facts: Facts) -> frozenset[str]:
+    """Return the managers that have joined for the first time and do not serve yet."""
+    new = (m for m in facts.obs.members if m.alive and m.name not in facts.obs.records and m.name not in facts.up)
+    return frozenset(m.name for m in new if facts.joined(m.name) and facts.votes(m))
 
 
 def quorum_without(facts: Facts, gone: Iterable[str]) -> bool:

@@ -81,6 +81,7 @@ class User:
         for pool in spec["pools"]:
             if pool["storage"].get("storageClass") == RIGID:
                 pool["storage"]["storageClass"] = "fast"
+        self._give_managers_back(spec)
         self._apply("an edit that makes sense", spec)
         self.annotate(CALM)
 
@@ -151,6 +152,20 @@ class User:
         if again:
             spec = deepcopy(self.spec)
             self._apply("pool added again that is needed", {**spec, "pools": [*spec["pools"], *again]})
+
+    def _give_managers_back(self, spec: Json) -> None:
+        """Ask for as many managers as the database counts on, where too few are there to elect one.
+
+        They are away when a cluster was deleted and made again with fewer; their volumes were kept.
+        """
+        database = self._world.database(self._name)
+        if database is None or database.leader:
+            return
+        for pool in spec["pools"]:
+            voted = any(name.startswith(f"{self._name}-{pool['name']}-") for name in database.seen)
+            if voted and self._world.product.manager in pool["roles"]:
+                pool["replicas"] = max(pool["replicas"], len(database.voters))
+                return
 
     def _habit(self, name: str) -> None:
         request = next((request for request in REQUESTS if request[0] == name), None)
