@@ -58,6 +58,23 @@ async def test_the_second_waits_names_the_first_and_neither_changes_nor_prunes_w
         assert town.get("Service", "own") is None
 
 
+async def test_a_task_that_deletes_takes_away_nothing_of_others(town: Town) -> None:
+    """Disaster prevented: a package removes what it calls its own, and it is another installation's, or a person's."""
+    names = ("shared", "person")
+    tasks: list[Any] = [{"name": "away", "kind": "Delete", "spec": {"resources": [f"{name}.yaml" for name in names]}}]
+    texts = {name: SERVICE.replace("NAME", name) for name in names}
+    town.package("other-1", services("shared"))
+    town.package("other-2", package(tasks, {"deploy": ["away"]}, "2.0.0", **texts))
+    town.server.create("/services", "prod", {"metadata": {"name": "person"}, "spec": {"ports": [{"port": 80}]}})
+    town.install("other-1", "first")
+    async with town.operator():
+        await town.until(lambda: town.ready("first"))
+        town.install("other-2", "second", spec={"adopt": True})
+        await town.until(lambda: town.ready("second"))
+    assert owner(town, "shared") == "first"
+    assert town.there("Service", "person")
+
+
 async def test_what_the_first_gives_up_the_second_makes(town: Town) -> None:
     town.package("other-1", services("shared"))
     town.install("other-1", "first")
