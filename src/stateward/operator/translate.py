@@ -236,6 +236,7 @@ def pod(source: Pod, nodes: Mapping[str, Node], container: str) -> o.Pod:
         ready=source.ready,
         running=status is not None and status.state.running is not None,
         terminating=meta.terminating,
+        gone_by=meta.deletion_timestamp.timestamp() if meta.deletion_timestamp else 0.0,
         trouble=trouble(source),
         node=source.spec.node_name,
         zone=node.zone if node else "",

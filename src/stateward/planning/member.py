@@ -52,6 +52,8 @@ class Pod(Struct, frozen=True):
     running: bool
     """Whether the database's container is running now."""
     terminating: bool = False
+    gone_by: float = 0.0
+    """When the time that it has to end is over, in seconds since the epoch; 0 where it was not told to end."""
     trouble: str = ""
     """What keeps it from running, in Kubernetes' words, such as `CrashLoopBackOff: …` or `Unschedulable: …`."""
     node: str = ""

@@ -96,6 +96,10 @@ class Plan(Struct, frozen=True):
         return self.forgets or self.destructive
 
 
+ENDING = 30.0
+"""Seconds after its time to end is over for which a pod is still expected to go: the kubelet has to say so first."""
+
+
 def plan(obs: Observation, now: float) -> Plan:
     """Return the plan for an observation at time `now` (seconds since the epoch)."""
     facts = derive(obs, now)
@@ -151,12 +155,16 @@ def forgets(obs: Observation, part: Part, removals: Removals) -> bool:
 def at_rest(facts: Facts, removals: Removals, intent: Intent) -> bool:
     """Return whether nothing is to be done about a member.
 
-    That also holds for one that was replaced, and whose pod cannot end because nobody hears of its node: there is
-    nothing that can be done, and nothing else has to wait for it.
+    That also holds for one that was replaced, and whose pod cannot end because nobody hears of its node, or something
+    holds it: there is nothing that can be done, and nothing else has to wait for it. While a pod just ends, the member
+    is still excluded from the database, and to lift that is to be done.
     """
     if intent.state is State.READY:
         return True
-    return intent.member in removals.obeyed and drained(facts.members[intent.member])
+    member = facts.members[intent.member]
+    if intent.member not in removals.obeyed or not drained(member):
+        return False
+    return member.pod is None or not member.pod.node_ready or facts.now > member.pod.gone_by + ENDING
 
 
 def refused(obs: Observation) -> tuple[Refusal, ...]:

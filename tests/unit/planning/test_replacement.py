@@ -268,6 +268,30 @@ def test_where_zones_are_not_known_a_limit_by_zone_is_the_plain_limit() -> None:
     assert world.did(a.RecordRemoval)
 
 
+def test_nothing_is_settled_while_the_pod_of_a_replaced_member_just_ends() -> None:
+    """It is drained still, and whoever waits for the cluster to be settled would find it so in the database."""
+    world = cluster().edit(stuck={"c-hot-1"})
+    world.edit(policy=wishes(replace=frozenset({"c-hot-1"}))).until(lambda w: phase(w, "c-hot-1") == "Terminating")
+    world.ticks(20)
+
+    def settled_at(now: float, *, node_ready: bool = True) -> bool:
+        obs = world.observe()
+        assert isinstance(obs.database, o.Database)
+        assert obs.database.draining == {"c-hot-1"}
+        ending = next(m for m in obs.members if m.name == "c-hot-1")
+        assert ending.pod is not None
+        ending = replace(ending, pod=replace(ending.pod, gone_by=world.now + 120.0, node_ready=node_ready))
+        others = tuple(m for m in obs.members if m.name != "c-hot-1")
+        return plan(replace(obs, members=(*others, ending)), now).settled
+
+    assert not settled_at(world.now)
+    assert not settled_at(world.now + 130.0), "its node has not said yet that it has ended"
+    assert settled_at(world.now + 200.0), "something holds it"
+    assert settled_at(world.now, node_ready=False), "nobody hears of its node"
+    world.edit(stuck=set()).run()
+    assert not world.draining
+
+
 def test_an_upgrade_passes_by_a_member_that_was_let_go_and_cannot_end() -> None:
     world = fail(cluster(), "c-hot-1").ticks(DUE + 40)
     assert phase(world, "c-hot-1") == "Terminating"
