@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from stateward.api.cluster import Cluster
 from stateward.api.status import MemberStatus, WaitStatus
+from stateward.cli.absent import cause, fate
 from stateward.cli.advice import ADVICE, MEANING, UNKNOWN
 from stateward.cli.ages import age
 from stateward.planning.intent import State
@@ -82,6 +83,9 @@ def explain_member(
     yield f"It last joined the cluster with version {member.version or 'none yet'}{where}."
     if member.reason:
         yield f"The operator says: {member.reason}."
+    if member.missing_since:
+        yield f"It is missing, for {age(member.missing_since, now)} now: {cause(member)}."
+        yield f"  It {fate(cluster, member)}."
     if trouble:
         yield f"Its pod does not run: {trouble}."
     if member.pending:

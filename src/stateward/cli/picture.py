@@ -6,6 +6,7 @@ from rich.text import Text
 
 from stateward.api.cluster import Cluster
 from stateward.api.status import ClusterStatus, MemberStatus
+from stateward.cli.absent import absent, fate
 from stateward.cli.ages import age
 from stateward.planning.intent import State
 
@@ -22,6 +23,8 @@ def picture(cluster: Cluster, now: float, *, trouble: str = "") -> RenderableTyp
         parts += [Text(), pools(status)]
     if status.member_states:
         parts += [Text(), members(status, now)]
+    if any(absent(cluster)):
+        parts += [Text(), missing(cluster, now)]
     if status.pending_removals:
         parts += [Text(), removals(status, now)]
     if status.waiting:
@@ -77,6 +80,14 @@ def members(status: ClusterStatus, now: float) -> Table:
         state = Text(member.state, style=state_style(member))
         place = (member.node, member.zone)
         table.add_row(member.name, state, age(member.since, now), member.version, *place, member.pending, member.reason)
+    return table
+
+
+def missing(cluster: Cluster, now: float) -> Table:
+    """Return one line per member that is missing: for how long, why, and what becomes of it."""
+    table = columns("MISSING", "FOR", "WHY", "WHAT BECOMES OF IT")
+    for member in absent(cluster):
+        table.add_row(member.name, age(member.missing_since, now), member.missing, fate(cluster, member))
     return table
 
 

@@ -1,0 +1,51 @@
+"""Members that are missing: since when, why, and what becomes of them; pure, from the cluster's resource alone."""
+
+from collections.abc import Iterator
+
+from stateward.api.cluster import Cluster
+from stateward.api.status import MemberStatus
+from stateward.planning.missing import Cause
+
+CAUSES = {
+    Cause.NODE_NOT_READY: "its Kubernetes node is not ready, or gone",
+    Cause.NODE_TAINTED: "its Kubernetes node has a taint that spec.replacement.onTaints names",
+    Cause.NO_CLAIM: "its volume claim is gone; nothing makes it again, as an empty one would look like it",
+    Cause.NO_POD: "it has no pod",
+    Cause.POD_TERMINATING: "its pod is stopping and does not end",
+    Cause.POD_PENDING: "its pod finds no Kubernetes node",
+    Cause.POD_FAILING: "its pod does not run",
+    Cause.NOT_IN_CLUSTER: "its process is not in the cluster",
+    Cause.DISK_FAULT: "its disk fails",
+    Cause.AGENT_UNREACHABLE: "the agent in its pod does not answer",
+}
+"""What each cause means, as a clause."""
+
+DECIDED = {"Missing": "is replaced at ", "ReplacementHeld": "is not replaced yet: "}
+"""By the reason of a wait that speaks of a replacement: how its last part begins, which says what becomes of it."""
+
+
+def absent(cluster: Cluster) -> Iterator[MemberStatus]:
+    """Yield the members that are missing."""
+    return (member for member in cluster.status.member_states if member.missing_since)
+
+
+def cause(member: MemberStatus) -> str:
+    """Return why a member is missing; in the operator's word where this program does not know it."""
+    return CAUSES[Cause(member.missing)] if member.missing in set(Cause) else member.missing
+
+
+def fate(cluster: Cluster, member: MemberStatus) -> str:
+    """Return what becomes of a missing member: when it is replaced, what that waits for, or what a person can do."""
+    policy, by_hand, name = cluster.spec.replacement, cluster.spec.members, member.name
+    going = next((entry for entry in cluster.status.pending_removals if entry.name == name), None)
+    if going is not None:
+        return f"is being replaced since {going.since}: {going.phase}"
+    if by_hand is not None and name in (by_hand.keep or ()):
+        return "is never replaced: spec.members.keep names it"
+    for wait in cluster.status.waiting:
+        beginning = DECIDED.get(wait.reason, "")
+        if wait.subject == name and beginning and beginning in wait.message:
+            return beginning + wait.message.partition(beginning)[2]
+    if policy is None or not policy.enabled:
+        return f"is not replaced by itself, as spec.replacement is not enabled; `replace {name}` replaces it at once"
+    return f"is replaced when it has been missing for {policy.after}"

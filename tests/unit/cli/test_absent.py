@@ -1,0 +1,61 @@
+"""Members that are missing: since when, why, and what becomes of them, in `status` and in `explain`."""
+
+from typing import Any
+
+import pytest
+
+from stateward.cli.absent import CAUSES
+from stateward.planning.missing import Cause
+from tests.unit.cli.fake_api import FakeApi, Run
+from tests.unit.cli.samples import cluster
+
+NAME = "logs-hot-1"
+ENABLED = {"replacement": {"enabled": True, "after": "1h"}}
+
+
+def missing(cause: str = "NodeNotReady", spec: dict[str, Any] | None = None, **status: Any) -> dict[str, Any]:
+    """Return the cluster with a member that has been missing for half an hour."""
+    document = cluster(**status)
+    document["spec"] |= spec or {}
+    state = document["status"]["memberStates"][1]
+    state |= {"state": "Down", "missing": cause, "missingSince": "2026-11-21T11:30:00Z", "reason": ""}
+    return document
+
+
+def wait(reason: str, end: str) -> dict[str, Any]:
+    message = f"{NAME} is missing since 2026-11-21T11:30:00Z (node n1 is not ready or gone) and {end}"
+    return {"waiting": [{"subject": NAME, "reason": reason, "message": message}]}
+
+
+REMOVAL = {"name": NAME, "phase": "Draining", "since": "2026-11-21T11:40:00Z", "by": "Automatic", "reason": "missing"}
+FATES = [
+    ({}, {}, f"is not replaced by itself, as spec.replacement is not enabled; `replace {NAME}` replaces it at once"),
+    (ENABLED, {}, "is replaced when it has been missing for 1h"),
+    (ENABLED, wait("Missing", "is replaced at 12:30 unless it is back"), "is replaced at 12:30 unless it is back"),
+    (ENABLED, wait("ReplacementHeld", "is not replaced yet: b is (c)"), "is not replaced yet: b is (c)"),
+    (ENABLED, {"pendingRemovals": [REMOVAL]}, "is being replaced since 2026-11-21T11:40:00Z: Draining"),
+    (ENABLED | {"members": {"keep": [NAME]}}, {}, "is never replaced: spec.members.keep names it"),
+]
+
+
+@pytest.mark.parametrize(("spec", "status", "fate"), FATES)
+def test_it_is_said_since_when_why_and_what_becomes_of_it(
+    run: Run, api: FakeApi, spec: dict[str, Any], status: dict[str, Any], fate: str
+) -> None:
+    api.add("opensearchclusters", missing(spec=spec, **status))
+    shown = run("status", "logs").output
+    assert "MISSING     FOR  WHY           WHAT BECOMES OF IT\n" in shown
+    assert f"{NAME}  30m  NodeNotReady  {fate}\n" in shown
+    told = run("explain", "logs", NAME).output
+    assert f"It is missing, for 30m now: its Kubernetes node is not ready, or gone.\n  It {fate}.\n" in told
+
+
+def test_who_is_there_is_not_missing(run: Run) -> None:
+    assert "MISSING" not in run("status", "logs").output
+    assert "missing" not in run("explain", "logs", "logs-managers-0").output
+
+
+def test_each_cause_has_a_meaning_and_one_that_is_newer_is_shown_as_it_is(run: Run, api: FakeApi) -> None:
+    assert set(CAUSES) == set(Cause)
+    api.add("opensearchclusters", missing("NoMoon"))
+    assert "It is missing, for 30m now: NoMoon.\n" in run("explain", "logs", NAME).output
