@@ -70,7 +70,7 @@ async def test_certificates_of_cert_manager_are_used_and_their_renewal_restarts_
         with stateward.relay(host, 9200) as port:
             leaf = serial((await secret(clusters.api, where, "safe-http"))["tls.crt"])
             assert await asyncio.to_thread(shown, port, host, company) == leaf
-            async with client(stateward, clusters, NAME) as person:
+            async with client(stateward, clusters, NAME, company=company) as person:
                 before = await started(person)
                 assert (await person.ask("docs/_doc/1", "PUT", {"n": 1}))[0] == 201
 
@@ -91,6 +91,6 @@ async def test_certificates_of_cert_manager_are_used_and_their_renewal_restarts_
             "the next one is trusted for a day before it signs"
         )
         await clusters.until(NAME, ready, seconds=300)
-        async with client(stateward, clusters, NAME) as person:
+        async with client(stateward, clusters, NAME, company=company) as person:
             assert await started(person) == before
             assert (await person.ask("docs/_doc/1"))[1]["_source"] == {"n": 1}
