@@ -56,8 +56,9 @@ def restart(name: str, *, pool: str, member: str, coordinated: bool, recreate: b
 
     run(work, **target)
     what = f"the members of pool {pool}" if pool else f"member {member}" if member else "all members"
-    how = "restart together" if coordinated else "restart when it is safe"
-    click.echo(f"{what} of {name} {how}; `status {name} --watch` follows it")
+    restart = "restarts" if member else "restart"
+    how = "when it is safe" if not coordinated else "with all that restart together" if member else "together"
+    click.echo(f"{what} of {name} {restart} {how}; `status {name} --watch` follows it")
 
 
 def phase_of(*, coordinated: bool) -> str:

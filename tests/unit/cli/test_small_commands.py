@@ -123,7 +123,9 @@ def test_a_restart_is_asked_for_by_an_annotation_of_the_cluster(run: Run, api: F
 def test_one_member_is_restarted_by_an_annotation_of_its_pod(run: Run, api: FakeApi) -> None:
     labels = {"stateward.dev/cluster": "logs"}
     api.add("pods", {"metadata": {"name": "logs-hot-0-0", "namespace": "default", "uid": "p-1", "labels": labels}})
-    assert run("restart", "logs", "--member", "logs-hot-0").exit_code == 0
+    said = run("restart", "logs", "--member", "logs-hot-0")
+    assert said.output.startswith("member logs-hot-0 of logs restarts when it is safe;")
+    assert said.exit_code == 0
     assert api.patches[-1][1] == {
         "metadata": {"uid": "p-1", "annotations": {"stateward.dev/restart-phase": "schedule"}}
     }
