@@ -62,6 +62,17 @@ def test_whatever_the_schema_refuses_is_refused_by_its_field_with_the_value_and_
     assert len(met) > 80, f"{len(met)} fields"
 
 
+async def test_a_server_refuses_whatever_the_schema_refuses_and_changes_nothing() -> None:
+    # Also 1 where true stands, which is the same to Python, and a text where a list that merges has an object.
+    spec = {**SPECS["OpenSearchCluster"], "replacement": {"enabled": True}}
+    with Story().told() as story:
+        story.user.spec = spec
+        story.user.create()
+        for edit in faults("OpenSearchCluster", spec):
+            story.user.make(edit)
+        story.check()
+
+
 @settings(max_examples=200, database=None)
 @given(st.sampled_from(sorted(SPECS)), st.randoms(use_true_random=False))
 def test_whatever_the_schema_accepts_can_be_read(kind: str, chance: random.Random) -> None:

@@ -54,7 +54,7 @@ class Admission:
             raise invalid(
                 kind, key, "metadata.name", "a lowercase RFC 1123 subdomain must consist of lower case letters"
             )
-        self._check(kind, key, doc)
+        self.check(kind, key, doc)
         limit = self.quota.get((key.namespace, kind))
         if limit is not None:
             used = sum(1 for stored in self._store.all(kind) if stored.key.namespace == key.namespace)
@@ -63,8 +63,7 @@ class Admission:
         return self._defaults[kind](doc) if kind in self._defaults else doc
 
     def on_update(self, kind: str, key: Key, old: Doc, new: Doc) -> Doc:
-        """Return a changed object with its defaults; raises the server's refusal."""
-        self._check(kind, key, new)
+        """Return a changed object that was checked, with its defaults; raises the server's refusal."""
         mutable = kind_of(kind).mutable
         before, after = part(old, "spec"), part(new, "spec")
         if kind in self._defaults:
@@ -78,7 +77,8 @@ class Admission:
             self._resize(key, old, new)
         return new
 
-    def _check(self, kind: str, key: Key, doc: Doc) -> None:
+    def check(self, kind: str, key: Key, doc: Doc) -> None:
+        """Refuse what is no object of its kind."""
         if sum(bool(owner.get("controller")) for owner in items(doc, "metadata", "ownerReferences")) > 1:
             raise invalid(kind, key, "metadata.ownerReferences", "only one reference can have controller set to true")
         record = CLUSTERS.get(kind)

@@ -63,6 +63,8 @@ class Server:
         self._same(live, given)
         config = self._part(kind, _clean(body, live), options.subresource)
         applied = apply(kind, live.doc, live.managers, config, manager)
+        if not options.subresource:
+            self.admission.check(kind, key, applied.doc)
         if applied.conflicts and not options.force:
             fields = [f".{'.'.join(map(str, path))}" for _, path in applied.conflicts]
             raise conflict(kind, key, f"conflict with {applied.conflicts[0][0].name!r}", fields)
@@ -127,6 +129,9 @@ class Server:
             base = live.doc if subresource == "status" else doc
             doc = {n: v for n, v in base.items() if n != "status"}
             doc |= {"status": kept["status"]} if "status" in kept else {}
+        if not subresource:
+            # Before anything is made of it: what is no object of its kind compares and merges as nobody expects.
+            self.admission.check(live.kind, live.key, doc)
         if doc == live.doc:
             return live
         writer = Manager(manager, subresource, applies=False)
