@@ -4,8 +4,10 @@ import asyncio
 
 import pytest
 
+from stateward.kube.metadata import Key
 from stateward.simulation import accidents
-from tests.simulation.story import CLAIMS, PODS, Story, hot, managers, pool
+from stateward.simulation.cluster.volumes import CLASSES
+from tests.simulation.story import CLAIMS, PODS, SETS, Story, hot, managers, pool
 
 pytestmark = pytest.mark.simulation
 
@@ -45,3 +47,27 @@ async def test_a_cluster_that_is_formed_anew_with_a_persons_leave_is_spoken_to()
         assert story.database.identity != before
         assert story.status["clusterUuid"] == story.database.identity
         assert not set(volumes.values()) & set(story.uids(CLAIMS).values())
+
+
+async def test_a_new_member_of_a_class_that_there_is_not_makes_room_when_that_is_taken_back() -> None:
+    with Story(managers(1), hot(2)).told() as story:
+        await story.begin()
+        story.pools(managers(1), {**hot(3), "storage": {"size": "5Gi", "storageClass": "nowhere"}})
+        assert await story.until(lambda: "not found" in str(story.status), 300.0)
+        story.pools(managers(1), hot(3))
+        await story.settle()
+        assert {claim.doc["spec"]["storageClassName"] for claim in story.world.store.all(CLAIMS)} == {"standard"}
+
+
+async def test_a_pending_volume_without_a_class_of_its_own_waits_for_the_default_one_to_come_back() -> None:
+    with Story(managers(1), hot(2)).told() as story:
+        await story.begin()
+        default = story.world.store.get(CLASSES, Key("", "standard"))
+        assert default is not None
+        story.world.store.remove(default)
+        story.pools(managers(1), hot(3))
+        await asyncio.sleep(300.0)
+        meta = {name: default.meta[name] for name in ("name", "annotations")}
+        story.world.server.create(CLASSES, "", {**default.doc, "metadata": meta})
+        await story.settle()
+        assert sorted(story.uids(SETS)) == ["logs-hot-0", "logs-hot-1", "logs-hot-2", "logs-managers-0"]

@@ -299,6 +299,8 @@ def claim(source: PersistentVolumeClaim, classes: Mapping[str, StorageClass]) ->
         capacity=parse_bytes(source.capacity) if source.capacity else 0,
         storage_class=name,
         expandable=known.allow_volume_expansion if known else None,
+        # Where none at all is seen, it is not known which there are.
+        classless=bool(name and classes) and known is None,
         terminating=source.metadata.terminating,
         message=resizing[0] if resizing else "",
     )

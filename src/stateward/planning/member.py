@@ -87,6 +87,8 @@ class Claim(Struct, frozen=True):
     storage_class: str
     expandable: bool | None = None
     """Whether its class allows expansion; None when that could not be read."""
+    classless: bool = False
+    """Whether the class that it names is none of those that there are."""
     terminating: bool = False
     message: str = ""
     """What the volume's controller says about a resize that does not go on."""

@@ -109,6 +109,17 @@ def test_a_class_that_was_not_read_is_not_taken_for_one_that_cannot_grow() -> No
     assert translate.claim(claim, {"fast": StorageClass()}).expandable is False
 
 
+def test_a_class_that_there_is_not_is_told_from_classes_that_were_not_read() -> None:
+    claim = msgspec.convert(
+        {"metadata": {"name": "data-logs-hot-2"}, "spec": {"storageClassName": "fast"}}, PersistentVolumeClaim
+    )
+    assert translate.claim(claim, {"slow": StorageClass()}).classless
+    assert not translate.claim(claim, {"slow": StorageClass(), "fast": StorageClass()}).classless
+    assert not translate.claim(claim, {}).classless
+    unset = msgspec.convert({"metadata": {"name": "data-logs-hot-2"}}, PersistentVolumeClaim)
+    assert not translate.claim(unset, {"slow": StorageClass()}).classless
+
+
 def test_objects_whose_labels_contradict_each_other_are_no_members() -> None:
     odd = pod(labels=LABELS | {names.LABEL_ORDINAL: "3"})
     holdings = holding(pods=(odd,))

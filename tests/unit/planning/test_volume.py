@@ -1,6 +1,8 @@
 """Volumes: larger in place, anything else with a new member, or refused where that was asked for."""
 
 from stateward.planning import actions as a
+from stateward.planning.fitting import claim_mismatch
+from stateward.planning.observation import Claim, Ref
 from tests.unit.planning.world import GIB, World, hot, managers, settled
 
 
@@ -95,3 +97,14 @@ def test_a_kept_volume_that_fits_is_used_again() -> None:
     claim = world.bodies["c-hot-2"].claim
     world.edit(pools=[managers(), hot(3)]).run()
     assert world.bodies["c-hot-2"].claim is claim
+
+
+def test_a_volume_that_was_never_bound_does_not_wait_for_a_class_that_there_is_not_and_nobody_asks_for() -> None:
+    waiting = Claim(Ref("data-c-hot-2", "claim", "1"), 10 * GIB, 0, "misspelt", classless=True)
+    bound = Claim(Ref("data-c-hot-2", "claim", "1"), 10 * GIB, 10 * GIB, "retired", classless=True)
+    known = Claim(Ref("data-c-hot-2", "claim", "1"), 10 * GIB, 0, "standard")
+    anything, named = hot().desired("1.0.0", "1.0.0"), hot(storage_class="misspelt").desired("1.0.0", "1.0.0")
+    assert claim_mismatch(anything, waiting) == "storage class misspelt, which there is not, becomes the default one"
+    assert claim_mismatch(named, waiting) is None
+    assert claim_mismatch(anything, bound) is None
+    assert claim_mismatch(anything, known) is None
