@@ -4,9 +4,13 @@ import asyncio
 
 import pytest
 
+from stateward.api import names
 from stateward.kube.metadata import Key
+from stateward.planning.phase import Phase
 from stateward.simulation import accidents
+from stateward.simulation.cluster.agents import Agent
 from stateward.simulation.cluster.volumes import CLASSES
+from stateward.simulation.opensearch.cluster import Cluster
 from tests.simulation.story import CLAIMS, PODS, SETS, Story, hot, managers, pool
 
 pytestmark = pytest.mark.simulation
@@ -71,3 +75,69 @@ async def test_a_pending_volume_without_a_class_of_its_own_waits_for_the_default
         story.world.server.create(CLASSES, "", {**default.doc, "metadata": meta})
         await story.settle()
         assert sorted(story.uids(SETS)) == ["logs-hot-0", "logs-hot-1", "logs-hot-2", "logs-managers-0"]
+
+
+async def test_whoever_adds_managers_again_that_are_needed_takes_off_what_fits_no_node() -> None:
+    nowhere = {"podTemplate": {"spec": {"nodeSelector": {"no-such": "label"}}}}
+    with Story(managers(1), hot(2)).told() as story:
+        await story.begin()
+        story.pools(managers(1, **nowhere), hot(2))
+        assert await story.until(lambda: "Unschedulable" in str(story.status))
+        story.pools(pool("masters", 1, ["cluster_manager"], "1Gi"), hot(2))
+        assert await story.until(lambda: "PoolNeeded" in story.waits)
+        story.user.calm_down()
+        await story.settle()
+
+
+async def test_one_member_that_is_to_be_kept_stopped_is_stopped_while_the_database_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Story(managers(1), hot(3), agents=True).told() as story:
+        await story.begin()
+        with monkeypatch.context() as silent:
+            silent.setattr(story.world.databases, "at", {}.get)
+            assert await story.until(lambda: "DatabaseUnknown" in story.waits)
+            story.user.annotate({names.ANNOTATION_STOPPED: "logs-hot-0,logs-hot-1"})
+            await asyncio.sleep(600.0)
+            assert story.disrupted() == ["logs-hot-1"]
+            story.check()
+        story.user.annotate({names.ANNOTATION_STOPPED: None})
+        await story.settle()
+
+
+async def test_members_restart_together_also_when_somebody_takes_that_off_a_pod_while_it_is_done() -> None:
+    with Story(managers(1), hot(3), agents=True).told() as story:
+        stopping, stage = story.process.stopping, story.run.swarm.stage
+
+        def stops(agent: Agent) -> None:
+            accidents.phase_taken_off(stage)
+            stopping(agent)
+
+        story.process.stopping = stops
+        await story.begin()
+        story.user.annotate({names.ANNOTATION_PHASE: Phase.SCHEDULE_COORDINATED.value})
+        assert await story.until(lambda: len(story.disrupted()) == 4)
+        await story.settle()
+
+
+async def test_a_manager_whose_volume_was_lost_before_its_cluster_was_written_down_leaves_without_a_vote() -> None:
+    with Story(managers(1), hot(2)).told() as story:
+        looked = story.process.looked
+
+        def dies(cluster: Cluster) -> None:
+            looked(cluster)
+            story.process.kill()
+
+        story.process.looked = dies
+        story.process.start()
+        story.user.create()
+        assert await story.until(lambda: story.world.formed() and not story.process.running)
+        assert not story.status["bootstrap"].get("formed")
+        for found in story.world.store.all(CLASSES):
+            story.world.store.remove(found)
+        accidents.volumes_lost(story.run.swarm.stage)
+        assert await story.until(lambda: "DatabaseUnknown" in story.waits)
+        await asyncio.sleep(60.0)
+        story.pools(pool("masters", 1, ["cluster_manager"], "1Gi"), hot(2))
+        assert await story.until(lambda: "logs-managers-0" not in story.uids(SETS))
+        story.check()

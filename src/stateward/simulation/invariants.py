@@ -19,12 +19,11 @@ from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.cluster.agents import Agent
 from stateward.simulation.cluster.budgets import ready
 from stateward.simulation.foundationdb.ensemble import Ensemble
-from stateward.simulation.looks import Look, look_at, look_at_processes
+from stateward.simulation.looks import Look, look_at, look_at_processes, meant, restarts_together
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.world import NAME, NAMESPACE, World
 
 PODS, SETS, CLAIMS = "/pods", "apps/statefulsets", "/persistentvolumeclaims"
-PHASE = names.ANNOTATION_PHASE
 OWN_RECORDS = frozenset({"events.k8s.io/events", "coordination.k8s.io/leases"})
 
 
@@ -104,7 +103,7 @@ class Watchdog:
         if live is None or not self._current(write, live):
             return
         if write.verb == "delete" and write.kind == PODS:
-            self._check_disruption(live)
+            self._check_disruption(live, in_place=False)
         elif write.kind == SETS and part(write.body, "spec").get("replicas") == 0:
             self._check_release(live)
         elif write.verb == "delete" and write.kind == CLAIMS:
@@ -144,10 +143,7 @@ class Watchdog:
         elif not loose and not owner:
             self._violated("f", f"{write.verb} of {write.kind} {write.key}, which belongs to nobody")
 
-    def _check_disruption(self, pod: Stored) -> None:
-        if "coordinated" in part(pod.doc, "metadata", "annotations").get(PHASE, ""):
-            self._tell(pod, "")
-            return  # All go at once, because that was asked for.
+    def _check_disruption(self, pod: Stored, *, in_place: bool) -> None:
         member = pod.labels.get(names.LABEL_MEMBER, "")
         cluster = pod.labels.get(names.LABEL_CLUSTER, "")
         key = Key(pod.key.namespace, cluster)
@@ -155,19 +151,29 @@ class Watchdog:
         if turn is None:
             self._violated("d", f"pod {pod.key.name} is deleted without a live read")
             return
+        before = self._store.past(PODS, pod.key, turn.read_at)
+        if restarts_together(pod) or (before is not None and before.uid == pod.uid and restarts_together(before)):
+            self._tell(pod, "")
+            return  # All go at once, because that was asked for.
         look = self._looks.get(f"{key.namespace}.{key.name}")
         spec = self._spec(key, turn.read_at)
         if look is None or spec is None:
             return
         down = self._down(key, look, turn.read_at)
-        before = self._store.past(PODS, pod.key, turn.read_at)
         unseen = look.at < turn.read_at or member not in look.nodes
         if member in down or (unseen and (before is None or not ready(before))):
             self._tell(pod, "which is taken down, was broken already")
             return
+        self._tell(pod, "")
+        if look.at < turn.read_at and in_place and meant(member, self._resource(key, turn.read_at), before):
+            # Of a database that does not answer nobody knows more than who is down: one at a time.
+            if down or turn.taken:
+                others = ", ".join(sorted(down | turn.taken))
+                self._violated("c", f"{member} is stopped unseen while {others} are down")
+            turn.taken.add(member)
+            return
         if look.at < turn.read_at:
             self._violated("c", f"{member} is taken down by a look at the database from before the live read")
-        self._tell(pod, "")
         self._judge(member, down | frozenset(turn.taken), look, spec)
         turn.taken.add(member)
 
@@ -175,7 +181,7 @@ class Watchdog:
         """Judge the stop of a process in its pod like the deletion of a pod."""
         pod = self._store.get(PODS, agent.container.pod)
         if pod is not None:
-            self._check_disruption(pod)
+            self._check_disruption(pod, in_place=True)
 
     def _tell(self, pod: Stored, suffix: str) -> None:
         self.disruptions.append((self._world.now, pod.labels.get(names.LABEL_MEMBER, "")))
@@ -212,11 +218,18 @@ class Watchdog:
         # One that never found a place holds nothing and serves nobody: it may go before another one is there.
         if workload.uid in self._served and self._staying(key, pool, member, turn.read_at) < wanted:
             self._violated("d", f"{member} is let go, and pool {pool} has fewer members than the {wanted} it asks for")
+        if self._unused(workload):
+            return  # Whoever holds data or votes under its name did so on a volume that is lost.
         held = self._still_held(member, look, spec or {})
         if held:
             self._violated("b", f"{member} is let go while it has {held}")
         if look is not None and member in look.voters:
             self._violated("c", f"{member} is let go while it votes")
+
+    def _unused(self, workload: Stored) -> bool:
+        """Return whether no process ever ran on the volume that a member has now."""
+        claim = self._store.get(CLAIMS, Key(workload.key.namespace, names.claim(workload.key.name)))
+        return claim is not None and claim.uid not in self._world.databases.disks
 
     def _still_held(self, member: str, look: Look | None, spec: Doc) -> str:
         """Return what a member must not take with it: less where a person says that it need not be drained."""
@@ -257,8 +270,11 @@ class Watchdog:
                 self._violated("b", f"volume {claim.key.name} is deleted with the last copy of {shard.name}")
 
     def _spec(self, key: Key, at: float) -> Doc | None:
-        found = self._store.past(self._world.clusters, key, at) or self._store.get(self._world.clusters, key)
+        found = self._resource(key, at)
         return part(found.doc, "spec") if found is not None else None
+
+    def _resource(self, key: Key, at: float) -> Stored | None:
+        return self._store.past(self._world.clusters, key, at) or self._store.get(self._world.clusters, key)
 
     def _down(self, key: Key, look: Look, at: float) -> frozenset[str]:
         """Return the members that were in the database once, should run, and could be known not to serve."""

@@ -4,6 +4,10 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from stateward.api import names
+from stateward.planning.phase import COORDINATED, Phase, parse_phase
+from stateward.simulation.apiserver.documents import part
+from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.foundationdb.ensemble import Ensemble
 from stateward.simulation.opensearch.cluster import Cluster
 
@@ -59,3 +63,18 @@ def look_at_processes(ensemble: Ensemble, at: float, seen: frozenset[str]) -> Lo
     live = ensemble.cluster.live(ensemble.clock()).values()
     names, nobody = frozenset(worker.locality["instance_id"] for worker in live), frozenset[str]()
     return Look(at, 0, names, seen | names, nobody, nobody, names, {}, {})
+
+
+def restarts_together(pod: Stored) -> bool:
+    """Return whether a pod is one of those that all go at once, because a person asked for that."""
+    return _phase(pod) in COORDINATED
+
+
+def meant(member: str, cluster: Stored | None, pod: Stored | None) -> bool:
+    """Return whether a person asked for this very member to be kept stopped, or to be restarted at once."""
+    asked = part(cluster.doc, "metadata", "annotations").get(names.ANNOTATION_STOPPED, "") if cluster else ""
+    return member in asked.split(",") or (pod is not None and _phase(pod) is Phase.SCHEDULE)
+
+
+def _phase(pod: Stored) -> Phase | None:
+    return parse_phase(part(pod.doc, "metadata", "annotations").get(names.ANNOTATION_PHASE, ""))

@@ -73,10 +73,7 @@ class User:
         for wish in ("image", "update", "members"):
             spec.pop(wish, None)
         for holder in [spec, *spec["pools"]]:
-            holder.get("config", {}).pop("bad.setting", None)
-            holder.get("config", {}).pop("cluster.name", None)
-            if "nodeSelector" in part(holder, "podTemplate", "spec"):
-                del holder["podTemplate"]
+            _correct(holder)
         spec.get("volumes", {}).pop("onShrink", None)
         for pool in spec["pools"]:
             if pool["storage"].get("storageClass") == RIGID:
@@ -148,7 +145,7 @@ class User:
         known = {pool["name"]: pool for spec in self._before for pool in spec["pools"]}
         again = [deepcopy(known[name]) for name in sorted(needed - there) if name in known]
         for pool in again:
-            pool.get("config", {}).pop("bad.setting", None)
+            _correct(pool)
         if again:
             spec = deepcopy(self.spec)
             self._apply("pool added again that is needed", {**spec, "pools": [*spec["pools"], *again]})
@@ -238,3 +235,11 @@ class User:
         last = known.index(deployed) + 2 if deployed in known else None
         steps = known[known.index(newest) : last]
         return self.spec["version"] if self.spec["version"] in steps else newest
+
+
+def _correct(holder: Json) -> None:
+    """Take off what nothing starts with: of a whole spec, or of a pool."""
+    for setting in ("bad.setting", "cluster.name"):
+        holder.get("config", {}).pop(setting, None)
+    if "nodeSelector" in part(holder, "podTemplate", "spec"):
+        del holder["podTemplate"]
