@@ -42,6 +42,10 @@ class MemberStatus(Record):
     pending: Annotated[str, Meta(description="The effect that still waits for this member.")] = ""
     reason: Annotated[str, Meta(description="Why the member is in its state, in one sentence.")] = ""
     since: Annotated[str, Meta(description="Since when the member is in its state.")] = ""
+    not_serving_since: Annotated[
+        str,
+        Meta(description="Since when the member does not serve; empty while it does, or a person keeps it stopped."),
+    ] = ""
     missing_since: Annotated[
         str, Meta(description="Since when the member is missing; empty while it is there or was told to leave.")
     ] = ""

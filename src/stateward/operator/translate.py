@@ -57,6 +57,7 @@ def observation(
         records=records(status),
         since=since(status),
         states={m.name: m.state for m in status.member_states},
+        away=away(status),
         missing=missing(status),
         causes={m.name: m.missing for m in status.member_states if m.missing},
         removals=removals(status),
@@ -83,6 +84,12 @@ def records(status: ClusterStatus) -> dict[str, o.Record]:
 def since(status: ClusterStatus) -> dict[str, float]:
     """Return since when each member has been in its state, in seconds since the epoch."""
     times = ((m, parse_time(m.since)) for m in status.member_states)
+    return {m.name: when for m, when in times if when is not None}
+
+
+def away(status: ClusterStatus) -> dict[str, float]:
+    """Return since when each member that does not serve has not done so, in seconds since the epoch."""
+    times = ((m, parse_time(m.not_serving_since)) for m in status.member_states)
     return {m.name: when for m, when in times if when is not None}
 
 

@@ -17,9 +17,6 @@ TROUBLE_PATIENCE = 20.0
 OVERDUE = 600.0
 """Seconds after which a member that names no trouble and does not serve is taken not to come by waiting."""
 
-SERVING = ("Ready", "Waiting", "Preparing", "Growing", "Draining")
-"""States of the status in which a member serves."""
-
 
 class Facts(Struct, frozen=True):
     """An observation at a time, with the sets that every question needs."""
@@ -128,12 +125,22 @@ class Facts(Struct, frozen=True):
     def unwell(self, member: Member) -> float:
         """Return for how long, in seconds, a member that does not serve has been so; too short rather than too long.
 
-        The status may still name the state before, in which the member served for days.
+        The time goes on through all its states. The disaster this prevents: each change of state begins it anew, and
+        two parts of the plan that wait for a member in turn hand it to each other for ever.
         """
-        if self.obs.states.get(member.name) in SERVING:
-            return 0.0
-        age = self.age(member.name)
-        return age if member.pod is None else min(age, max(0.0, self.now - member.pod.created))
+        since = self.obs.away.get(member.name, self.now)
+        return max(0.0, self.now - (since if member.pod is None else max(since, member.pod.created)))
+
+    def away(self, member: Member) -> float | None:
+        """Return since when the member does not serve; None while it does, or a person keeps it stopped.
+
+        While the database does not answer, nobody can tell that one is back: its pod may be ready for nothing.
+        """
+        before = self.obs.away.get(member.name)
+        known = self.database is not None or before is None
+        if member.name in self.obs.stopped or (known and serves(member, self.database)):
+            return None
+        return self.now if before is None else before
 
     def overdue(self, member: Member) -> bool:
         """Return whether a member has not served for so long that nothing more is expected of waiting for it."""

@@ -82,6 +82,8 @@ class Observation(Struct, frozen=True):
     """Since when each member has been in the state that the status names."""
     states: Mapping[str, str] = {}
     """The state that the status names for each member: what `since` speaks of."""
+    away: Mapping[str, float] = {}
+    """Since when each member that does not serve has not done so, whatever states it went through."""
     missing: Mapping[str, float] = {}
     """Since when each missing member is missing."""
     causes: Mapping[str, str] = {}

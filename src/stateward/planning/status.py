@@ -124,6 +124,7 @@ def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatu
         volume = member.claim.ref.uid
     address = member.pod.ip if node is not None and member.pod is not None else ""
     missing_since, cause = missing_status(facts, member, earlier)
+    away = facts.away(member)
     return MemberStatus(
         name=member.name,
         pool=member.pool,
@@ -136,6 +137,7 @@ def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatu
         pending=pending,
         reason=intent.sentence if intent else "",
         since=earlier.since if same and earlier else rfc3339(now),
+        not_serving_since="" if away is None else rfc3339(away),
         missing_since=missing_since,
         missing=cause,
     )

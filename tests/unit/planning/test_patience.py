@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from stateward.planning import actions as a
+from stateward.planning import observation as o
 from stateward.planning.plan import plan
 from tests.unit.planning.world import World, gateway, hot, managers, settled
 
@@ -53,3 +54,28 @@ def test_the_user_may_give_a_pod_without_data_volume_a_claim_of_another_kind() -
     made = plan(replace(observed, members=members), world.now)
     assert not [x for x in made.actions if isinstance(x, a.DeletePod)]
     assert [x for x in made.actions if isinstance(x, a.Drain)] or world.draining
+
+
+def test_a_member_to_be_replaced_that_does_not_come_back_from_a_restart_is_given_up_once_and_for_all() -> None:
+    """Its database has it again and its pod stays unready: it was drained and taken back every ten minutes."""
+    world = World(managers(), hot(4))
+    world.agents = True
+    world.run().index((2,), (2,)).run()
+    pod = world.bodies["c-hot-1"].pod
+    assert pod is not None
+    pod.phase = o.Phase.START_COORDINATED.value
+    observe = world.observe
+
+    def unready() -> o.Observation:
+        seen = observe()
+        own = (
+            replace(m, pod=replace(m.pod, ready=False)) if m.name == "c-hot-1" and m.pod else m for m in seen.members
+        )
+        return replace(seen, members=tuple(own))
+
+    world.observe = unready
+    world.edit(policy={"replacement": o.Replacement(replace=frozenset({"c-hot-1"}))})
+    world.log.clear()
+    world.until(lambda w: "c-hot-1" not in w.bodies or w.bodies["c-hot-1"].workload is None, limit=100)
+    drains = [action.members for _, action in world.log if isinstance(action, a.Drain)]
+    assert drains == [frozenset({"c-hot-1"})], "it was taken back"

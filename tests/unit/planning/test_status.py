@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from stateward.api.status import ClusterStatus
+from stateward.planning.facts import derive
 from stateward.planning.observation import Desired, Refusal
 from stateward.planning.plan import plan
 from stateward.planning.status import parse_time, rfc3339, status
@@ -144,3 +145,45 @@ def test_nothing_is_ready_in_the_first_status() -> None:
     first = status(world.observe(), world.plan(), ClusterStatus(), world.now)
     assert first.ready == "0/6"
     assert first.bootstrap is None
+
+
+def test_since_when_a_member_does_not_serve_is_kept_through_its_states_until_it_does() -> None:
+    world = settled(managers(), hot(), indices=((2,),))
+
+    def told() -> str:
+        return next(m.not_serving_since for m in world.status.member_states if m.name == "c-hot-1")
+
+    assert told() == ""
+    world.kill("c-hot-1").tick()
+    began, seen = told(), set[str]()
+    assert began
+    for _ in range(100):
+        seen |= {m.state for m in world.status.member_states if m.name == "c-hot-1"}
+        if not told():
+            break
+        assert told() == began
+        world.tick()
+    assert told() == ""
+    assert len(seen) > 1
+
+
+def test_the_time_of_a_member_that_a_person_keeps_stopped_begins_when_that_is_taken_back() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(kept_stopped=frozenset({"c-hot-1"})).kill("c-hot-1")
+    facts = derive(world.observe(), world.now)
+    assert facts.away(facts.members["c-hot-1"]) is None
+    facts = derive(world.edit(kept_stopped=frozenset()).observe(), world.now + 5)
+    assert facts.away(facts.members["c-hot-1"]) == world.now + 5
+
+
+def test_while_the_database_is_silent_nobody_who_was_away_is_taken_to_be_back() -> None:
+    world = settled(managers(), hot(), indices=((2,),))
+    before = rfc3339(world.now - 60)
+    states = [replace(m, not_serving_since=before if m.name == "c-hot-1" else "") for m in world.status.member_states]
+    world.status = replace(world.status, member_states=states)
+    for answers, expected in ((False, parse_time(before)), (True, None)):
+        facts = derive(world.edit(answers=answers).observe(), world.now)
+        pod = facts.members["c-hot-1"].pod
+        assert pod is not None
+        assert pod.ready
+        assert facts.away(facts.members["c-hot-1"]) == expected
+        assert facts.away(facts.members["c-hot-2"]) is None

@@ -71,6 +71,7 @@ class World(Hands):
             },
             since={m.name: parse_time(m.since) or 0.0 for m in self.status.member_states},
             states={m.name: m.state for m in self.status.member_states},
+            away={m.name: when for m in self.status.member_states if (when := parse_time(m.not_serving_since))},
             missing={m.name: when for m in self.status.member_states if (when := parse_time(m.missing_since))},
             causes={m.name: m.missing for m in self.status.member_states if m.missing},
             removals=removals(self.status),

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stateward.planning import actions as a
+from stateward.planning.facts import derive
 from stateward.planning.observation import (
     Allocation,
     Bootstrap,
@@ -76,7 +77,9 @@ class TimedWorld:
         """Write down in which state each member is, as the status does, and since when."""
         now, before = self.agenda.now, self._obs
         since = {n: before.since.get(n, now) if before.states.get(n) == s else now for n, s in states.items()}
-        self._obs = replace(before, states=dict(states), since=since)
+        facts = derive(self.observation(), now)
+        away = {m.name: when for m in facts.obs.members if (when := facts.away(m)) is not None}
+        self._obs = replace(before, states=dict(states), since=since, away=away)
 
     def take(self, action: a.Action) -> None:
         """Do what an action asks for."""
