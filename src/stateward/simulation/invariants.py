@@ -220,7 +220,7 @@ class Watchdog:
             self._violated("d", f"{member} is let go, and pool {pool} has fewer members than the {wanted} it asks for")
         if self._unused(workload):
             return  # Whoever holds data or votes under its name did so on a volume that is lost.
-        held = self._still_held(member, look, spec or {})
+        held = self._still_held(key, member, look, spec or {})
         if held:
             self._violated("b", f"{member} is let go while it has {held}")
         if look is not None and member in look.voters:
@@ -231,14 +231,22 @@ class Watchdog:
         claim = self._store.get(CLAIMS, Key(workload.key.namespace, names.claim(workload.key.name)))
         return claim is not None and claim.uid not in self._world.databases.disks
 
-    def _still_held(self, member: str, look: Look | None, spec: Doc) -> str:
+    def _still_held(self, key: Key, member: str, look: Look | None, spec: Doc) -> str:
         """Return what a member must not take with it: less where a person says that it need not be drained."""
         if look is None:
             return ""
         if member in part(spec, "members").get("replaceWithoutDraining", ()):
-            last = (shard for shard, holders in look.holders.items() if holders == frozenset({member}))
-            return next((f"the last started copy of {shard}" for shard in last), "")
+            going = self._let_go(key) & look.nodes - {member}
+            last = (shard for shard, holders in look.holders.items() if member in holders <= going | {member})
+            told = look.tolerance is not None and member in look.nodes and len(going) >= look.tolerance
+            short = f"data that the database cannot lose, as {len(going)} others go and it can bear {look.tolerance}"
+            return next((f"the last started copy of {shard}" for shard in last), short if told else "")
         return next((f"a copy of {shard}" for shard, nodes in look.copies.items() if member in nodes), "")
+
+    def _let_go(self, key: Key) -> frozenset[str]:
+        """Return the members of a cluster that were told to go, whether or not their processes have ended."""
+        mine = (s for s in self._store.all(SETS) if s.labels.get(names.LABEL_CLUSTER) == key.name)
+        return frozenset(s.key.name for s in mine if s.doc["spec"].get("replicas", 1) == 0)
 
     def _staying(self, key: Key, pool: str, member: str, at: float) -> int:
         """Return how many other members of a pool were meant to run, at a time or now."""

@@ -9,6 +9,7 @@ from stateward.planning.phase import COORDINATED, Phase, parse_phase
 from stateward.simulation.apiserver.documents import part
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.foundationdb.ensemble import Ensemble
+from stateward.simulation.foundationdb.status import bearable
 from stateward.simulation.opensearch.cluster import Cluster
 
 
@@ -28,6 +29,8 @@ class Look(Struct, frozen=True):
     """By shard, the nodes with a started copy that is in sync."""
     copies: Mapping[str, frozenset[str]]
     """By shard, the nodes with any copy."""
+    tolerance: int | None = None
+    """How many more failures lose nothing, where the database tells that instead of its copies."""
 
 
 def look_at(cluster: Cluster, at: float) -> Look:
@@ -60,9 +63,10 @@ def look_at_processes(ensemble: Ensemble, at: float, seen: frozenset[str]) -> Lo
     ensemble.advance()
     if ensemble.cluster is None or not ensemble.cluster.state.configuration:
         return None
-    live = ensemble.cluster.live(ensemble.clock()).values()
-    names, nobody = frozenset(worker.locality["instance_id"] for worker in live), frozenset[str]()
-    return Look(at, 0, names, seen | names, nobody, nobody, names, {}, {})
+    live, nobody = ensemble.cluster.live(ensemble.clock()), frozenset[str]()
+    there = frozenset(worker.locality["instance_id"] for worker in live.values())
+    tolerance = bearable(ensemble.cluster.state, live)
+    return Look(at, 0, there, seen | there, nobody, nobody, there, {}, {}, tolerance)
 
 
 def restarts_together(pod: Stored) -> bool:

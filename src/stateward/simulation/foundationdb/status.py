@@ -10,7 +10,7 @@ from stateward.simulation.foundationdb import storage
 from stateward.simulation.foundationdb.addresses import endpoint, host
 from stateward.simulation.foundationdb.cluster import Cluster
 from stateward.simulation.foundationdb.recovery import out
-from stateward.simulation.foundationdb.state import Epoch, Worker, protocol
+from stateward.simulation.foundationdb.state import Epoch, State, Worker, protocol
 
 Document = dict[str, Any]
 DESCRIPTIONS = {
@@ -142,8 +142,7 @@ def data(cluster: Cluster, live: dict[str, Worker], coordinators: dict[str, bool
     whole = name.startswith("healthy")
     team: Document = {"healthy": whole, "min_replicas_remaining": least, "name": name}
     sick = sum(server not in good for server in state.servers)
-    logs = min((tolerance(epoch, live) for epoch in state.epochs), default=0)
-    safe = max(-1, min(least - 1, logs))
+    safe = bearable(state, live)
     quorum = sum(coordinators.values()) - (len(coordinators) // 2 + 1)
     return {
         "data": {
@@ -172,6 +171,13 @@ def data(cluster: Cluster, live: dict[str, Worker], coordinators: dict[str, bool
             "max_zone_failures_without_losing_availability": max(-1, min(safe, quorum)),
         },
     }
+
+
+def bearable(state: State, live: dict[str, Worker]) -> int:
+    """Return how many more failures lose nothing; -1 where something is out of reach already."""
+    least = min(storage.replicas(state, live), state.factor)
+    logs = min((tolerance(epoch, live) for epoch in state.epochs), default=0)
+    return max(-1, min(least - 1, logs))
 
 
 def generation(epoch: Epoch, live: dict[str, Worker], *, newest: bool) -> Document:
