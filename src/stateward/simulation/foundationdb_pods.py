@@ -191,7 +191,6 @@ class FoundationPod:
         words = base64.b64decode(files["arguments"]).decode().splitlines()
         for number in range(1, int(base64.b64decode(files["processes"]).decode()) + 1):
             self._start(number, words)
-        self.container.ready(True)
 
     def _start(self, number: int, words: list[str]) -> None:
         """Start one process, which finds the others if its cluster file leads to them."""
@@ -213,6 +212,7 @@ class FoundationPod:
         now = self.ground.clock.timestamp()
         worker = Worker(address, kind, locality, self.version, line, now, store)
         self.running[number] = worker
+        self.container.probe()
         if self.container.node not in self.all.isolated:
             self._join(number, worker)
 
@@ -220,6 +220,7 @@ class FoundationPod:
         database = self._database
         if not self.alive or database is None or self.running.get(number) is not worker:
             return
+        self._follow(database)
         database.start(worker, astray=not database.leads(self.file))
         if number == 1:
             for name in connection(self.file).coordinators:
@@ -227,6 +228,13 @@ class FoundationPod:
                     self.all.kept(connection(self.file).description, name, self.container.disk)
         if worker.address in database.astray:
             self.ground.later(5.0, self._join, number, worker)
+
+    def _follow(self, database: Ensemble) -> None:
+        """Take the operator's cluster file where it leads to the database and the own one does not any more."""
+        known = self.container.mounted("cluster").get("fdb.cluster", "")
+        if known and not database.leads(self.file) and database.leads(known):
+            self.ground.count("cluster file of before replaced")
+            self.file = known
 
     def killed(self, address: str) -> None:
         """Start a process again that a client has killed."""

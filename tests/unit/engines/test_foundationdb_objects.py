@@ -1,11 +1,6 @@
 """The Kubernetes objects of a FoundationDB cluster, and what each change of the spec does to its members."""
 
 import base64
-import os
-import signal
-import subprocess
-import time
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,7 +13,7 @@ from stateward.engines.foundationdb.connection import parse_connection_string
 from stateward.engines.foundationdb.desired import desired
 from stateward.engines.foundationdb.identity import connection, coordinator, member_of
 from stateward.engines.foundationdb.member import member_objects
-from stateward.engines.foundationdb.shared import cluster_objects, start_script
+from stateward.engines.foundationdb.shared import cluster_objects
 from stateward.planning.change import differing, effect_of
 from stateward.planning.observation import Crossing, Effect, Inputs, Pool
 from tests.unit.engines.foundationdb_town import POOLS, cluster
@@ -160,129 +155,3 @@ def test_a_pod_on_the_way_has_the_programs_of_both_versions_and_runs_those_that_
         assert [c["image"] for c in template["spec"]["initContainers"]] == ["stateward:1", "mine/fdb:7.3.63"]
         assert template["spec"]["containers"][0]["image"] == "mine/fdb:7.1.67"
         assert base64.b64decode(found[step].config["data"]["program"]).decode() == f"{program}\n"
-
-
-FDBSERVER = """#!/bin/bash
-echo "$$ $@" >>"$ROOT/started"
-trap 'exit 0' TERM
-while :; do sleep 0.05; done
-"""
-
-
-def test_the_start_script_starts_each_process_and_any_that_ends_again(tmp_path: Path) -> None:
-    data, logs = tmp_path / "data", tmp_path / "logs"
-    for folder in (data, logs, tmp_path / "config", tmp_path / "cluster", tmp_path / "bin"):
-        folder.mkdir()
-    (tmp_path / "config/arguments").write_text("--class\nstorage\n--knob_x=1\n")
-    (tmp_path / "config/processes").write_text("2\n")
-    (tmp_path / "cluster/fdb.cluster").write_text("a:b@c.d:4500\n")
-    server = tmp_path / "bin/fdbserver"
-    server.write_text(FDBSERVER)
-    server.chmod(0o755)
-    running = started(tmp_path)
-    try:
-        first = begun(tmp_path, 2)
-        assert "--public_address 10.0.0.1:4501" in "".join(first)
-        assert all("--class storage --knob_x=1" in line for line in first)
-        assert (data / "fdb.cluster").read_text() == "a:b@c.d:4500\n"
-        os.kill(int(next(line for line in first if "4501" in line).split()[0]), signal.SIGTERM)
-        again = begun(tmp_path, 3)[2]
-        assert "4501" in again
-    finally:
-        running.terminate()
-        assert running.wait(20) == 0
-
-
-@pytest.mark.parametrize(("program", "runs"), [("7.3.63", True), ("7.3.64", False), ("7.1.68", False)])
-def test_the_start_script_runs_the_programs_that_the_configuration_names(
-    tmp_path: Path, program: str, *, runs: bool
-) -> None:
-    for folder in ("data", "logs", "config", "cluster", "bin", "beside/7.3.63"):
-        (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "config/arguments").write_text("--class\nstorage\n")
-    (tmp_path / "config/processes").write_text("1\n")
-    (tmp_path / "config/program").write_text(f"{program}\n")
-    (tmp_path / "cluster/fdb.cluster").write_text("a:b@c.d:4500\n")
-    for server in (tmp_path / "bin/fdbserver", tmp_path / "beside/7.3.63/fdbserver"):
-        server.write_text(FDBSERVER.replace("$$ ", "$0 "))
-        server.chmod(0o755)
-    script = start_script().replace("/var/fdb", str(tmp_path)).replace("/stateward/", f"{tmp_path}/")
-    environment = {
-        "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
-        "ROOT": str(tmp_path),
-        "STATEWARD_CONFIG": str(tmp_path / "config"),
-        "STATEWARD_MEMBER": "ledger-storage-0",
-        "STATEWARD_DOMAIN": "n1",
-        "STATEWARD_ENGINE_VERSION": "7.1.67",
-        "POD_IP": "10.0.0.1",
-    }
-    running = subprocess.Popen(["/bin/bash", "-c", script], env=environment)
-    if program == "7.3.64":  # The old programs on data that the new ones may have written would be a mistake.
-        assert running.wait(20) == 1
-        return
-    try:
-        (line,) = begun(tmp_path, 1)
-        home = tmp_path / ("beside/7.3.63" if runs else "bin")
-        assert line.startswith(f"{home}/fdbserver ")
-        assert (tmp_path / "run/programs").resolve() == home
-    finally:
-        running.terminate()
-        assert running.wait(20) == 0
-
-
-OTHER = "# DO NOT EDIT!\na:c@new:4500\n"
-
-
-@pytest.mark.parametrize(
-    ("own", "answer", "kept"),
-    [
-        (OTHER, '"available" : true', True),
-        (OTHER, '"available" : false, "database_available" : true', False),
-        ("z:c@new:4500\n", '"available" : true', False),
-        ("", '"available" : true', False),
-    ],
-)
-def test_the_cluster_file_of_the_volume_is_kept_while_its_coordinators_answer(
-    tmp_path: Path, own: str, answer: str, *, kept: bool
-) -> None:
-    for folder in ("data", "config", "cluster", "bin"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "config/arguments").write_text("")
-    (tmp_path / "config/processes").write_text("1\n")
-    (tmp_path / "cluster/fdb.cluster").write_text("a:b@old:4500\n")
-    (tmp_path / "data/fdb.cluster").write_text(own)
-    for name, text in (("fdbserver", FDBSERVER), ("fdbcli", f"#!/bin/bash\necho '{{{answer}}}'\n")):
-        (tmp_path / "bin" / name).write_text(text)
-        (tmp_path / "bin" / name).chmod(0o755)
-    running = started(tmp_path)
-    try:
-        begun(tmp_path, 1)
-        assert (tmp_path / "data/fdb.cluster").read_text() == (own if kept else "a:b@old:4500\n")
-    finally:
-        running.terminate()
-        assert running.wait(20) == 0
-
-
-def started(tmp_path: Path) -> subprocess.Popen[bytes]:
-    """Run the start script of a member whose folders are here."""
-    script = start_script().replace("/var/fdb", str(tmp_path)).replace("/stateward/", f"{tmp_path}/")
-    environment = {
-        "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
-        "ROOT": str(tmp_path),
-        "STATEWARD_CONFIG": str(tmp_path / "config"),
-        "STATEWARD_MEMBER": "ledger-storage-0",
-        "STATEWARD_DOMAIN": "n1",
-        "POD_IP": "10.0.0.1",
-    }
-    return subprocess.Popen(["/bin/bash", "-c", script], env=environment)
-
-
-def begun(root: Path, count: int) -> list[str]:
-    """Return the command lines once there are so many."""
-    deadline = time.monotonic() + 60
-    while True:
-        lines = (root / "started").read_text().splitlines() if (root / "started").exists() else []
-        if len(lines) >= count:
-            return lines
-        assert time.monotonic() < deadline, lines
-        time.sleep(0.05)

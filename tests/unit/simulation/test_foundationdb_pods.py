@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from stateward.api import names
 from stateward.engines.base import UnreachableError
 from stateward.kube.client import DeleteOptions, Preconditions
 from stateward.kube.metadata import Key
+from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.foundationdb_shell import WorldShell
 from stateward.simulation.loop import run_virtual
 from stateward.simulation.opensearch.http import Wire
@@ -24,8 +26,9 @@ FILE = f"data_logs:first@{','.join(HOSTS[:3])}\n"
 class Town:
     """Four members of all classes, the first three of which are coordinators."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, agents: bool = False) -> None:
         self.world = world
+        self.annotations = {names.ANNOTATION_AGENT: "1"} if agents else {}
         self.shell = WorldShell(world.foundations, Wire(world.ground.stream("test"), world.ground.count))
         self.cluster_file(FILE, "create")
         for name in NAMES:
@@ -62,7 +65,10 @@ class Town:
             {"name": "config", "secret": {"secretName": name}},
             {"name": "cluster", "configMap": {"name": "logs-cluster-file"}},
         ]
-        template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container], "volumes": volumes}}
+        template = {
+            "metadata": {"labels": {"app": name}, "annotations": self.annotations},
+            "spec": {"containers": [container], "volumes": volumes},
+        }
         spec = {"replicas": 1, "selector": {"matchLabels": {"app": name}}, "template": template}
         spec |= {"updateStrategy": {"type": "OnDelete"}, "serviceName": "logs-members"}
         self.world.server.create("apps/statefulsets", NAMESPACE, {**head("apps/v1", "StatefulSet", name), "spec": spec})
@@ -90,6 +96,18 @@ class Town:
         assert stored is not None
         self.world.server.delete(kind, stored.key, DeleteOptions(Preconditions(stored.uid)))
 
+    def pod(self, name: str) -> Stored:
+        stored = self.world.store.get("/pods", Key(NAMESPACE, f"{name}-0"))
+        assert stored is not None
+        return stored
+
+    def address(self, name: str) -> str:
+        return str(self.pod(name).doc["status"].get("podIP", ""))
+
+    def ready(self, name: str) -> bool:
+        found = {c["type"]: c["status"] for c in self.pod(name).doc["status"]["conditions"]}
+        return found["Ready"] == "True"
+
     def restart(self, name: str) -> None:
         self.delete(f"{name}-0")
 
@@ -104,11 +122,11 @@ def head(version: str, kind: str, name: str) -> dict[str, Any]:
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name}}
 
 
-def live(story: Callable[[Town], Awaitable[None]]) -> None:
+def live(story: Callable[[Town], Awaitable[None]], *, agents: bool = False) -> None:
     """Live through a story in a world in which nothing goes wrong by chance."""
 
     async def go() -> None:
-        await story(Town(World(7, Layout(capacity=1), asyncio.get_running_loop())))
+        await story(Town(World(7, Layout(capacity=1), asyncio.get_running_loop()), agents=agents))
 
     run_virtual(go())
 
@@ -165,8 +183,44 @@ def test_a_pod_whose_cluster_file_leads_nowhere_joins_when_it_is_right() -> None
         await asyncio.sleep(60)
         found = (await town.status())["cluster"]["processes"].values()
         assert NAMES[3] not in {p["locality"].get("instance_id") for p in found}
+        town.cluster_file(FILE)
+        await asyncio.sleep(60)
+        found = (await town.status())["cluster"]["processes"].values()
+        assert NAMES[3] in {p["locality"].get("instance_id") for p in found}
 
     live(story)
+
+
+def test_a_pod_whose_process_was_away_for_a_moment_is_ready_when_it_is_back() -> None:
+    async def story(town: Town) -> None:
+        await town.made()
+        for name in NAMES:
+            town.restart(name)
+        for _ in range(30):
+            await asyncio.sleep(0.7)
+            town.world.foundations.pods[Key(NAMESPACE, f"{NAMES[3]}-0")].killed(f"{town.address(NAMES[3])}:4500")
+        await asyncio.sleep(60)
+        assert all(town.ready(name) for name in NAMES)
+
+    live(story)
+
+
+@pytest.mark.parametrize("agents", [False, True])
+def test_a_pod_that_was_ending_when_its_machine_lost_power_is_gone_when_it_is_back(*, agents: bool) -> None:
+    async def story(town: Town) -> None:
+        await town.made()
+        pod = town.world.foundations.pods[Key(NAMESPACE, f"{NAMES[3]}-0")]
+        before = town.pod(NAMES[3]).uid
+        town.restart(NAMES[3])
+        await asyncio.sleep(0.15)
+        town.world.nodes.lose(pod.container.node, power=True)
+        await asyncio.sleep(30)
+        town.world.nodes.restore(pod.container.node)
+        await asyncio.sleep(90)
+        assert town.pod(NAMES[3]).uid != before
+        assert await town.whole()
+
+    live(story, agents=agents)
 
 
 def test_what_is_only_on_disks_that_go_is_lost_and_counted() -> None:

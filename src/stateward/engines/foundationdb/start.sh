@@ -3,8 +3,11 @@
 # counts on that. Told to end, it ends all of them and waits.
 set -u
 
-config=${STATEWARD_CONFIG:-/stateward/config}
-data=/var/fdb/data
+root=${STATEWARD_ROOT:-/stateward}
+home=${STATEWARD_HOME:-/var/fdb}
+config=${STATEWARD_CONFIG:-$root/config}
+pause=${STATEWARD_PAUSE:-10} again=${STATEWARD_AGAIN:-1}
+data=$home/data
 file=$data/fdb.cluster
 host=$POD_IP
 [[ $host != *:* ]] || host="[$host]"
@@ -14,7 +17,7 @@ if [[ -n ${STATEWARD_CONFIG_SHA256:-} ]]; then
   until [[ $(cat "$config"/* | sha256sum) == "$STATEWARD_CONFIG_SHA256 "* ]]; do sleep 1; done
 fi
 
-known=/stateward/cluster/fdb.cluster
+known=$root/cluster/fdb.cluster
 until [[ -s $known ]]; do sleep 1; done
 
 # On the way to a version that those of the image do not talk to, an init container has brought its programs, too. Never
@@ -22,42 +25,72 @@ until [[ -s $known ]]; do sleep 1; done
 programs=$(dirname "$(command -v fdbserver)")
 version=$(cat "$config/program" 2>/dev/null)
 if [[ -n $version && $version != "$STATEWARD_ENGINE_VERSION" ]]; then
-  if [[ -x /stateward/beside/$version/fdbserver ]]; then
-    programs=/stateward/beside/$version
+  if [[ -x $root/beside/$version/fdbserver ]]; then
+    programs=$root/beside/$version
   elif [[ ${version%.*} != "${STATEWARD_ENGINE_VERSION%.*}" ]]; then
     echo "the programs of $version are not in this pod" >&2
     exit 1
   fi
 fi
 # The command line has to be of the version that runs: it is found by this.
-mkdir -p /stateward/run && ln -sfn "$programs" /stateward/run/programs.new && mv -T /stateward/run/programs.new /stateward/run/programs
+mkdir -p "$root/run" && ln -sfn "$programs" "$root/run/programs.new" && mv -T "$root/run/programs.new" "$root/run/programs"
+
+declare -a running=()
+trap end TERM INT
+
+end() {
+  trap '' TERM INT
+  kill -TERM $(jobs -rp) 2>/dev/null
+  wait
+  exit 0
+}
 
 said() { grep -v '^ *#' "$1"; }
 
-# Whether the file on the volume names the same database by other coordinators, and they answer. Just after a change of
-# coordinators it is newer than what has arrived here of the operator's; after a long time away it may be older.
-answers() {
+# Whether the file on the volume names the same database by other coordinators.
+differs() {
   local own theirs
   own=$(said "$file" 2>/dev/null) && theirs=$(said "$known") || return 1
-  [[ $own != "$theirs" && ${own%%:*} == "${theirs%%:*}" ]] || return 1
-  "$programs/fdbcli" -C "$file" --timeout 10 --exec 'status json' 2>/dev/null | grep -Eq '"available" *: *true'
+  [[ $own != "$theirs" && ${own%%:*} == "${theirs%%:*}" ]]
+}
+
+# Whether the coordinators of a file answer. It is asked in the background: bash hears of its own end only then.
+answer=$root/run/status.json
+answers() {
+  "$programs/fdbcli" -C "$1" --timeout 10 --exec 'status json' >"$answer" 2>/dev/null &
+  wait $!
+  grep -Eq '"available" *: *true' "$answer"
 }
 
 # The database writes the file whenever coordinators change, so it gets a copy.
-if answers; then
+take() { cp "$known" "$file.new" && mv "$file.new" "$file"; }
+
+# Just after a change of coordinators the file on the volume is newer than what has arrived here of the operator's; after
+# a long time away it may be older.
+if differs && answers "$file"; then
   echo "the cluster file of the volume is kept: its coordinators answer"
 else
-  cp "$known" "$file.new" && mv "$file.new" "$file"
+  take
 fi
+
+# Coordinators of before lead on to those of now only while they run, and a process reads its file when it starts. One
+# that was started with a file from before, or was out of reach when they changed, would never find the others again.
+# Where the database knows any process of this pod, nothing is done: they go on.
+follow() {
+  differs && ! answers "$file" || return
+  cp "$known" "$root/run/fdb.cluster" && answers "$root/run/fdb.cluster" || return
+  ! grep -Fq "\"$host:" "$answer" && take || return
+  echo "the coordinators of before are gone: the processes start again with those of now"
+  kill -TERM "${running[@]}" 2>/dev/null
+}
 
 mapfile -t arguments <"$config/arguments"
 processes=$(<"$config/processes")
-declare -a running
 
 start() {
   mkdir -p "$data/$1"
   local address=$host:$((4499 + $1))
-  "$programs/fdbserver" --cluster_file "$file" --datadir "$data/$1" --logdir /var/fdb/logs \
+  "$programs/fdbserver" --cluster_file "$file" --datadir "$data/$1" --logdir "$home/logs" \
     --public_address "$address" --listen_address "$address" \
     --locality_instance_id "$STATEWARD_MEMBER" --locality_process_id "$STATEWARD_MEMBER-$1" \
     --locality_zoneid "$STATEWARD_DOMAIN" --locality_machineid "$STATEWARD_DOMAIN" \
@@ -65,18 +98,17 @@ start() {
   running[$1]=$!
 }
 
-end() {
-  trap '' TERM INT
-  kill -TERM "${running[@]}" 2>/dev/null
-  wait
-  exit 0
-}
-trap end TERM INT
-
 for ((i = 1; i <= processes; i++)); do start "$i"; done
 while :; do
+  sleep "$pause" &
+  timer=$!
   wait -n
-  sleep 1
+  if kill "$timer" 2>/dev/null; then
+    wait "$timer" 2>/dev/null
+    sleep "$again"
+  else
+    follow
+  fi
   for ((i = 1; i <= processes; i++)); do
     jobs -rp | grep -qx "${running[$i]}" || start "$i"
   done

@@ -79,7 +79,7 @@ class Agent:
         if self.state in UP and self.child is not None:
             self._ground.count("process stopped in its pod")
             self._state = ProcessState.STOPPING
-            self.container.ready(False)
+            self.container.probe()
             self.child.stop()
 
     def start_process(self, expected: str) -> None:

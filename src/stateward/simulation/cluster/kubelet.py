@@ -40,6 +40,7 @@ class Kubelets:
             if run.process is not None:
                 run.process.kill()
                 run.process = None
+            run.stopping = False  # What was being ended is told so again when there is power.
 
     def back(self, node: str) -> None:
         """Let a node report again; what has no process is started, what should be gone goes."""
@@ -141,12 +142,12 @@ class Kubelets:
             annotation=lambda what: self._mounts.annotation(run, what),
             disk=claim.uid if claim is not None else run.uid,
             exited=lambda code, why: self._exited(run, code, why),
-            ready=lambda yes: self._ground.soon(*self.habits.probe, self._probed, run, yes) and None,
+            probe=lambda: self._ground.soon(*self.habits.probe, self._probed, run) and None,
         )
 
-    def _probed(self, run: Run, yes: bool) -> None:
-        # By the time of the probe the process may have been told to stop.
-        yes = yes and run.process is not None and run.process.serves
+    def _probed(self, run: Run) -> None:
+        # What counts is what it finds: by then the process may have been told to stop, or been started again.
+        yes = run.process is not None and run.process.serves
         if run.process is not None and run.ready != yes and not run.stopping:
             run.ready = yes
             self._report(run)

@@ -38,8 +38,8 @@ class Container:
     """UID of the claim behind the data directory, or of the pod where data is ephemeral."""
     exited: Callable[[int, str], None]
     """To call when the process ends, with its code and its last words."""
-    ready: Callable[[bool], None]
-    """To call when the readiness probe would change its mind."""
+    probe: Callable[[], None]
+    """To call when the readiness probe may change its mind: it looks a moment later."""
 
 
 class Process(Protocol):

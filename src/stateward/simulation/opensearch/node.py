@@ -121,7 +121,7 @@ class Node:
         if older(self.disk.version, self.version) or not self.disk.version:
             self.disk.version = self.version
         self.disk.voter = self.votes
-        self.container.ready(True)
+        self.container.probe()
 
     def seek_again(self) -> None:
         """Note that the cluster has put this node out; it tries to come back."""
