@@ -1,0 +1,82 @@
+"""A pod that was given the cluster file of before: its processes find the database once the right one arrives."""
+
+import asyncio
+import json
+import subprocess
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from sandbox import Sandbox
+from tests.e2e.clusters import Clusters, settled
+from tests.e2e.foundationdb.database import FILE, Fdb, pools
+from tests.e2e.operators import DEPLOYED, NAMESPACE, kubectl
+
+pytestmark = [pytest.mark.e2e, pytest.mark.full]
+
+OLD = "7.1.57"
+MEMBER = "lost-stateless-1"
+POD = f"{MEMBER}-0"
+SHOWN = "/stateward/cluster/fdb.cluster"
+
+
+@pytest.mark.images(f"foundationdb:{OLD}")
+async def test_a_pod_with_the_cluster_file_of_before_finds_the_database_when_the_right_one_arrives(
+    stateward: Sandbox, clusters: Clusters, fdb: Fdb
+) -> None:
+    await clusters.apply("lost", version=OLD, pools=pools())
+    right = (await clusters.until("lost", settled, seconds=300)).status.connection
+    wrong = f"{right.partition(':')[0]}:before@lost-gone-0.lost-members.{clusters.namespace}.svc:4500"
+    async with nobody_operates(stateward):
+        give(stateward, clusters, wrong)
+        await shows(stateward, clusters, SHOWN, wrong)
+        kubectl(stateward, "delete", "-n", clusters.namespace, "pod", POD)
+        await shows(stateward, clusters, FILE, wrong)
+        assert MEMBER not in await fdb.processes("lost")
+        give(stateward, clusters, right)
+        async with asyncio.timeout(120):
+            while MEMBER not in await fdb.processes("lost"):
+                await asyncio.sleep(1)
+        # The others had the right one all the time, and went on.
+        pods = [pod for pod in (await clusters.pods("lost")) if restarted(stateward, clusters, f"{pod}-0")]
+        assert pods == [MEMBER]
+    await clusters.until("lost", settled, seconds=180)
+
+
+@asynccontextmanager
+async def nobody_operates(sandbox: Sandbox) -> AsyncGenerator[None]:
+    """Take the operator away while the block runs: it would put the ConfigMap right at once."""
+    kubectl(sandbox, "-n", NAMESPACE, "scale", DEPLOYED, "--replicas=0")
+    operator = "app.kubernetes.io/component=operator"
+    kubectl(sandbox, "-n", NAMESPACE, "wait", "--for=delete", "pod", "-l", operator, "--timeout=60s")
+    try:
+        yield
+    finally:
+        kubectl(sandbox, "-n", NAMESPACE, "scale", DEPLOYED, "--replicas=1")
+        kubectl(sandbox, "-n", NAMESPACE, "rollout", "status", DEPLOYED, "--timeout=120s")
+
+
+def give(sandbox: Sandbox, clusters: Clusters, connection: str) -> None:
+    """Let the ConfigMap of the cluster file say this."""
+    patch = json.dumps({"data": {"fdb.cluster": f"{connection}\n"}})
+    kubectl(sandbox, "patch", "-n", clusters.namespace, "configmap", "lost-cluster-file", "--type=merge", "-p", patch)
+
+
+async def shows(sandbox: Sandbox, clusters: Clusters, file: str, connection: str) -> None:
+    """Wait until a file in the pod says this, whichever pod it is by then."""
+    words = ["exec", "-n", clusters.namespace, POD, "-c", "foundationdb", "--", "cat", file]
+    async with asyncio.timeout(180):
+        while True:
+            try:
+                if connection in await asyncio.to_thread(sandbox.kubectl, *words):
+                    return
+            except subprocess.CalledProcessError:
+                pass  # It is not there yet.
+            await asyncio.sleep(1)
+
+
+def restarted(sandbox: Sandbox, clusters: Clusters, pod: str) -> bool:
+    """Return whether the start script of a pod has started its processes again with another cluster file."""
+    log = kubectl(sandbox, "logs", "-n", clusters.namespace, pod, "-c", "foundationdb")
+    return "start again with those of now" in log
