@@ -106,6 +106,9 @@ def unprepared(facts: Facts, member: Member, change: Change) -> str | None:
         return "its next template is written"
     if member.workload is None or not member.workload.observed:
         return "its StatefulSet has not seen the new template yet"
+    if facts.database is not None and member.name not in facts.obs.records:
+        # An operator that died after this step would count on nobody who is away, and take the next one down as well.
+        return "that it has joined is written down first"
     problem = agent_problem(member) if keeps_pod(change) else None
     if problem is not None:
         return problem[1]

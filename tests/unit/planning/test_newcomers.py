@@ -1,4 +1,4 @@
-"""Managers that have joined a new cluster for the first time: nobody counts on them yet, and soon everybody does."""
+"""Members that have joined for the first time: nobody counts on them yet, and soon everybody does."""
 
 import msgspec
 import pytest
@@ -39,3 +39,22 @@ def test_the_first_manager_stays_until_those_who_have_just_joined_can_take_over(
     assert bool(goes) is not joined
     waits = [w.message for w in found.waits if w.subject == world.leader]
     assert any("managers go one at a time" in text for text in waits) is joined, waits
+
+
+@pytest.mark.parametrize("agents", [True, False])
+def test_who_serves_for_the_first_time_is_written_down_before_it_is_taken_down(*, agents: bool) -> None:
+    # Were it not, an operator that dies in between would count on nobody who is away, and take the next one down.
+    world = World(managers(), hot())
+    world.agents = agents
+    world.run()
+    world.log.clear()
+    world.edit(pools=[managers(), hot(config=A)])
+    for _ in range(20):
+        states = [state for state in world.status.member_states if not state.name.startswith("c-hot")]
+        world.status = msgspec.structs.replace(world.status, member_states=states)
+        made = world.tick()
+    assert not world.did(a.StopProcess)
+    assert not world.did(a.DeletePod)
+    assert "written down" in made.intents["c-hot-2"].sentence
+    world.run()
+    assert sorted(world.did(a.StopProcess if agents else a.DeletePod)) == ["c-hot-0", "c-hot-1", "c-hot-2"]
