@@ -77,6 +77,23 @@ async def test_a_pending_volume_without_a_class_of_its_own_waits_for_the_default
         assert sorted(story.uids(SETS)) == ["logs-hot-0", "logs-hot-1", "logs-hot-2", "logs-managers-0"]
 
 
+async def test_what_only_a_replaced_members_successor_has_is_there_again_with_more_members() -> None:
+    with Story(managers(1), hot(2)).told() as story:
+        await story.begin()
+        story.edit(members={"replace": ["logs-hot-0", "logs-hot-1"]})
+        await story.run.settle(quiet=60.0)
+        assert [name for name in sorted(story.uids(SETS)) if "hot" in name] == ["logs-hot-2", "logs-hot-3"]
+        story.user.delete()
+        assert await story.until(lambda: not story.uids(PODS))
+        del story.user.spec["members"]
+        story.user.create()
+        assert await story.until(lambda: story.database.leader and story.database.health == "red")
+        assert [name for name in sorted(story.uids(SETS)) if "hot" in name] == ["logs-hot-0", "logs-hot-1"]
+        story.user.calm_down()
+        await story.settle()
+        assert len(story.uids(SETS)) == 1 + 4
+
+
 async def test_whoever_adds_managers_again_that_are_needed_takes_off_what_fits_no_node() -> None:
     nowhere = {"podTemplate": {"spec": {"nodeSelector": {"no-such": "label"}}}}
     with Story(managers(1), hot(2)).told() as story:

@@ -1,6 +1,6 @@
 """A person who edits the cluster resource in the middle of everything: well, badly, and back again."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from typing import ClassVar
 
@@ -19,6 +19,7 @@ from stateward.simulation.world import NAME, RIGID, World
 
 DRAWN = ("user: valid edit from the schema", "user: invalid edit from the schema (refused)")
 """What is counted of edits that are drawn from the schema."""
+SETS, CLAIMS = "apps/statefulsets", "/persistentvolumeclaims"
 PASSING = frozenset({"invalid edit", "valid edit from the schema", "invalid edit from the schema"})
 """Edits with which no other edit begins."""
 LEFT_OUT = frozenset({"ephemeral", "acceptDataLoss", "onClusterDelete"})
@@ -79,6 +80,7 @@ class User:
             if pool["storage"].get("storageClass") == RIGID:
                 pool["storage"]["storageClass"] = "fast"
         self._give_managers_back(spec)
+        self._bring_back(spec)
         self._apply("an edit that makes sense", spec)
         self.annotate(CALM)
 
@@ -164,6 +166,28 @@ class User:
                 pool["replicas"] = max(pool["replicas"], len(database.voters))
                 return
 
+    def _bring_back(self, spec: Json) -> None:
+        """Ask for so many members that those are among them whose kept volumes have the only copies of something.
+
+        They are away when a cluster was deleted and made again: it takes the volumes with the lowest numbers, and with
+        them those of members in whose place others with higher numbers had come. One of another class is not used.
+        """
+        members = {stored.key.name for stored in self._world.store.all(SETS)}
+        claims = {claim.uid: claim.labels.get(names.LABEL_MEMBER, "") for claim in self._world.store.all(CLAIMS)}
+        database = self._world.database(self._name)
+        for shard in database.shards if database is not None else ():
+            disks = self._world.databases.disks.items()
+            holders = {claims.get(uid, "") for uid, disk in disks if disk.copies.get(shard.name) in shard.in_sync}
+            if holders & members:
+                continue
+            for pool in spec["pools"]:
+                prefix = f"{self._name}-{pool['name']}"
+                numbers = _numbers(prefix, holders)
+                if numbers:
+                    above = [number for number in _numbers(prefix, members) if number > numbers[0]]
+                    pool["replicas"] = max(pool["replicas"], numbers[0] + 1 + len(above))
+                    pool["storage"].pop("storageClass", None)
+
     def _habit(self, name: str) -> None:
         request = next((request for request in REQUESTS if request[0] == name), None)
         if request is not None:
@@ -243,3 +267,8 @@ def _correct(holder: Json) -> None:
         holder.get("config", {}).pop(setting, None)
     if "nodeSelector" in part(holder, "podTemplate", "spec"):
         del holder["podTemplate"]
+
+
+def _numbers(prefix: str, members: Iterable[str]) -> list[int]:
+    """Return the numbers of those members that are of a pool, in order."""
+    return sorted(int(number) for of, _, number in (name.rpartition("-") for name in members) if of == prefix)
