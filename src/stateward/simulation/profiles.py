@@ -80,7 +80,7 @@ PROFILES = (
     Profile(
         "disks that hang",
         edits=("restart of all together asked for", "setting changed"),
-        often={"user edit": 2.0, "disk hangs": 5.0},
+        often={"user edit": 4.0, "disk hangs": 8.0},
         agents=True,
     ),
     Profile(
