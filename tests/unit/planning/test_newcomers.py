@@ -49,6 +49,7 @@ def test_who_serves_for_the_first_time_is_written_down_before_it_is_taken_down(*
     world.run()
     world.log.clear()
     world.edit(pools=[managers(), hot(config=A)])
+    made = world.plan()
     for _ in range(20):
         states = [state for state in world.status.member_states if not state.name.startswith("c-hot")]
         world.status = msgspec.structs.replace(world.status, member_states=states)
