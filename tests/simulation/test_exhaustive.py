@@ -1,7 +1,6 @@
 """The smallest cluster, one change, and a crash at every step of it: after each write and after each engine call.
 
-Each crash is tried with a successor that sees everything, and every fourth with one whose
-watches begin in the past.
+Each crash is tried with a successor that sees everything, and with one whose watches begin in the past.
 """
 
 from collections.abc import Callable
@@ -40,20 +39,20 @@ async def live(change: dict[str, Any], fatal: int = 0, stale: int = 0, *, agents
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
-@pytest.mark.parametrize(("stale", "stride"), [(0, 1), (300, 4)], ids=["seeing", "stale"])
-def test_a_crash_at_any_step_changes_nothing_in_the_end(change: dict[str, Any], stale: int, stride: int) -> None:
+@pytest.mark.parametrize("stale", [0, 300], ids=["seeing", "stale"])
+def test_a_crash_at_any_step_changes_nothing_in_the_end(change: dict[str, Any], stale: int) -> None:
     steps = run_virtual(live(change))
     assert steps > 5
-    for fatal in range(1, steps + 1, stride):
+    for fatal in range(1, steps + 1):
         attempt(lambda fatal=fatal: run_virtual(live(change, fatal, stale)), fatal)
 
 
-@pytest.mark.parametrize(("stale", "stride"), [(0, 1), (300, 4)], ids=["seeing", "stale"])
-def test_a_crash_in_any_phase_of_a_restart_in_kept_pods_changes_nothing_in_the_end(stale: int, stride: int) -> None:
+@pytest.mark.parametrize("stale", [0, 300], ids=["seeing", "stale"])
+def test_a_crash_in_any_phase_of_a_restart_in_kept_pods_changes_nothing_in_the_end(stale: int) -> None:
     change = CHANGES["setting"]
     steps = run_virtual(live(change, agents=True))
     assert steps > 15
-    for fatal in range(1, steps + 1, stride):
+    for fatal in range(1, steps + 1):
         attempt(lambda fatal=fatal: run_virtual(live(change, fatal, stale, agents=True)), fatal)
 
 

@@ -158,3 +158,23 @@ async def test_a_manager_whose_volume_was_lost_before_its_cluster_was_written_do
         story.pools(pool("masters", 1, ["cluster_manager"], "1Gi"), hot(2))
         assert await story.until(lambda: "logs-managers-0" not in story.uids(SETS))
         story.check()
+
+
+async def test_a_cluster_that_is_made_again_with_too_few_managers_says_whose_volumes_were_kept() -> None:
+    with Story(managers(3), hot(2)).told() as story:
+        await story.begin()
+        identity = story.database.identity
+        story.user.delete()
+        assert await story.until(lambda: not story.uids(PODS))
+        story.user.spec["pools"] = [managers(1), hot(2)]
+        story.user.create()
+        await asyncio.sleep(5.0)
+        assert await story.until(lambda: "ask for these members again" in story.waits, 1200.0), story.waits
+        assert "the volumes of logs-managers-1, logs-managers-2 were kept" in story.waits
+        await asyncio.sleep(60.0)
+        pod = story.uids(PODS)["logs-managers-0-0"]
+        await asyncio.sleep(3600.0)
+        assert story.uids(PODS)["logs-managers-0-0"] == pod, "it was made anew again and again"
+        story.pools(managers(3), hot(2))
+        await story.settle()
+        assert story.database.identity == identity

@@ -61,6 +61,10 @@ ADVICE = {
         " the member then comes back into use",
     ),
     "Draining": Advice("the member holds nothing any more", "nothing is needed; the old size set again undoes it"),
+    "Forming": Advice(
+        "the first manager has formed the cluster, and the database answers",
+        "look at the log of its pod; where volumes of managers from before were kept, ask for as many managers again",
+    ),
     "ImageWithoutVersion": Advice("spec.image shows the version in its tag", "name such an image"),
     "InMaintenance": Advice(
         "the maintenance of the zone is over, which a person has begun", "end it with `maintenance off` of fdbcli"

@@ -11,10 +11,13 @@ then a person decides.
 
 from stateward.planning.actions import Action, ClearConsent, DeletePod, GrantBootstrap, RecordBootstrap
 from stateward.planning.byword import by_word
-from stateward.planning.facts import Facts
+from stateward.planning.facts import OVERDUE, Facts
 from stateward.planning.intent import Part, State, Wait, merge, told
 from stateward.planning.observation import Effect, Member, Pod
 from stateward.planning.prepare import stage
+
+FORMING = "Forming"
+"""The reason of the wait for a member that forms the cluster; how long it takes is known by it."""
 
 
 def bootstrap(facts: Facts) -> Part:
@@ -25,9 +28,12 @@ def bootstrap(facts: Facts) -> Part:
     if grant is not None and grant.formed and not (everything_lost(facts) and again):
         return Part(waits=lost_wait(facts))
     member = (facts.members.get(grant.member) if grant is not None else None) or first_voter(facts)
-    if member is None or member.pod is None or member.pod.terminating or not member.pod.running:
+    if member is None:
         return Part()
-    return forming(facts, member, member.pod)
+    waits = Part(waits=unformed(facts, member) if grant is not None and not grant.formed else ())
+    if member.pod is None or member.pod.terminating or not member.pod.running:
+        return waits
+    return merge(forming(facts, member, member.pod), waits)
 
 
 def forming(facts: Facts, member: Member, pod: Pod) -> Part:
@@ -84,7 +90,9 @@ def volume_of(facts: Facts, member: Member, pod: Pod) -> str:
 
 def grant_to(facts: Facts, member: Member, pod: Pod) -> Part:
     """Return the grant, or what makes the pod one that waits for it."""
-    late = pod.bootstrap == "granted" and facts.overdue(member)
+    forming_for = facts.waited(member.name, FORMING)
+    # Once: where it is not for what its process had read, another pod on the same volume would do no better.
+    late = pod.bootstrap == "granted" and forming_for > OVERDUE and facts.now - pod.created >= forming_for
     if pod.ready or (pod.bootstrap == "granted" and not late):
         return Part()
     if late:
@@ -107,6 +115,27 @@ def grant_to(facts: Facts, member: Member, pod: Pod) -> Part:
     else:
         return Part()
     return Part(actions=actions, intents=told(State.STARTING, [member], Effect.NONE, text))
+
+
+def unformed(facts: Facts, member: Member) -> tuple[Wait, ...]:
+    """Return that the member that forms the cluster has not yet; after long, why that may be, and what a person can do.
+
+    A cluster that was deleted and is made again has the volumes of before. Their managers form nothing, but wait for the
+    majority of that time; where fewer are asked for now, it never comes.
+    """
+    grant = facts.obs.bootstrap
+    if grant is None or (member.claim is not None and member.claim.ref.uid != grant.volume):
+        return ()  # The volume is another one: that is what is said then.
+    if facts.waited(member.name, FORMING) <= OVERDUE:
+        return (Wait(member.name, FORMING, f"{member.name} forms the cluster, which does not answer yet"),)
+    pools = facts.pools.keys() - {member.pool}
+    kept = [m.name for m in facts.obs.members if m.claim is not None and not m.present and m.pool not in pools]
+    names = f": the volumes of {', '.join(kept)} were kept, so ask for these members again" if kept else ""
+    text = (
+        f"{member.name} was to form the cluster, and has not for more than {OVERDUE / 60:.0f} minutes; its log says why,"
+        f" and if its volume is from a cluster before, it waits for the other managers of that time{names}"
+    )
+    return (Wait(member.name, FORMING, text, stalled=True),)
 
 
 def everything_lost(facts: Facts) -> bool:

@@ -64,7 +64,7 @@ class FakeKubernetes(FakeDatabase):
         if pod.trouble or self.bereft(body, pod):
             pod.ready, pod.steps = False, 0
             return
-        if pod.granted and not self.identity:
+        if pod.granted and not self.identity and self.may_form:
             self.identity, self.voters = f"identity-{next(self.ids)}", {body.name}
             pod.steps = 2
         elif pod.steps < 2 and self.may_join(body, pod):

@@ -110,3 +110,15 @@ def test_a_leave_that_was_given_while_nothing_is_lost_does_not_stay_for_the_next
     world = settled(managers(), hot()).edit(bootstrap_again=True).run()
     assert world.did(a.ClearConsent)
     assert not world.bootstrap_again
+
+
+def test_a_manager_that_has_leave_and_forms_nothing_is_made_anew_once_and_then_a_person_is_told() -> None:
+    world = World(managers(1), hot(2)).edit(may_form=False).until(lambda w: bool(w.did(a.GrantBootstrap)))
+    assert "Forming" not in reasons(world), "it has only begun"
+    world.log.clear()
+    world.ticks(400)
+    assert world.did(a.DeletePod) == ["c-managers-0"]
+    assert "has not for more than 10 minutes" in reasons(world)["Forming"]
+    world.may_form = True
+    world.run()
+    assert "Forming" not in reasons(world)

@@ -126,6 +126,7 @@ class Things:
         self.allocation = o.Allocation.ALL
         self.limited = False
         self.answers = True
+        self.may_form = True
         self.crash: set[tuple[str, str]] = set()
         """Inputs with which no pod starts."""
         self.hang: set[tuple[str, str]] = set()
