@@ -30,7 +30,7 @@ from stateward.operator.liaison import Liaison
 from stateward.operator.limit import ReplacementLimit, newly
 from stateward.operator.live import read_live
 from stateward.operator.metrics import Metrics
-from stateward.operator.pace import BUSY_SECONDS, next_look
+from stateward.operator.pace import BUSY_SECONDS, next_look, stillness
 from stateward.operator.perform import Outcome, Performer
 from stateward.operator.protection import refusals
 from stateward.operator.security import Keeper
@@ -142,7 +142,7 @@ class Reconciler:
             turn, failure = await self._introduced(turn)
             outcome = replace(outcome, failure=failure)
         try:
-            settled = await self._write_status(key, turn, outcome)
+            settled, still = await self._write_status(key, turn, outcome)
         except Conflict as error:
             _log.info("looking again", why=error.message)
             return EDITED_SECONDS
@@ -150,7 +150,8 @@ class Reconciler:
             raise outcome.failure
         closely = any(m.pod is not None and m.pod.phase for m in turn.observed.members)
         closely = closely or any(wait.reason == SETTLING for wait in turn.plan.waits)
-        return next_look(key, settled=settled, now=self._now(), closely=closely)
+        idle = 0.0 if turn.plan.actions else still
+        return next_look(key, settled=settled, now=self._now(), closely=closely, idle=idle)
 
     async def _decide(self, holdings: Holdings) -> Round:
         before = holdings.cluster.status
@@ -194,8 +195,8 @@ class Reconciler:
         known = msgspec.structs.replace(known, administrator=True)
         return replace(turn, observed=msgspec.structs.replace(turn.observed, protection=known)), None
 
-    async def _write_status(self, key: Key, turn: Round, outcome: Outcome) -> bool:
-        """Write the status if it has changed; returns whether the cluster is settled, with nothing left to write."""
+    async def _write_status(self, key: Key, turn: Round, outcome: Outcome) -> tuple[bool, float]:
+        """Write the status if it has changed; returns whether the cluster is settled, and the seconds of stillness."""
         before = turn.before
         shown = turn.plan
         failed = outcome.waits(key.name)
@@ -213,7 +214,7 @@ class Reconciler:
         self._metrics.cluster(self._kind.engine, key, shown, after, now)
         if after != before:
             await self._patch_status(key, turn.holdings.cluster, after)
-        return shown.settled
+        return shown.settled, stillness(after, now)
 
     async def _patch_status(self, key: Key, cluster: Cluster, after: ClusterStatus) -> None:
         """Replace the status, if the cluster is still the one that was read: two leaders must not overwrite another."""

@@ -118,10 +118,10 @@ def grant_to(facts: Facts, member: Member, pod: Pod) -> Part:
 
 
 def unformed(facts: Facts, member: Member) -> tuple[Wait, ...]:
-    """Return that the member that forms the cluster has not yet; after long, why that may be, and what a person can do.
+    """Return that the member that forms the cluster has not yet; after long, why that may be, and what can be done.
 
-    A cluster that was deleted and is made again has the volumes of before. Their managers form nothing, but wait for the
-    majority of that time; where fewer are asked for now, it never comes.
+    A cluster that was deleted and is made again has the volumes of before. Their managers form nothing, but wait for
+    the majority of that time; where fewer are asked for now, it never comes.
     """
     grant = facts.obs.bootstrap
     if grant is None or (member.claim is not None and member.claim.ref.uid != grant.volume):
@@ -132,8 +132,8 @@ def unformed(facts: Facts, member: Member) -> tuple[Wait, ...]:
     kept = [m.name for m in facts.obs.members if m.claim is not None and not m.present and m.pool not in pools]
     names = f": the volumes of {', '.join(kept)} were kept, so ask for these members again" if kept else ""
     text = (
-        f"{member.name} was to form the cluster, and has not for more than {OVERDUE / 60:.0f} minutes; its log says why,"
-        f" and if its volume is from a cluster before, it waits for the other managers of that time{names}"
+        f"{member.name} was to form the cluster, and has not for more than {OVERDUE / 60:.0f} minutes; its log says"
+        f" why, and if its volume is from a cluster before, it waits for the other managers of that time{names}"
     )
     return (Wait(member.name, FORMING, text, stalled=True),)
 

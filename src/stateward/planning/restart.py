@@ -13,7 +13,7 @@ A member whose agent does not answer is made anew instead. One whose pod is in t
 from collections.abc import Sequence
 
 from stateward.planning.actions import Action, DeletePod, FinishRestart, SetPhase, StartProcess
-from stateward.planning.change import confirmed, differing, effect_of, member_target, staged, stranded
+from stateward.planning.change import change_of, confirmed, differing, effect_of, member_target, staged, stranded
 from stateward.planning.facts import Facts, serves
 from stateward.planning.intent import Part, State, Wait, merge, told
 from stateward.planning.observation import Effect, Member, Unknown
@@ -59,17 +59,16 @@ def stopping(facts: Facts, member: Member, process: Process) -> Part:
     if process.state is not ProcessState.STOPPED:
         return said(member, "is being stopped")
     if member.name in facts.obs.stopped:
-        return kept_stopped(member)
+        return kept_stopped(facts, member)
     text = "its process is stopped"
     return merge(Part(actions=(set_phase(member, Phase.START, text),)), start(facts, member, process))
 
 
-def kept_stopped(member: Member) -> Part:
-    """Return what is said of a member that a person keeps down."""
+def kept_stopped(facts: Facts, member: Member) -> Part:
+    """Return what is said of a member that a person keeps down; it waits for no restart, but perhaps for a change."""
     text = f"{member.name} is kept stopped, as annotation stateward.dev/stopped of the cluster asks for"
-    return Part(
-        intents=told(State.STOPPED, [member], Effect.RESTART, text), waits=(Wait(member.name, "KeptStopped", text),)
-    )
+    intents = told(State.STOPPED, [member], change_of(facts, member).effect, text)
+    return Part(intents=intents, waits=(Wait(member.name, "KeptStopped", text),))
 
 
 def starting(facts: Facts, member: Member, process: Process) -> Part:
@@ -167,7 +166,7 @@ def coordinated(facts: Facts, together: Sequence[Member]) -> Part:
     stuck = [m for m in together if endless(facts, m)]
     members = [m for m in together if m not in kept and m not in lost and m not in stuck]
     down = [m for m in members if facts.phase(m) in STOPPING]
-    part = merge(*(kept_stopped(m) for m in kept))
+    part = merge(*(kept_stopped(facts, m) for m in kept))
     part = merge(part, *(left_behind(m, "AgentSilent", f"its agent does not answer: {unheard(m)}") for m in lost))
     part = merge(part, *(left_behind(m, "ProcessDoesNotEnd", "its process does not end") for m in stuck))
     return merge(part, stop_all(facts, down, members) if down else start_all(facts, members))

@@ -6,8 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stateward.api.status import ClusterStatus, WaitStatus
 from stateward.kube.metadata import Key
-from stateward.operator.pace import BUSY_SECONDS, SETTLED_SECONDS, next_look
+from stateward.operator.pace import (
+    BUSY_SECONDS,
+    CLOSELY_SECONDS,
+    SETTLED_SECONDS,
+    STUCK_SECONDS,
+    next_look,
+    stillness,
+)
+from stateward.planning.times import rfc3339
 
 times = st.floats(min_value=0, max_value=4e9, allow_nan=False)
 
@@ -36,3 +45,27 @@ def test_clusters_that_were_looked_at_together_are_spread_over_the_whole_period(
     # A burst would be 600 in one second; an even spread is 10.
     assert max(by_second.values()) <= 30
     assert len(by_second) >= 55
+
+
+@pytest.mark.parametrize(
+    ("closely", "idle", "seconds"),
+    [
+        (False, 0.0, BUSY_SECONDS),
+        (False, 600.0, BUSY_SECONDS),
+        (True, 100.0, CLOSELY_SECONDS),
+        (True, 600.0, 3.0),
+        (False, 2000.0, 10.0),
+        (False, 6000.0, STUCK_SECONDS),
+        (True, 1e7, STUCK_SECONDS),
+    ],
+)
+def test_the_longer_nothing_moves_the_rarer_are_the_looks(*, closely: bool, idle: float, seconds: float) -> None:
+    assert next_look(Key("x", "logs"), settled=False, now=1e9, closely=closely, idle=idle) == pytest.approx(seconds)
+
+
+def test_a_new_reason_to_wait_is_a_change_like_any_progress() -> None:
+    wait = WaitStatus(subject="logs", reason="NotSafeYet", message="because", since=rfc3339(900.0))
+    assert stillness(ClusterStatus(), 1000.0) == 0.0
+    assert stillness(ClusterStatus(last_progress=rfc3339(100.0)), 1000.0) == 900.0
+    assert stillness(ClusterStatus(last_progress=rfc3339(100.0), waiting=[wait]), 1000.0) == 100.0
+    assert stillness(ClusterStatus(last_progress=rfc3339(1001.0)), 1000.0) == 0.0

@@ -302,3 +302,13 @@ def test_whatever_is_asked_for_on_the_cluster_restarts_every_process_once_in_its
     assert sorted(made.did(a.StopProcess)) == sorted(before)
     assert uids(made) == before
     assert (phases(made), made.schedule) == ({""}, None)
+
+
+def test_who_is_kept_stopped_waits_for_no_restart_but_perhaps_for_a_change() -> None:
+    made = world().edit(kept_stopped=frozenset({"c-hot-1"}))
+    made.until(lambda w: states(w)["c-hot-1"] == "Stopped").tick()
+    pending = {m.name: m.pending for m in made.status.member_states}
+    assert pending["c-hot-1"] == ""
+    changed(made).tick()
+    pending = {m.name: m.pending for m in made.status.member_states}
+    assert pending["c-hot-1"] == "restart"
