@@ -95,7 +95,7 @@ def step(facts: Facts, member: Member, why: str, resignation: Resignation) -> Pa
         return drain(facts, member, why)
     problem = hidden_data(facts, member)
     if problem is not None:
-        return stay([member], "MayHoldLastCopy", problem)
+        return merge(stay([member], "MayHoldLastCopy", problem), untold(facts, member))
     part = resign(facts, member, resignation)
     if part.waits:
         return part

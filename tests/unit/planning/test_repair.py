@@ -164,3 +164,14 @@ def test_a_broken_manager_whose_pool_was_renamed_meanwhile_asks_for_the_pool() -
     world.edit(pools=[managers(1), managers(1, "masters"), hot(2)]).run()
     world.edit(pools=[managers(1, "masters"), hot(2)]).run()
     assert world.voters == {"c-masters-0"}
+
+
+def test_broken_members_with_the_last_copies_whose_pool_was_renamed_meanwhile_ask_for_the_pool() -> None:
+    world = settled(managers(), hot(1), indices=((1,),)).edit(crash=CRASH, pools=[managers(), hot(1, config=BAD)])
+    world.ticks(10).edit(pools=[managers(), hot(2, "warm")]).ticks(10)
+    needed = [w for w in world.plan().waits if w.reason == "PoolNeeded" and w.stalled]
+    assert "with pool hot in the spec" in needed[0].message
+    assert "c-hot-0" in world.bodies
+    world.edit(pools=[managers(), hot(1), hot(2, "warm")]).run()
+    world.edit(pools=[managers(), hot(2, "warm")]).run()
+    assert "c-hot-0" not in world.pods()
