@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from stateward.api import names
+from stateward.simulation import accidents
 from stateward.simulation.apiserver.store import Event
 from tests.simulation.story import PODS, SECRETS, Story, hot, managers
 
@@ -126,3 +127,23 @@ def told(story: Story, annotation: str) -> dict[str, str | None]:
 def phase_of(meta: dict[str, dict[str, str]]) -> str:
     """Return the restart phase of a pod."""
     return meta.get("annotations", {}).get(names.ANNOTATION_PHASE, "")
+
+
+@pytest.mark.parametrize("after", [0.0, 2.0, 30.0])
+async def test_whoever_takes_the_restart_off_a_started_process_and_the_change_back_leaves_no_process_behind(
+    after: float,
+) -> None:
+    with Story(managers(1), hot(2), agents=True).told() as story:
+        await story.begin()
+        pods = story.uids(PODS)
+        story.pools(managers(1), hot(2, config={"indices.first": 1}))
+        assert await story.until(lambda: "process started in its pod" in story.world.ground.counts)
+        accidents.phase_taken_off(story.run.swarm.stage)
+        await asyncio.sleep(after)
+        story.pools(managers(1), hot(2))
+        await story.settle()
+        assert story.uids(PODS) == pods
+        for stored in story.world.store.all(PODS):
+            agent = story.world.agents.at(stored.doc["status"].get("podIP", ""))
+            if agent is not None:
+                assert agent.said().running == stored.meta["annotations"][names.ANNOTATION_CHECKSUM]

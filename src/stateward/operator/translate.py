@@ -255,6 +255,7 @@ def pod(source: Pod, nodes: Mapping[str, Node], container: str) -> o.Pod:
         claims=names.claim(meta.labels.get(names.LABEL_MEMBER, "")) in source.claim_names,
         bootstrap=annotations.get(names.ANNOTATION_BOOTSTRAP, ""),
         agent=names.ANNOTATION_AGENT in annotations,
+        checksum=annotations.get(names.ANNOTATION_CHECKSUM, ""),
         phase=parse_phase(annotations.get(names.ANNOTATION_PHASE, "")) or Phase.NONE,
         strange_phase=strange_phase(annotations.get(names.ANNOTATION_PHASE, "")),
         candidate=annotations.get(names.ANNOTATION_BOOTSTRAP_CANDIDATE) == "true",

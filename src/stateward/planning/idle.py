@@ -3,6 +3,7 @@
     stopped, and nothing says why ──▶ start        a person took the phase off in the middle of a restart
     kept stopped by a person ──▶ stop              also one that hangs, or crashes again and again
     schedule ──▶ stop                              a process that hangs is restarted on request
+    runs what its pod does not say ──▶ start       a person took the phase off after the process was started
 
 `roll` looks at members that serve and `repair` at what members are made from, so without this a process that was
 stopped would stay so for ever, and a person could not restart the very member that misbehaves. Who does not serve needs
@@ -23,7 +24,31 @@ from stateward.planning.stopping import quiet, standing, stop
 
 def idle(facts: Facts, taken: frozenset[str]) -> Part:
     """Return what becomes of the processes of members that do not serve, but for members that were taken."""
-    return merge(*(step(facts, member) for member in candidates(facts, taken)))
+    stray = [m for m in facts.obs.members if m.name not in taken | facts.going and m.alive and strayed(facts, m)]
+    found = candidates(facts, taken | {m.name for m in stray})
+    return merge(*(caught(m) for m in stray), *(step(facts, member) for member in found))
+
+
+def strayed(facts: Facts, member: Member) -> bool:
+    """Return whether a process runs with something else than its pod says, and no restart goes on.
+
+    The disaster this prevents: the change for which it was restarted is taken back, the pod looks as if it had never
+    been made, and the process runs for ever with what nobody wants.
+    """
+    process, pod = member.process, member.pod
+    if pod is None or pod.terminating or pod.phase is not Phase.NONE or not pod.checksum or not facts.managed(member):
+        return False
+    if facts.trouble(member) or member.name in facts.obs.stopped:
+        return False
+    if not isinstance(process, Process) or process.state not in UP or process.running in ("", pod.checksum):
+        return False
+    return member.config_checksum in (process.running, pod.checksum)
+
+
+def caught(member: Member) -> Part:
+    """Return the phase from which `restart` ends what was begun: it writes down what runs, or has it started again."""
+    why = "its process runs with another configuration than its pod says"
+    return merge(said(member, f"has been restarted: {why}"), Part(actions=(set_phase(member, Phase.START, why),)))
 
 
 def candidates(facts: Facts, taken: frozenset[str]) -> Iterator[Member]:

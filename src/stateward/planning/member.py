@@ -72,6 +72,8 @@ class Pod(Struct, frozen=True):
     """Whether it waits for the grant to form the cluster when its volume is empty."""
     agent: bool = False
     """Whether an agent is process 1 of its container."""
+    checksum: str = ""
+    """Checksum of the configuration that its process is said to run with; empty where nothing is said."""
     phase: Phase = Phase.NONE
     """How far the restart of its process is, by its annotation."""
     strange_phase: str = ""

@@ -160,7 +160,7 @@ class Hands(FakeKubernetes):
         pod = self.bodies[action.member].pod
         assert pod is not None
         assert pod.process == "running"
-        pod.phase, pod.inputs = "", dict(action.inputs)
+        pod.phase, pod.inputs, pod.said = "", dict(action.inputs), action.checksum
 
     def note_data(self, action: a.NoteData) -> None:
         pod = self.bodies[action.member].pod

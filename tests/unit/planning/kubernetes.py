@@ -123,6 +123,7 @@ class FakeKubernetes(FakeDatabase):
             candidate=workload.candidate,
             agent=self.agents,
             mounted=checksum(body.config),
+            said=checksum(body.config) if self.agents else "",
             runs=checksum(body.config),
         )
         self.restarts[body.name] = self.restarts.get(body.name, 0) + 1

@@ -127,3 +127,24 @@ def test_what_breaks_members_with_their_data_in_the_pod_is_taken_back_inside_the
     good = hot(2, ephemeral=True, config={"security/on": "1"}, coordinated=together)
     made.edit(pools=[made.pools[0], good]).run()
     assert uids(made) == before
+
+
+@pytest.mark.parametrize("back", ["at once", "later", "never"])
+def test_a_process_that_runs_with_what_its_pod_does_not_say_is_put_right(back: str) -> None:
+    """Somebody took the phase off when the process had been started, and the change is taken back."""
+    made = changed(world())
+    made.until(lambda w: bool(w.did(a.StartProcess)))
+    (name,) = made.did(a.StartProcess)
+    pod = made.bodies[name].pod
+    assert pod is not None
+    assert pod.runs != pod.said
+    set_phase(made, name, o.Phase.NONE)
+    if back == "later":
+        made.tick()
+    if back != "never":
+        made.edit(pools=[managers(), hot()])
+    made.run()
+    assert pod is made.bodies[name].pod
+    assert pod.runs == pod.said == made.bodies[name].pod.mounted  # type: ignore[union-attr]
+    assert pod.inputs.get("config/a") == (None if back != "never" else "1")
+    assert not made.did(a.DeletePod)

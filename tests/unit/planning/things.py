@@ -38,6 +38,8 @@ class Pod:
     node: str = ""
     agent: bool = False
     phase: str = ""
+    said: str = ""
+    """Checksum of the configuration that its process is said to run with."""
     process: str = "running"
     mounted: str = ""
     runs: str = ""

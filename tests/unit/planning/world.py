@@ -118,6 +118,7 @@ class World(Hands):
                 candidate=pod.candidate,
                 claims=body.claim is not None,
                 agent=pod.agent,
+                checksum=pod.said,
                 phase=o.Phase(pod.phase),
                 ip="10.0.0.1",
                 node_ready=pod.node not in self.dead_nodes,
