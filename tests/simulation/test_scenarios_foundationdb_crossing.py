@@ -71,6 +71,27 @@ async def test_the_operator_may_die_after_every_write(nth: int) -> None:
         assert story.unavailable < 120
 
 
+@pytest.mark.parametrize("told", [1, 6, 11])
+async def test_the_operator_may_die_between_the_words_by_which_all_stop(told: int) -> None:
+    with Story(agents=True).told() as story:
+        await story.begin()
+        deaths: list[int] = []
+
+        def wrote(*_: str) -> None:
+            annotations = [pod.meta.get("annotations", {}) for pod in story.world.store.all(PODS)]
+            heard = sum(found.get(names.ANNOTATION_PHASE) == "stop-coordinated" for found in annotations)
+            if heard == told and not deaths:
+                deaths.append(heard)
+                story.process.kill()
+
+        story.process.wrote = wrote
+        story.edit(version=NEW)
+        assert await story.settled(7200.0), story.doing
+        assert deaths == [told]
+        arrived(story)
+        assert story.unavailable < 120
+
+
 async def test_before_the_switch_it_can_be_taken_back() -> None:
     with Story(agents=True).told() as story:
         await story.begin()

@@ -113,3 +113,16 @@ async def test_who_was_out_of_reach_while_all_coordinators_changed_finds_the_dat
         assert alone.pod.name.removesuffix("-0") in await story.processes()
         assert story.world.ground.counts["cluster file of before replaced"]
         story.check()
+
+
+async def test_a_pod_whose_processes_follow_each_change_of_coordinators_is_asked_by_nobody_in_vain() -> None:
+    with Story().told() as story:
+        await story.begin()
+        for _ in range(2):
+            before = story.coordinators()
+            story.edit(members={"replace": sorted(before)})
+            assert await story.until(lambda: not before & (story.coordinators() | story.members()), 7200.0), story.doing
+        files = {pod.file for pod in story.world.foundations.pods.values() if pod.alive}
+        assert len(files) == 1
+        assert await story.settled(), story.doing
+        story.check()

@@ -16,7 +16,7 @@ from stateward.planning.actions import Action, DeletePod, FinishRestart, SetPhas
 from stateward.planning.change import change_of, confirmed, differing, effect_of, member_target, staged, stranded
 from stateward.planning.facts import Facts, serves
 from stateward.planning.intent import Part, State, Wait, merge, told
-from stateward.planning.observation import Effect, Member, Unknown
+from stateward.planning.observation import Crossing, Effect, Member, Unknown
 from stateward.planning.phase import COORDINATED, STOPPING, Phase
 from stateward.planning.prepare import stage
 from stateward.planning.process import AGENT_PATIENCE, Process, ProcessState
@@ -31,7 +31,20 @@ def restart(facts: Facts, taken: frozenset[str]) -> Part:
     going = [m for m in facts.obs.members if m.name in facts.going - taken and not facts.trouble(m)]
     together = [m for m in going if facts.phase(m) in COORDINATED]
     alone = merge(*(patient(facts, m, step(facts, m)) for m in going if m not in together))
-    return merge(alone, coordinated(facts, together))
+    return merge(alone, coordinated(facts, together, left_out(facts, together, taken)))
+
+
+def left_out(facts: Facts, together: Sequence[Member], taken: frozenset[str]) -> list[Member]:
+    """Return the members that were to be stopped with others, and whose own word was not written any more.
+
+    The disaster this prevents: the operator dies between two of these words, half of the members change to what the
+    others do not talk to, and the others wait for a database that cannot answer.
+    """
+    begun = any(facts.phase(m) is Phase.STOP_COORDINATED for m in together)
+    if not begun and not (together and facts.crossing is Crossing.SWITCHED):
+        return []
+    marked = (m for m in facts.obs.members if facts.phase(m) is Phase.SCHEDULE_COORDINATED)
+    return [m for m in marked if m.alive and m.name not in taken and not facts.trouble(m)]
 
 
 def patient(facts: Facts, member: Member, part: Part) -> Part:
@@ -159,8 +172,8 @@ def beyond_reach(facts: Facts, name: str) -> bool:
     return isinstance(facts.members[name].process, Unknown) and silence >= AGENT_PATIENCE
 
 
-def coordinated(facts: Facts, together: Sequence[Member]) -> Part:
-    """Return the next step of members that are stopped all together and then started all together."""
+def coordinated(facts: Facts, together: Sequence[Member], late: Sequence[Member]) -> Part:
+    """Return the next step of members that are stopped all together and then started all together, with the `late`."""
     kept = [m for m in together if m.name in facts.obs.stopped and is_stopped(m)]
     lost = [m for m in together if out_of_reach(facts, m)]
     stuck = [m for m in together if endless(facts, m)]
@@ -169,7 +182,11 @@ def coordinated(facts: Facts, together: Sequence[Member]) -> Part:
     part = merge(*(kept_stopped(facts, m) for m in kept))
     part = merge(part, *(left_behind(m, "AgentSilent", f"its agent does not answer: {unheard(m)}") for m in lost))
     part = merge(part, *(left_behind(m, "ProcessDoesNotEnd", "its process does not end") for m in stuck))
-    return merge(part, stop_all(facts, down, members) if down else start_all(facts, members))
+    words = tuple(set_phase(m, Phase.STOP_COORDINATED, "the others are stopped already") for m in late)
+    part = merge(part, *(said(m, "is stopped together with the others") for m in late), Part(actions=words))
+    if down or late:
+        return merge(part, stop_all(facts, down, members, waits=bool(late)))
+    return merge(part, start_all(facts, members))
 
 
 def out_of_reach(facts: Facts, member: Member) -> bool:
@@ -204,8 +221,8 @@ def left_behind(member: Member, code: str, why: str) -> Part:
     return Part(intents=intents, waits=(Wait(member.name, code, f"{member.name}: {text}", stalled=True),))
 
 
-def stop_all(facts: Facts, down: Sequence[Member], members: Sequence[Member]) -> Part:
-    """Return what stops those that still run; when none does, all are told to start."""
+def stop_all(facts: Facts, down: Sequence[Member], members: Sequence[Member], *, waits: bool) -> Part:
+    """Return what stops those that still run; when none does, and no other one `waits` for it, all are to start."""
     part = merge(*(said(m, "is stopped together with the others") for m in members))
     managed = [m for m in down if facts.managed(m)]
     mute = [m for m in managed if not isinstance(m.process, Process)]
@@ -214,7 +231,7 @@ def stop_all(facts: Facts, down: Sequence[Member], members: Sequence[Member]) ->
     if running:
         calm = () if facts.database is None or facts.database.limited else quiet(facts, running)
         return merge(part, Part(actions=(*calm, *(stop(m) for m in running))))
-    if not all(is_stopped(m) for m in managed):
+    if waits or not all(is_stopped(m) for m in managed):
         return part
     bare = [m for m in down if m not in managed]
     if bare:

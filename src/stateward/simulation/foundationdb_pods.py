@@ -7,6 +7,7 @@ the cluster file, starts its processes, and starts each of them again that a cli
 import base64
 import hashlib
 from dataclasses import dataclass, field
+from functools import partial
 
 from stateward.kube.metadata import Key
 from stateward.simulation.apiserver.documents import part
@@ -70,6 +71,7 @@ class FoundationPods:
         found = self.databases.get(description)
         if found is None:
             found = Ensemble(self.ground.clock.timestamp, resolve=self.resolve, killed=self._killed)
+            found.moved = partial(self._moved, found)
             self.databases[description] = found
         return found
 
@@ -119,6 +121,11 @@ class FoundationPods:
 
     def _is_gone(self, store: str) -> bool:
         return store.rpartition("/")[0] in self._gone
+
+    def _moved(self, database: Ensemble, file: str) -> None:
+        """Let the processes that are in the database write down where its coordinators are now."""
+        for pod in self.pods.values():
+            pod.moved(database, file)
 
     def _killed(self, address: str) -> None:
         for pod in self.pods.values():
@@ -244,6 +251,12 @@ class FoundationPod:
                 words = worker.command_line.split(" ")[3:]
                 self.ground.count("database process killed by a client")
                 self.ground.soon(*self.all.habits.again, self._start, number, words)
+
+    def moved(self, database: Ensemble, file: str) -> None:
+        """Take another cluster file, as processes do that hear of new coordinators."""
+        joined = (w for w in self.running.values() if w.address not in database.astray)
+        if any(database.processes.get(worker.address) is worker for worker in joined):
+            self.file = file
 
     def cut(self) -> None:
         """Let nobody reach its processes."""

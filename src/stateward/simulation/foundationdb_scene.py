@@ -68,6 +68,7 @@ FOUNDATION_PROFILES = (
         "people who try everything",
         edits=(
             "version down",
+            "knob changed",
             "knob removed",
             "selector that fits no node",
             "paused or resumed",

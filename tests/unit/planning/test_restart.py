@@ -312,3 +312,17 @@ def test_who_is_kept_stopped_waits_for_no_restart_but_perhaps_for_a_change() -> 
     changed(made).tick()
     pending = {m.name: m.pending for m in made.status.member_states}
     assert pending["c-hot-1"] == "restart"
+
+
+@pytest.mark.parametrize("told", [1, 3, 5])
+def test_an_operator_that_dies_while_it_tells_all_to_stop_is_followed_by_one_that_tells_the_others(told: int) -> None:
+    made = world().edit(schedule=Schedule("schedule-coordinated"))
+    made.until(lambda w: phases(w) == {"schedule-coordinated"})
+    for name in sorted(made.bodies)[:told]:
+        set_phase(made, name, Phase.STOP_COORDINATED)
+    made.log.clear()
+    made.run()
+    kinds = [type(action) for _, action in made.log]
+    last_stop = len(kinds) - 1 - kinds[::-1].index(a.StopProcess)
+    assert kinds.count(a.StopProcess) == kinds.count(a.StartProcess) == 6
+    assert last_stop < kinds.index(a.StartProcess), "those that were told first went on alone"

@@ -45,6 +45,8 @@ class Ensemble:
     """Those of them whose own cluster file leads nowhere: they coordinate, and join nothing."""
     killed: Callable[[str], None] = lambda _: None
     """Called for each process that a client kills."""
+    moved: Callable[[str], None] = lambda _: None
+    """Called with the new cluster file when the coordinators have changed."""
     cluster: Cluster | None = None
     resolve: Callable[[str], str] = lambda name: name
     """Returns the address of a coordinator that is named by its host name; another text where it has none."""
@@ -148,6 +150,7 @@ class Ensemble:
         answer = cluster.ask(request, now)
         if cluster.state.connection != before:
             self.past.append(before)
+            self.moved(f"{cluster.state.connection}\n")
             client.file = f"{cluster.state.connection}\n"
         return answer
 
