@@ -119,10 +119,15 @@ async def test_a_pod_whose_processes_follow_each_change_of_coordinators_is_asked
     with Story().told() as story:
         await story.begin()
         for _ in range(2):
-            before = story.coordinators()
-            story.edit(members={"replace": sorted(before)})
-            assert await story.until(lambda: not before & (story.coordinators() | story.members()), 7200.0), story.doing
+            await everybody_of(story, story.coordinators())
         files = {pod.file for pod in story.world.foundations.pods.values() if pod.alive}
         assert len(files) == 1
         assert await story.settled(), story.doing
         story.check()
+
+
+async def everybody_of(story: Story, coordinators: set[str]) -> None:
+    """Replace all coordinators."""
+    story.edit(members={"replace": sorted(coordinators)})
+    gone = await story.until(lambda: not coordinators & (story.coordinators() | story.members()), 7200.0)
+    assert gone, story.doing

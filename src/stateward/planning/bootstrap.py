@@ -90,9 +90,9 @@ def volume_of(facts: Facts, member: Member, pod: Pod) -> str:
 
 def grant_to(facts: Facts, member: Member, pod: Pod) -> Part:
     """Return the grant, or what makes the pod one that waits for it."""
-    forming_for = facts.waited(member.name, FORMING)
-    # Once: where it is not for what its process had read, another pod on the same volume would do no better.
-    late = pod.bootstrap == "granted" and forming_for > OVERDUE and facts.now - pod.created >= forming_for
+    forming_for, age = facts.waited(member.name, FORMING), facts.now - pod.created
+    # Ever more rarely: where it is not for what its process had read, another pod would do no better.
+    late = pod.bootstrap == "granted" and forming_for > OVERDUE and age > max(OVERDUE, forming_for / 2)
     if pod.ready or (pod.bootstrap == "granted" and not late):
         return Part()
     if late:

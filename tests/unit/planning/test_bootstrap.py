@@ -1,5 +1,7 @@
 """Forming the cluster: exactly once in its life, and a person decides where nobody can know."""
 
+from itertools import pairwise
+
 from stateward.planning import actions as a
 from tests.unit.planning.world import World, hot, managers, mixed, settled
 
@@ -112,12 +114,15 @@ def test_a_leave_that_was_given_while_nothing_is_lost_does_not_stay_for_the_next
     assert not world.bootstrap_again
 
 
-def test_a_manager_that_has_leave_and_forms_nothing_is_made_anew_once_and_then_a_person_is_told() -> None:
+def test_a_manager_that_has_leave_and_forms_nothing_is_made_anew_ever_more_rarely_and_a_person_is_told() -> None:
     world = World(managers(1), hot(2)).edit(may_form=False).until(lambda w: bool(w.did(a.GrantBootstrap)))
     assert "Forming" not in reasons(world), "it has only begun"
     world.log.clear()
-    world.ticks(400)
-    assert world.did(a.DeletePod) == ["c-managers-0"]
+    began = world.now
+    world.ticks(700)
+    made = [when - began for when, action in world.log if isinstance(action, a.DeletePod)]
+    assert len(made) == 4
+    assert all(later > 1.8 * earlier for earlier, later in pairwise(made))
     assert "has not for more than 10 minutes" in reasons(world)["Forming"]
     world.may_form = True
     world.run()
