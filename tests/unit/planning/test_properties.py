@@ -164,7 +164,11 @@ def test_while_paused_or_refused_only_what_was_begun_is_ended_and_undone(obs: o.
         msgspec.structs.replace(obs.desired, refusals=(refusal,)),
     ):
         held = msgspec.structs.replace(obs, desired=desired)
-        going = derive(held, NOW).going
+        facts = derive(held, NOW)
+        going = facts.going
+        if any(facts.phase(facts.members[name]) in COORDINATED for name in going):
+            # Those that were to stop with others belong to what was begun: half of them must not come back alone.
+            going |= {m.name for m in held.members if facts.phase(m) is o.Phase.SCHEDULE_COORDINATED}
         for action in plan(held, NOW).actions:
             if isinstance(action, a.LimitAllocation | a.Flush):
                 assert going, "only a restart that has begun may still limit the allocation"
