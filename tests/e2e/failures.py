@@ -8,7 +8,10 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 from sandbox import Sandbox
+from stateward.api import names
 from stateward.api.cluster import Cluster
+from stateward.kube import resources as kinds
+from stateward.kube.metadata import Key
 from tests.e2e.clusters import Clusters, settled
 from tests.e2e.failing import away, break_volume, gone, held, no_room, phase, ready
 from tests.e2e.operators import OperatorPods
@@ -69,8 +72,16 @@ async def a_broken_volume(subject: Subject, sandbox: Sandbox, member: str) -> Cl
         done = await subject.clusters.until(subject.name, lambda c: gone(c, member), seconds=600)
     assert len(ready(done)) == subject.members
     assert member not in await subject.versions()
+    await given_up(subject, member)
     await subject.clean()
     return done
+
+
+async def given_up(subject: Subject, member: str) -> None:
+    """Fail where the kept volume of a replaced member does not say that it was left."""
+    claim = await subject.clusters.api.get(kinds.CLAIMS, Key(subject.clusters.namespace, names.claim(member)))
+    assert claim is not None
+    assert names.ANNOTATION_LEFT in claim.metadata.annotations
 
 
 async def a_machine_that_stays_away(subject: Subject, sandbox: Sandbox, operator: OperatorPods) -> set[str]:
@@ -114,6 +125,7 @@ async def without_room(subject: Subject, sandbox: Sandbox, member: str) -> None:
         await subject.clusters.until(subject.name, lambda c: phase(c, member) == "NoRoom", seconds=180)
         assert member in await subject.versions()
     await subject.clusters.until(subject.name, lambda c: gone(c, member), seconds=300)
+    await given_up(subject, member)
 
 
 async def without_an_end(subject: Subject, member: str) -> None:

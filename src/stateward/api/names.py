@@ -38,6 +38,8 @@ ANNOTATION_STOPPED = f"{GROUP}/stopped"
 """On a cluster: names of members, with commas, whose processes are kept stopped."""
 ANNOTATION_MISSING = f"{GROUP}/missing-detected"
 """On a cluster: when somebody other than the operator last found a member of it missing."""
+ANNOTATION_LEFT = f"{GROUP}/left"
+"""On a volume claim: its member was replaced and has left it, so no new member starts with it."""
 
 FIELD_MANAGER = "stateward"
 

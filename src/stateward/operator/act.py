@@ -63,6 +63,7 @@ class Actor:
             a.Forget: self._forget,
             a.DeleteVolume: self._delete_volume,
             a.GrowVolume: self._grow,
+            a.MarkVolume: self._mark_volume,
             a.RecordBootstrap: self._nothing,
             a.RecordRemoval: self._nothing,
             a.TakeBack: self._nothing,
@@ -210,6 +211,11 @@ class Actor:
     async def _grow(self, action: a.GrowVolume, holdings: Holdings) -> None:
         size = {"resources": {"requests": {"storage": format_quantity(action.size)}}}
         await self._patch(kinds.CLAIMS, holdings, action.claim, {"metadata": {"uid": action.claim.uid}, "spec": size})
+
+    async def _mark_volume(self, action: a.MarkVolume, holdings: Holdings) -> None:
+        mark = {names.ANNOTATION_LEFT: action.why if action.left else None}
+        patch = {"metadata": {"uid": action.claim.uid, "annotations": mark}}
+        await self._patch(kinds.CLAIMS, holdings, action.claim, patch)
 
     async def _patch(self, kind: Resource[Any], holdings: Holdings, ref: Ref, patch: dict[str, Any]) -> None:
         key = Key(holdings.cluster.metadata.namespace, ref.name)

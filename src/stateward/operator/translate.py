@@ -310,5 +310,6 @@ def claim(source: PersistentVolumeClaim, classes: Mapping[str, StorageClass]) ->
         # Where none at all is seen, it is not known which there are.
         classless=bool(name and classes) and known is None,
         terminating=source.metadata.terminating,
+        left=names.ANNOTATION_LEFT in source.metadata.annotations,
         message=resizing[0] if resizing else "",
     )

@@ -27,6 +27,8 @@ Then one file per question:
     crossing    how far to what it does not talk to          cross       and what that holds up
     budget      what others may evict                        resting     where a member stands otherwise
 
+What was left by replaced members and is used by nobody again is `left`.
+
 Processes of members that do not serve (stopped, hanging, kept down) are `idle`. Votes that are nobody's any more are
 those of who has `departed`.
 

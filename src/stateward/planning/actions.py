@@ -121,7 +121,7 @@ class CollectConfiguration(Action, frozen=True):
 
 
 class Release(Action, frozen=True):
-    """Let a member go that holds nothing: its StatefulSet is scaled to zero."""
+    """Let a member go that holds nothing which is not elsewhere: its StatefulSet is scaled to zero."""
 
     destructive: ClassVar[bool] = True
     member: str
@@ -150,6 +150,14 @@ class GrowVolume(Action, frozen=True):
     member: str
     claim: Ref
     size: int
+
+
+class MarkVolume(Action, frozen=True):
+    """Say on a claim whether its member has left it: no new member starts with one that was left."""
+
+    member: str
+    claim: Ref
+    left: bool
 
 
 class RecordRemoval(Action, frozen=True):

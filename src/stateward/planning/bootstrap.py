@@ -129,7 +129,8 @@ def unformed(facts: Facts, member: Member) -> tuple[Wait, ...]:
     if facts.waited(member.name, FORMING) <= OVERDUE:
         return (Wait(member.name, FORMING, f"{member.name} forms the cluster, which does not answer yet"),)
     pools = facts.pools.keys() - {member.pool}
-    kept = [m.name for m in facts.obs.members if m.claim is not None and not m.present and m.pool not in pools]
+    claimed = ((m, m.claim) for m in facts.obs.members if not m.present and m.pool not in pools)
+    kept = [m.name for m, claim in claimed if claim is not None and not claim.left]
     names = f": the volumes of {', '.join(kept)} were kept, so ask for these members again" if kept else ""
     text = (
         f"{member.name} was to form the cluster, and has not for more than {OVERDUE / 60:.0f} minutes; its log says"

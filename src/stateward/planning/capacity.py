@@ -4,6 +4,8 @@ The disaster this prevents: a shrink that cannot end is begun, fills the disks o
 where the database takes no more writes, and is then neither done nor undone.
 """
 
+from collections.abc import Set as AbstractSet
+
 from stateward.api.quantity import readable
 from stateward.planning.facts import Facts
 from stateward.planning.observation import Database, Member, Unit
@@ -12,8 +14,11 @@ FULL = 0.85
 """Share of a disk that the database fills before it refuses more (its default low watermark)."""
 
 
-def refuse(facts: Facts, new: list[Member], leaving: list[Member]) -> str | None:
-    """Return why the data of `new` cannot go anywhere else when all of `leaving` are gone; None when it can."""
+def refuse(facts: Facts, new: list[Member], leaving: list[Member], replaced: frozenset[str]) -> str | None:
+    """Return why the data of `new` cannot go anywhere else when all of `leaving` are gone; None when it can.
+
+    Those of them that are `replaced` take no place with them: for each another member has come.
+    """
     database, names = facts.database, frozenset(m.name for m in leaving)
     holding = [m for m in leaving if m.name in facts.obs.records and facts.holds_data(m)]
     if database is None or not any(m in new for m in holding):
@@ -24,13 +29,24 @@ def refuse(facts: Facts, new: list[Member], leaving: list[Member]) -> str | None
     for unit in database.units:
         # What it can have now, also while a member is down, and not what it should have: a unit that asks for more
         # copies than there are members asks in vain before and after.
-        copies = min(unit.wanted, len(rest) + len(holding))
+        copies = min(unit.wanted, len(rest) + sum(m.name not in replaced for m in holding))
         if not unit.flexible and copies > len(rest):
             return f"shard {unit.name} has {copies} copies and only {len(rest)} data members would remain"
-    return no_room(database, names, {u.name: u for n in names for u in facts.units_of(n)})
+    return no_room(database, names, {u.name: u for n in names for u in still_on(facts, n, rest)})
 
 
-def remaining(facts: Facts, database: Database, names: frozenset[str]) -> frozenset[str]:
+def still_on(facts: Facts, name: str, rest: frozenset[str]) -> list[Unit]:
+    """Return the units that have to move off a member before it may go: those that have not all they can on `rest`.
+
+    One that wants more copies than members remain has no other place for this copy, and keeps a live one on each. The
+    disaster this prevents: the only member with data is replaced, a second copy is placed on the new one, and the old
+    one can neither move its copies nor ever leave.
+    """
+    found = facts.units_of(name)
+    return [u for u in found if u.flexible or len(facts.holders[u.name] & rest) < max(1, min(u.wanted, len(rest)))]
+
+
+def remaining(facts: Facts, database: Database, names: AbstractSet[str]) -> frozenset[str]:
     """Return the data members that would remain, those included that are only down now."""
     joined = {node.name for node in database.nodes.values() if node.data}
     back = {name for name in facts.down if facts.members[name].alive and facts.holds_data(facts.members[name])}

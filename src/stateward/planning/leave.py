@@ -12,21 +12,24 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from stateward.api.quantity import readable
-from stateward.planning.capacity import refuse
+from stateward.planning.capacity import refuse, remaining, still_on
 from stateward.planning.facts import Facts
 from stateward.planning.gate import lost, unready
 from stateward.planning.intent import Part, State, Wait, merge, told
 from stateward.planning.observation import CopyState, Effect, Member, Unit
 from stateward.planning.release import forget, release, stay
 from stateward.planning.resign import Resignation, next_to_resign, resign, told_to_leave
-from stateward.planning.scale import Arrival
+from stateward.planning.scale import Arrival, Scale
 
 STUCK = 300.0
 """Seconds without a copy on the move after which a drain is stuck and its member is treated like any other."""
 
 
-def leave(facts: Facts, leaving: Mapping[str, str], arrival: Arrival) -> Part:
-    """Return what the members that leave do now; `arrival` says which new members they wait for, or make room for."""
+def leave(facts: Facts, leaving: Mapping[str, str], scaling: Scale, arrival: Arrival) -> Part:
+    """Return what those of the members that leave do now that are not claimed for something else.
+
+    `arrival` says which new members they wait for, or make room for.
+    """
     members = [facts.members[name] for name in leaving]
     blanks = [m for m in members if facts.blank(m)]
     part = merge(*(release(facts, m, leaving[m.name]) for m in blanks))
@@ -36,7 +39,7 @@ def leave(facts: Facts, leaving: Mapping[str, str], arrival: Arrival) -> Part:
         return merge(part, stay(members, "DatabaseUnknown", "the database does not answer"), waits)
     gone = [m for m in members if m.pod is None and not m.alive]
     staying = [m for m in members if m not in gone]
-    blocked, held = hold_back(facts, staying, arrival, frozenset(leaving))
+    blocked, held = hold_back(facts, staying, arrival, scaling)
     part = merge(part, held)
     going = [m for m in staying if m not in blocked]
     undrained = facts.obs.desired.replacement.undrained
@@ -46,7 +49,9 @@ def leave(facts: Facts, leaving: Mapping[str, str], arrival: Arrival) -> Part:
     given_up = [m for m in going if m.name in undrained]
     losses = would_lose(facts, given_up)
     part = merge(part, *(give_up(facts, m, leaving[m.name], resignation, losses.get(m.name)) for m in given_up))
-    return merge(part, *(step(facts, m, leaving[m.name], resignation) for m in going if m not in given_up))
+    rest = remaining(facts, facts.database, facts.database.draining)
+    moved = ((m, still_on(facts, m.name, rest)) for m in going if m not in given_up)
+    return merge(part, *(step(facts, m, units, leaving[m.name], resignation) for m, units in moved))
 
 
 def untold(facts: Facts, member: Member) -> Part:
@@ -58,27 +63,25 @@ def untold(facts: Facts, member: Member) -> Part:
     return Part(waits=(Wait(member.name, "PoolNeeded", text, stalled=True),))
 
 
-def hold_back(
-    facts: Facts, staying: list[Member], arrival: Arrival, leaving: frozenset[str]
-) -> tuple[list[Member], Part]:
+def hold_back(facts: Facts, staying: list[Member], arrival: Arrival, scaling: Scale) -> tuple[list[Member], Part]:
     """Return the members that may not leave now, and what is said of them."""
     new = [m for m in staying if not told_to_leave(facts, m) and m.alive]
     if arrival.first is not None:
-        needed = [m for m in staying if m.alive and (m in new or short(facts, m, leaving))]
+        needed = [m for m in staying if m.alive and (m in new or short(facts, m, scaling.leaving.keys()))]
         return needed, stay(needed, "ArrivingFirst", arrival.first)
     begun = [m for m in staying if m not in new]
     later = [] if arrival.cramped is None else new[0 if begun else 1 :]
     part = stay(later, "OneAtATime", arrival.cramped or "")
     now = [m for m in new if m not in later]
     moving = [m for m in now if m.name not in facts.obs.desired.replacement.undrained]
-    problem = refuse(facts, moving, begun + now)
+    problem = refuse(facts, moving, begun + now, scaling.replaced)
     if problem is None:
         return later, part
     blocked = [m for m in moving if facts.holds_data(m)]
     return later + blocked, merge(part, stay(blocked, "ShrinkRefused", problem, stalled=True))
 
 
-def short(facts: Facts, member: Member, leaving: frozenset[str]) -> bool:
+def short(facts: Facts, member: Member, leaving: AbstractSet[str]) -> bool:
     """Return whether the member's pool has too few others that have been in the cluster and stay.
 
     A vote or data may have been taken from a member so that it could restart, and then it is not one that has begun to
@@ -89,10 +92,10 @@ def short(facts: Facts, member: Member, leaving: frozenset[str]) -> bool:
     return pool is not None and sum(m.name in facts.obs.records for m in others) < pool.replicas
 
 
-def step(facts: Facts, member: Member, why: str, resignation: Resignation) -> Part:
-    """Return the next step of one member that leaves with its data moved away."""
-    if facts.units_of(member.name):
-        return drain(facts, member, why)
+def step(facts: Facts, member: Member, units: Sequence[Unit], why: str, resignation: Resignation) -> Part:
+    """Return the next step of one member that leaves when these units were moved away from it."""
+    if units:
+        return drain(facts, member, units, why)
     problem = hidden_data(facts, member)
     if problem is not None:
         return merge(stay([member], "MayHoldLastCopy", problem), untold(facts, member))
@@ -159,9 +162,8 @@ def beyond(facts: Facts, member: Member, gone: AbstractSet[str]) -> str | None:
     return None if database.tolerance > len(unnoticed) else "the database can bear no further failure"
 
 
-def drain(facts: Facts, member: Member, why: str) -> Part:
+def drain(facts: Facts, member: Member, units: Sequence[Unit], why: str) -> Part:
     """Return how far the member's data has moved; a drain that is stuck says so and does not claim its member."""
-    units = facts.units_of(member.name)
     own = [c for unit in units for c in unit.copies if c.member == member.name]
     text = f"{member.name} leaves ({why}): {amount(units)} still to move"
     intents = told(State.DRAINING, [member], Effect.REPLACE, text)

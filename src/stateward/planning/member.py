@@ -92,6 +92,8 @@ class Claim(Struct, frozen=True):
     classless: bool = False
     """Whether the class that it names is none of those that there are."""
     terminating: bool = False
+    left: bool = False
+    """Whether it says that its member was replaced and has left it."""
     message: str = ""
     """What the volume's controller says about a resize that does not go on."""
 

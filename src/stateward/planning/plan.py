@@ -34,6 +34,7 @@ from stateward.planning.facts import Facts, derive
 from stateward.planning.idle import idle
 from stateward.planning.intent import Intent, Part, State, Wait, merge
 from stateward.planning.leave import leave
+from stateward.planning.left import left
 from stateward.planning.observation import Crossing, Observation, Refusal, Removal, Unknown
 from stateward.planning.phase import Phase
 from stateward.planning.removal import Removals, drained
@@ -226,14 +227,14 @@ def trusted(obs: Observation, actions: tuple[Action, ...]) -> tuple[Action, ...]
 
 def work(facts: Facts, scaling: Scale) -> Part:
     """Return everything that goes on, by precedence."""
-    part = merge(bootstrap(facts), create(facts, scaling))
+    part = merge(left(facts), bootstrap(facts), create(facts, scaling))
     unheard = frozenset(name for name in scaling.leaving if beyond_reach(facts, name))
     part = merge(part, restart(facts, frozenset(part.intents) | unheard))
     part = merge(part, idle(facts, frozenset(part.intents) | unheard))
     leaving = {n: why for n, why in scaling.leaving.items() if n not in part.intents}
     part = merge(part, cross(facts, leaving))
     leaving = {} if facts.crossing is Crossing.SWITCHED else leaving
-    part = merge(part, leave(facts, leaving, arrival(facts, scaling)))
+    part = merge(part, leave(facts, leaving, scaling, arrival(facts, scaling)))
     moving = next((name for name in sorted(part.drain) if is_moving(facts, name)), None)
     elsewhere = Elsewhere(moving=moving, unvoting=min(part.exclude, default=None), drained=part.drain)
     part = merge(part, repair(facts, frozenset(part.intents), part.drain))

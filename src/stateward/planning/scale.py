@@ -21,6 +21,8 @@ class Scale(Struct, frozen=True):
     """The members that leave, each with its reason, and those that are missing."""
 
     leaving: dict[str, str]
+    replaced: frozenset[str]
+    """Those that leave and in whose place others come: their pools stay as large as they are."""
     missing: tuple[tuple[Pool, int], ...]
 
 
@@ -40,9 +42,10 @@ def scale(facts: Facts, removals: Mapping[str, Removal]) -> Scale:
     """
     keep = facts.obs.desired.replacement.keep
     leaving = {m.name: why for m in facts.obs.members if m.name not in keep and (why := unwanted(facts, m))}
-    replaced = {n: r.reason for n, r in removals.items() if facts.members[n].present and n not in leaving}
-    leaving |= {n: f"a new member takes its place: {why}" for n, why in replaced.items()}
-    leaving |= replacements(facts, removals)
+    listed = {n: r.reason for n, r in removals.items() if facts.members[n].present and n not in leaving}
+    replaced = {n: f"a new member takes its place: {why}" for n, why in listed.items()}
+    replaced |= replacements(facts, removals)
+    leaving |= replaced
     missing: list[tuple[Pool, int]] = []
     for pool in facts.obs.desired.pools:
         staying = [m for m in members_of(facts, pool) if m.alive and m.name not in leaving]
@@ -53,7 +56,7 @@ def scale(facts: Facts, removals: Mapping[str, Removal]) -> Scale:
     for member in facts.obs.members:
         if member.present and not member.alive and (member.pool, member.ordinal) not in wanted:
             leaving.setdefault(member.name, "it was let go")
-    return Scale(leaving=leaving, missing=tuple(missing))
+    return Scale(leaving=leaving, replaced=frozenset(replaced), missing=tuple(missing))
 
 
 def unwanted(facts: Facts, member: Member) -> str | None:
@@ -116,7 +119,10 @@ def begun(facts: Facts, name: str) -> bool:
 
 def free_ordinals(facts: Facts, pool: Pool, count: int) -> list[int]:
     """Return the lowest free ordinals, without those whose kept volume does not fit the pool or was given up."""
-    taken = {m.ordinal for m in facts.obs.members if m.pool == pool.name and (m.alive or unfit(pool, m))}
+    mine = [m for m in facts.obs.members if m.pool == pool.name]
+    keep = facts.obs.desired.replacement.keep
+    left = (m for m in mine if m.claim is not None and m.claim.left and m.name not in keep)
+    taken = {m.ordinal for m in mine if m.alive or unfit(pool, m)} | {m.ordinal for m in left}
     never = reserved(facts.obs)
     found: list[int] = []
     ordinal = 0

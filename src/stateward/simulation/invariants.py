@@ -241,7 +241,10 @@ class Watchdog:
             told = look.tolerance is not None and member in look.nodes and len(going) >= look.tolerance
             short = f"data that the database cannot lose, as {len(going)} others go and it can bear {look.tolerance}"
             return next((f"the last started copy of {shard}" for shard in last), short if told else "")
-        return next((f"a copy of {shard}" for shard, nodes in look.copies.items() if member in nodes), "")
+        places = look.data - look.drained - {member}
+        held = (shard for shard, nodes in look.copies.items() if member in nodes)
+        # With a started copy on every other member that may have one, the member's own has nowhere to go.
+        return next((f"a copy of {shard}" for shard in held if not places or not places <= look.holders[shard]), "")
 
     def _let_go(self, key: Key) -> frozenset[str]:
         """Return the members of a cluster that were told to go, whether or not their processes have ended."""

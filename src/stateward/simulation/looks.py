@@ -29,6 +29,8 @@ class Look(Struct, frozen=True):
     """By shard, the nodes with a started copy that is in sync."""
     copies: Mapping[str, frozenset[str]]
     """By shard, the nodes with any copy."""
+    drained: frozenset[str] = frozenset()
+    """Nodes that the database moves data away from."""
     tolerance: int | None = None
     """How many more failures lose nothing, where the database tells that instead of its copies."""
 
@@ -52,6 +54,7 @@ def look_at(cluster: Cluster, at: float) -> Look:
             shard.name: frozenset(name[n] for c in shard.copies for n in (c.node, c.target) if n in name)
             for shard in cluster.shards
         },
+        drained=cluster.settings.excluded,
     )
 
 
@@ -66,7 +69,7 @@ def look_at_processes(ensemble: Ensemble, at: float, seen: frozenset[str]) -> Lo
     live, nobody = ensemble.cluster.live(ensemble.clock()), frozenset[str]()
     there = frozenset(worker.locality["instance_id"] for worker in live.values())
     tolerance = bearable(ensemble.cluster.state, live)
-    return Look(at, 0, there, seen | there, nobody, nobody, there, {}, {}, tolerance)
+    return Look(at, 0, there, seen | there, nobody, nobody, there, {}, {}, tolerance=tolerance)
 
 
 def restarts_together(pod: Stored) -> bool:

@@ -13,6 +13,7 @@ DOES = {
     "Forget": "removes what is left of {}",
     "DeleteVolume": "deletes the volume of {}",
     "GrowVolume": "asks for a larger volume for {}",
+    "MarkVolume": "says on the volume of {} whether it was left",
     "RecordBootstrap": "writes down that {} may form the cluster",
     "GrantBootstrap": "allows {} to form the cluster",
     "LimitAllocation": "limits the allocation",

@@ -13,7 +13,7 @@ from stateward.kube.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.workloads import StatefulSet
 from stateward.operator import translate
 from stateward.operator.holdings import Holdings
-from stateward.planning.observation import Desired, Unknown
+from stateward.planning.observation import Claim, Desired, Unknown
 
 LABELS = {
     names.LABEL_CLUSTER: "logs",
@@ -93,6 +93,15 @@ def test_a_pods_data_is_on_its_own_claim_and_not_on_one_that_the_user_has_given_
     assert not seen(using()).claims
     assert not seen(using("snapshots")).claims
     assert seen(using("snapshots", names.claim("logs-hot-2"))).claims
+
+
+def test_a_claim_says_whether_its_member_has_left_it() -> None:
+    def seen_claim(**annotations: str) -> Claim:
+        meta = {"name": "data-c-hot-0", "annotations": annotations}
+        return translate.claim(msgspec.convert({"metadata": meta}, PersistentVolumeClaim), {})
+
+    assert seen_claim(**{names.ANNOTATION_LEFT: "its member was replaced"}).left
+    assert not seen_claim().left
 
 
 def test_inputs_that_cannot_be_read_count_as_made_from_nothing() -> None:

@@ -21,6 +21,7 @@ class Hands(FakeKubernetes):
             a.Forget: self.forget,
             a.DeleteVolume: self.delete_volume,
             a.GrowVolume: self.grow,
+            a.MarkVolume: self.mark,
             a.RecordBootstrap: self.nothing,
             a.RecordRemoval: self.nothing,
             a.TakeBack: self.nothing,
@@ -80,7 +81,13 @@ class Hands(FakeKubernetes):
     def release(self, action: a.Release) -> None:
         body = self.bodies[action.member]
         assert body.workload is not None
-        held = [i.name for i in self.indices if any(c.member == body.name for c in i.copies)]
+        places = {n for n, pod in self.joined().items() if pod.data and n not in self.draining} - {body.name}
+        held = [
+            index.name
+            for index in self.indices
+            if any(c.member == body.name for c in index.copies)
+            and (not places or not places <= {c.member for c in index.copies if c.started})
+        ]
         given_up = getattr(self.policy.get("replacement"), "undrained", ())
         assert not held or body.name in given_up, f"{body.name} is let go while it holds {held}"
         body.workload.replicas = 0
@@ -103,6 +110,12 @@ class Hands(FakeKubernetes):
         assert claim is not None
         assert action.size >= claim.capacity
         claim.requested = action.size
+
+    def mark(self, action: a.MarkVolume) -> None:
+        claim = self.bodies[action.member].claim
+        assert claim is not None
+        assert claim.uid == action.claim.uid
+        claim.left = action.left
 
     def grant(self, action: a.GrantBootstrap) -> None:
         pod = self.bodies[action.member].pod

@@ -17,6 +17,7 @@ class Claim:
     requested: int
     capacity: int
     storage_class: str
+    left: bool = False
 
 
 @dataclass

@@ -24,7 +24,7 @@ from tests.unit.planning.things import Body, Index, Shard
 
 __all__ = ["GIB", "Index", "PoolSpec", "Shard", "World", "gateway", "hot", "managers", "mixed", "settled"]
 
-RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.TakeBack)
+RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.TakeBack, a.MarkVolume)
 """What is only written down."""
 
 TICK = 10.0
@@ -132,6 +132,7 @@ class World(Hands):
                 capacity=claim.capacity,
                 storage_class=claim.storage_class,
                 expandable=self.expandable,
+                left=claim.left,
             ),
             config=body.config,
             config_checksum=checksum(body.config) if self.agents and body.config is not None else "",

@@ -121,12 +121,20 @@ class Members:
         else:
             self.all[name] = replace(member, workload=None, config=None, pod=None)
 
-    def grow(self, name: str, size: int) -> None:
-        """Ask for a larger volume."""
+    def volume(self, action: a.DeleteVolume | a.GrowVolume | a.MarkVolume) -> None:
+        """Delete a volume, ask for a larger one, or say on it whether its member has left it."""
+        name = action.member
+        if isinstance(action, a.DeleteVolume):
+            self.all.pop(name, None)
+            return
         member = self.all[name]
-        if member.claim is not None:
-            self.all[name] = replace(member, claim=replace(member.claim, requested=size))
-            self._agenda.after(self._pace.grow, partial(self._grown, name, size))
+        if member.claim is None:
+            return
+        if isinstance(action, a.MarkVolume):
+            self.all[name] = replace(member, claim=replace(member.claim, left=action.left))
+            return
+        self.all[name] = replace(member, claim=replace(member.claim, requested=action.size))
+        self._agenda.after(self._pace.grow, partial(self._grown, name, action.size))
 
     def _grown(self, name: str, size: int) -> None:
         member = self.all.get(name)

@@ -96,10 +96,8 @@ class TimedWorld:
                 self._look_at_versions()
             case a.Forget():
                 members.forget(action.member)
-            case a.DeleteVolume():
-                members.all.pop(action.member, None)
-            case a.GrowVolume():
-                members.grow(action.member, action.size)
+            case a.DeleteVolume() | a.GrowVolume() | a.MarkVolume():
+                members.volume(action)
             case a.GrantBootstrap():
                 seconds = members.granted(action.member)
                 self.agenda.after(seconds, partial(self._form, action.member))
