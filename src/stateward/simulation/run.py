@@ -156,6 +156,7 @@ class Run:
                 ground.count("user: sees to the cluster")
                 self.user.create()
                 self.user.calm_down()
+                self.user.heed()
                 calm.seen()
 
     async def settle(self, quiet: float = QUIET) -> None:

@@ -138,9 +138,11 @@ class User:
             self._world.create(deepcopy(self.spec), self._name)
 
     def heed(self) -> None:
-        """Add a pool again of which the operator says that it is needed, with a spec that starts."""
+        """Do what the operator says that it waits for: a pool that is needed, or indices with too many copies."""
         resource = self._world.resource(self._name)
         waits = items(resource.doc, "status", "waiting") if resource is not None else []
+        if any(wait["reason"] == "ShrinkRefused" for wait in waits):
+            self._ask_for_fewer_copies()
         members = [wait["subject"] for wait in waits if wait["reason"] == "PoolNeeded"]
         needed = {member.removeprefix(f"{self._name}-").rpartition("-")[0] for member in members}
         there = {pool["name"] for pool in self.spec["pools"]}
@@ -151,6 +153,14 @@ class User:
         if again:
             spec = deepcopy(self.spec)
             self._apply("pool added again that is needed", {**spec, "pools": [*spec["pools"], *again]})
+
+    def _ask_for_fewer_copies(self) -> None:
+        """Let the copies of indices that insist on more than two follow the number of members."""
+        database = self._world.database(self._name)
+        for shard in database.shards if database is not None else ():
+            if database is not None and shard.spread == "false" and len(shard.copies) > 2:
+                self._world.ground.tell(f"the user lets the copies of {shard.index} follow the number of members")
+                database.follow(shard.index, "0-2")
 
     def _give_managers_back(self, spec: Json) -> None:
         """Ask for as many managers as the database counts on, where too few are there to elect one.
