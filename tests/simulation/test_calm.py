@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from stateward.simulation.calm import Calm
+from stateward.simulation.faults import FAULTS, Swarm
 from tests.simulation.story import Story, hot, managers
 
 pytestmark = pytest.mark.simulation
@@ -49,3 +50,40 @@ async def test_nothing_is_passed_over_while_requests_fail() -> None:
         await story.begin()
         await pass_time(story, Calm(story.world, lambda: False), 1800.0)
         assert not story.world.ground.skipped
+
+
+async def test_whoever_sees_to_a_cluster_insists_on_no_more_copies_than_there_are_members() -> None:
+    with Story(managers(), hot(2)).told() as story:
+        await story.begin()
+        story.database.create_index("wide", 2, 2**20, 1.0)
+        story.database.create_index("fits", 1, 2**20, 1.0)
+        await asyncio.sleep(60.0)
+        assert story.database.health == "yellow"
+        story.user.heed()
+        await story.settle()
+        assert {shard.index: shard.spread for shard in story.database.shards if shard.index in ("wide", "fits")} == {
+            "wide": "0-2",
+            "fits": "false",
+        }
+
+
+async def test_a_shrink_that_is_refused_for_the_copies_of_an_index_is_seen_to() -> None:
+    with Story(managers(), hot(3)).told() as story:
+        await story.begin()
+        story.database.create_index("wide", 2, 2**20, 1.0)
+        await asyncio.sleep(60.0)
+        story.edit(pools=[managers(), hot(2)])
+        assert await story.until(lambda: "ShrinkRefused" in story.waits)
+        story.user.heed()
+        await story.settle()
+
+
+async def test_what_a_storm_has_often_because_it_seldom_strikes_is_rare_on_ordinary_days() -> None:
+    with Story(managers(), hot(3)).told() as story:
+        stage = story.run.swarm.stage
+        frequent = [fault for fault in FAULTS if fault.ordinary]
+        assert frequent
+        named = frozenset(fault.name for fault in frequent)
+        storm, days = Swarm(stage, (frequent, ()), named), Swarm(stage, (frequent, ()), named, 120.0)
+        assert all(storm.gaps[fault.name] <= fault.gap[1] for fault in frequent)
+        assert all(days.gaps[fault.name] >= 86400.0 for fault in frequent)

@@ -44,6 +44,8 @@ class Fault(Struct, frozen=True):
     gap: tuple[float, float]
     likelihood: float = 0.35
     """How likely it is switched on in a run."""
+    ordinary: float = 0.0
+    """The least mean pause on ordinary days, in seconds, of what a storm has often because it can seldom strike."""
 
 
 class Weather(Struct, frozen=True):
@@ -53,6 +55,8 @@ class Weather(Struct, frozen=True):
     begin: Callable[[Stage], None]
     likelihood: float = 0.3
 
+
+DAY = 86400.0
 
 FAULTS = (
     Fault("operator killed", disasters.kill_operator, (60, 900)),
@@ -72,8 +76,8 @@ FAULTS = (
     Fault("database made read-only", accidents.read_only, (600, 3600), 0.15),
     Fault("storage class gone", accidents.class_gone, (300, 2400), 0.15),
     Fault("Secret of a member that is gone restored", accidents.secret_restored, (600, 3600), 0.15),
-    Fault("restart taken off a pod", accidents.phase_taken_off, (15, 120), 0.15),
-    Fault("volumes of an empty cluster lost", accidents.volumes_lost, (5, 120), 0.25),
+    Fault("restart taken off a pod", accidents.phase_taken_off, (15, 120), 0.15, DAY),
+    Fault("volumes of an empty cluster lost", accidents.volumes_lost, (5, 120), 0.25, 2 * DAY),
     Fault("cluster deleted and created again", disasters.recreated, (1200, 5400), 0.1),
     Fault("index created", disasters.new_index, (120, 1200), 0.5),
     Fault("user edit", disasters.edit, (120, 900), 0.9),
@@ -126,7 +130,10 @@ class Swarm:
         likely = {f.name: 1.0 if f.name in often else f.likelihood * usual for f in (*bad[0], *bad[1])}
         self.faults = [f for f in bad[0] if _on(f.name, likely[f.name], chance, only)]
         self.weather = [w for w in bad[1] if _on(w.name, likely[w.name], chance, only)]
-        self._gaps = {f.name: slower * chance.uniform(*f.gap) / often.get(f.name, 1.0) for f in self.faults}
+        self.gaps = {f.name: slower * chance.uniform(*f.gap) / often.get(f.name, 1.0) for f in self.faults}
+        """By fault that is switched on: its mean pause, in seconds."""
+        if slower > 1.0:
+            self.gaps |= {f.name: max(self.gaps[f.name], f.ordinary) for f in self.faults}
         self._active = False
 
     @property
@@ -179,7 +186,7 @@ class Swarm:
             weather.clear(self.stage)
 
     def _plan(self, fault: Fault) -> None:
-        pause = self.stage.chance.expovariate(1.0 / self._gaps[fault.name])
+        pause = self.stage.chance.expovariate(1.0 / self.gaps[fault.name])
         self.stage.world.ground.later(pause, self._strike, fault)
 
     def _strike(self, fault: Fault) -> None:

@@ -138,11 +138,10 @@ class User:
             self._world.create(deepcopy(self.spec), self._name)
 
     def heed(self) -> None:
-        """Do what the operator says that it waits for: a pool that is needed, or indices with too many copies."""
+        """Do what the operator waits for: add a pool that is needed, and insist on no more copies than members."""
         resource = self._world.resource(self._name)
         waits = items(resource.doc, "status", "waiting") if resource is not None else []
-        if any(wait["reason"] == "ShrinkRefused" for wait in waits):
-            self._ask_for_fewer_copies()
+        self._ask_for_fewer_copies(refused=any(wait["reason"] == "ShrinkRefused" for wait in waits))
         members = [wait["subject"] for wait in waits if wait["reason"] == "PoolNeeded"]
         needed = {member.removeprefix(f"{self._name}-").rpartition("-")[0] for member in members}
         there = {pool["name"] for pool in self.spec["pools"]}
@@ -154,11 +153,18 @@ class User:
             spec = deepcopy(self.spec)
             self._apply("pool added again that is needed", {**spec, "pools": [*spec["pools"], *again]})
 
-    def _ask_for_fewer_copies(self) -> None:
-        """Let the copies of indices that insist on more than two follow the number of members."""
+    def _ask_for_fewer_copies(self, *, refused: bool) -> None:
+        """Let the copies of indices follow the number of members where they insist on more than there are, or will be.
+
+        A pool that shrinks is refused for them.
+        """
         database = self._world.database(self._name)
-        for shard in database.shards if database is not None else ():
-            if database is not None and shard.spread == "false" and len(shard.copies) > 2:
+        if database is None:
+            return
+        members = sum(node.data for node in database.nodes.values())
+        for shard in database.shards:
+            insists = shard.spread == "false" and len(shard.copies) > 2
+            if insists and (refused or len(shard.copies) > members):
                 self._world.ground.tell(f"the user lets the copies of {shard.index} follow the number of members")
                 database.follow(shard.index, "0-2")
 
