@@ -4,13 +4,15 @@ The largest set of this moment is not the best one: it may leave a rest that nee
 to go is divided into as few sets as can be found, and the largest of them goes first. To divide is to colour a graph
 whose edges are the shards that two members share (a hypergraph, where more than one copy may be away):
 
-    everybody where it fits, who has least choice first ──▶ one set is dissolved, its members go to the others
-        ──▶ conflicts are moved away, one member at a time ──none left──▶ one set fewer, and again
-                                                           └─steps used up──▶ the division before it is the answer
+    everybody where it fits, who has least choice first ──▶ all divisions into one set fewer are tried
+        ──found──▶ one set fewer, and again          ──there is none──▶ the division before it is the answer
+        ──steps used up──▶ one set is dissolved, its members go to the others
+            ──▶ conflicts are moved away, one member at a time ──none left──▶ one set fewer, and again
+                                                               └─steps used up──▶ the division before it
 
-Sources: D. Brélaz, "New methods to color the vertices of a graph" (1979), for the first division; A. Hertz and D. de
-Werra, "Using tabu search techniques for graph coloring" (1987), for making it smaller. Nothing is left to chance: the
-same question has the same answer.
+Sources: D. Brélaz, "New methods to color the vertices of a graph" (1979), for the first division and the order in which
+all are tried; A. Hertz and D. de Werra, "Using tabu search techniques for graph coloring" (1987), for moving conflicts
+away. Nothing is left to chance: the same question has the same answer.
 """
 
 from collections.abc import Sequence
@@ -20,6 +22,10 @@ from msgspec import Struct
 WORK = 40
 """Looks at who goes with whom, or at one of its units, for each pair of members and one set fewer: for 120 members some
 tenths of a second at most, and enough for nearly all divisions that exist."""
+MANY = 80
+"""Members of which fewer are given as many looks: of fewer who are harder to divide not less is to be found."""
+TRIES = 10
+"""Looks at who fits where, for each pair of members, while all divisions are tried; of few members all can be."""
 TENURE = 11
 """Fewer moves than this a member does not go back to where it came from, and six more for every ten in conflict."""
 
@@ -63,9 +69,18 @@ def next_set(ground: Ground, begun: int) -> int:
 def divided(ground: Ground, begun: int = 0) -> list[int]:
     """Return everybody in as few sets as could be found; the first contains `begun`."""
     sets, least = _greedy(ground, begun), _least(ground)
-    while len(sets) > least and (fewer := _dissolved(ground, sets, begun)) is not None:
+    while len(sets) > least and (fewer := _fewer(ground, sets, begun)) is not None:
         sets = fewer
     return sets
+
+
+def _fewer(ground: Ground, sets: Sequence[int], begun: int) -> list[int] | None:
+    """Return a division with one set fewer, or None where there is none, or none is found within the steps."""
+    trial = Trial(ground, len(sets) - 1, begun)
+    found = trial.made()
+    if found is None:
+        return _dissolved(ground, sets, begun)
+    return trial.sets if found else None
 
 
 def _greedy(ground: Ground, begun: int) -> list[int]:
@@ -104,6 +119,47 @@ def _dissolved(ground: Ground, sets: Sequence[int], begun: int) -> list[int] | N
     return tangle.sets if tangle.resolved() else None
 
 
+class Trial:
+    """All divisions into a number of sets, tried one after the other: who has least choice goes first."""
+
+    def __init__(self, ground: Ground, count: int, begun: int) -> None:
+        self.sets = [begun, *[0] * (count - 1)]
+        self._ground = ground
+        self._left = (1 << len(ground.masks)) - 1 & ~begun
+        self._looks = TRIES * len(ground.masks) ** 2
+
+    def made(self) -> bool | None:
+        """Make one, and return whether there is one; None where that is not known when the steps are used up."""
+        return self._try(self._left)
+
+    def _try(self, left: int) -> bool | None:
+        if not left:
+            return True
+        i, fitting = self._tightest(left)
+        if self._looks < 0:
+            return None
+        for at in fitting:
+            self.sets[at] |= 1 << i
+            found = self._try(left & ~(1 << i))
+            if found is not False:
+                return found
+            self.sets[at] &= ~(1 << i)
+        return False
+
+    def _tightest(self, left: int) -> tuple[int, list[int]]:
+        """Return who fits into fewest sets, and these; of the empty ones the first is as good as any."""
+        ground, best, rank = self._ground, (0, list[int]()), (len(self.sets) + 1, 0)
+        empty = next((at for at, chosen in enumerate(self.sets) if not chosen), len(self.sets) - 1)
+        for i in bits(left):
+            fitting = [at for at, chosen in enumerate(self.sets[: empty + 1]) if ground.fits(chosen, i)]
+            self._looks -= empty + 1
+            if (mine := (len(fitting), -ground.near[i].bit_count())) < rank:
+                best, rank = (i, fitting), mine
+            if not fitting:
+                break
+        return best
+
+
 class Tangle:
     """A division in which some are in each other's way, while they are moved."""
 
@@ -125,7 +181,7 @@ class Tangle:
         """Move one after the other, and return whether nobody is in anybody's way any more."""
         fewest = sum(self._conflicts.values())
         step = work = 0
-        while self._conflicts and work < WORK * len(self._moved) ** 2:
+        while self._conflicts and work < WORK * max(len(self._moved), MANY) ** 2:
             step += 1
             work += sum(len(self._ground.wide[i]) + 1 for i in self._conflicts) * len(self.sets)
             if (best := self._best(step, fewest)) is not None:
