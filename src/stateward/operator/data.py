@@ -23,7 +23,7 @@ from stateward.kube.errors import ApiError
 from stateward.kube.metadata import Key as ObjectKey
 from stateward.kube.resources import SECRETS
 from stateward.kube.store import Store
-from stateward.operator import translate
+from stateward.operator import remembered
 from stateward.operator.holdings import Holdings
 from stateward.operator.known_data import Known, Read, asked_of, incomplete, known, unlocked
 from stateward.operator.restarts.digestkey import digest_key
@@ -141,7 +141,7 @@ def with_data(holdings: Holdings, found: Known, now: float) -> Holdings:
     cluster = holdings.cluster
     data = dict(found.data) or None
     if data != cluster.status.data:
-        changing = heard(translate.changing(cluster.status), cluster.status.data or {}, found.data, now)
+        changing = heard(remembered.changing(cluster.status), cluster.status.data or {}, found.data, now)
         status = msgspec.structs.replace(cluster.status, data=data, data_changed=written(changing))
         cluster = msgspec.structs.replace(cluster, status=status)
     return replace(holdings, cluster=cluster, keystore=found.files)

@@ -11,17 +11,16 @@ import msgspec
 
 from stateward.api import names
 from stateward.api.quantity import parse_bytes
-from stateward.api.status import ClusterStatus
 from stateward.kube.metadata import ObjectMeta, PartialObject
 from stateward.kube.nodes import Node
 from stateward.kube.pods import ContainerStatus, Pod
 from stateward.kube.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.workloads import StatefulSet
 from stateward.operator.holdings import Holdings
+from stateward.operator.remembered import bootstrap, changing, records, times, waits
 from stateward.planning import observation as o
 from stateward.planning.pending import removals
 from stateward.planning.phase import Phase, parse_phase
-from stateward.planning.status import parse_time
 
 TROUBLES = frozenset(
     {
@@ -55,10 +54,10 @@ def observation(
         database=database,
         deployed_version=status.version,
         records=records(status),
-        since=since(status),
+        since=times(status, lambda m: m.since),
         states={m.name: m.state for m in status.member_states},
-        away=away(status),
-        missing=missing(status),
+        away=times(status, lambda m: m.not_serving_since),
+        missing=times(status, lambda m: m.missing_since),
         causes={m.name: m.missing for m in status.member_states if m.missing},
         removals=removals(status),
         protection=holdings.protection,
@@ -72,44 +71,6 @@ def observation(
         settled_writes=holdings.caught_up,
         live=holdings.live,
     )
-
-
-def records(status: ClusterStatus) -> dict[str, o.Record]:
-    """Return what is remembered of members that have been in the cluster."""
-    return {
-        m.name: o.Record(m.version, m.volume, zone=m.zone, address=m.address) for m in status.member_states if m.version
-    }
-
-
-def since(status: ClusterStatus) -> dict[str, float]:
-    """Return since when each member has been in its state, in seconds since the epoch."""
-    times = ((m, parse_time(m.since)) for m in status.member_states)
-    return {m.name: when for m, when in times if when is not None}
-
-
-def away(status: ClusterStatus) -> dict[str, float]:
-    """Return since when each member that does not serve has not done so, in seconds since the epoch."""
-    times = ((m, parse_time(m.not_serving_since)) for m in status.member_states)
-    return {m.name: when for m, when in times if when is not None}
-
-
-def missing(status: ClusterStatus) -> dict[str, float]:
-    """Return since when each missing member is missing, in seconds since the epoch."""
-    times = ((m, parse_time(m.missing_since)) for m in status.member_states)
-    return {m.name: when for m, when in times if when is not None}
-
-
-def waits(status: ClusterStatus) -> dict[str, float]:
-    """Return since when each thing waits, in seconds since the epoch, by its subject and reason."""
-    times = ((f"{w.subject} {w.reason}", parse_time(w.since)) for w in status.waiting)
-    return {name: when for name, when in times if when is not None}
-
-
-def changing(status: ClusterStatus) -> o.Changing | None:
-    """Return when the data that members use last changed, in seconds since the epoch."""
-    seen = status.data_changed
-    since, last = (parse_time(seen.since), parse_time(seen.last)) if seen is not None else (None, None)
-    return o.Changing(since, last) if since is not None and last is not None else None
 
 
 def listed(text: str) -> tuple[str, ...]:
@@ -132,12 +93,6 @@ def orphans(holdings: Holdings) -> tuple[o.Orphan, ...]:
         for meta in left
         if meta.creation_timestamp is not None and not meta.terminating
     )
-
-
-def bootstrap(status: ClusterStatus) -> o.Bootstrap | None:
-    """Return the grant that the status remembers."""
-    grant = status.bootstrap
-    return o.Bootstrap(member=grant.member, volume=grant.volume, formed=grant.formed) if grant else None
 
 
 def members(holdings: Holdings, container: str) -> tuple[o.Member, ...]:

@@ -1,0 +1,42 @@
+"""What the status of a cluster remembers, as planning knows it; times in seconds since the epoch.
+
+A time that cannot be read is left out: it is not known, and whatever counts from it begins anew.
+"""
+
+from collections.abc import Callable
+
+from stateward.api.status import ClusterStatus, MemberStatus
+from stateward.planning import observation as o
+from stateward.planning.status import parse_time
+
+
+def records(status: ClusterStatus) -> dict[str, o.Record]:
+    """Return what is remembered of members that have been in the cluster."""
+    return {
+        m.name: o.Record(m.version, m.volume, zone=m.zone, address=m.address) for m in status.member_states if m.version
+    }
+
+
+def times(status: ClusterStatus, told: Callable[[MemberStatus], str]) -> dict[str, float]:
+    """Return, by member, the time that `told` reads of it."""
+    read = ((m.name, parse_time(told(m))) for m in status.member_states)
+    return {name: when for name, when in read if when is not None}
+
+
+def waits(status: ClusterStatus) -> dict[str, float]:
+    """Return since when each thing waits, in seconds since the epoch, by its subject and reason."""
+    read = ((f"{w.subject} {w.reason}", parse_time(w.since)) for w in status.waiting)
+    return {name: when for name, when in read if when is not None}
+
+
+def changing(status: ClusterStatus) -> o.Changing | None:
+    """Return when the data that members use last changed, in seconds since the epoch."""
+    seen = status.data_changed
+    since, last = (parse_time(seen.since), parse_time(seen.last)) if seen is not None else (None, None)
+    return o.Changing(since, last) if since is not None and last is not None else None
+
+
+def bootstrap(status: ClusterStatus) -> o.Bootstrap | None:
+    """Return the grant that the status remembers."""
+    grant = status.bootstrap
+    return o.Bootstrap(member=grant.member, volume=grant.volume, formed=grant.formed) if grant else None
