@@ -31,6 +31,8 @@ async def test_a_pod_with_the_cluster_file_of_before_finds_the_database_when_the
     async with nobody_operates(stateward):
         give(stateward, clusters, wrong)
         await shows(stateward, clusters, SHOWN, wrong)
+        # As on a new volume: with a file of its own whose coordinators answer, the pod would rightly keep that.
+        kubectl(stateward, "exec", "-n", clusters.namespace, POD, "-c", "foundationdb", "--", "rm", FILE)
         kubectl(stateward, "delete", "-n", clusters.namespace, "pod", POD)
         await shows(stateward, clusters, FILE, wrong)
         assert MEMBER not in await fdb.processes("lost")
