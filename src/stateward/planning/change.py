@@ -97,6 +97,19 @@ def member_version(facts: Facts, member: Member, pool: Pool) -> str:
     return facts.obs.desired.version if passed else version
 
 
+def misfit(facts: Facts, member: Member) -> bool:
+    """Return whether the configuration was written for another version than the pod's, which is the right one.
+
+    The disaster this prevents: an operator that begins on an old state writes the configuration of the version before;
+    the process is started with it in the pod of the new one, which then looks as if it had everything.
+    """
+    pool, pod = facts.pools.get(member.pool), member.pod
+    if pool is None or pod is None or member.config is None or stranded(facts, member):
+        return False
+    target = member_target(facts, member, pool)
+    return "version" in differing(member.config, target) and "version" not in differing(pod.inputs, target)
+
+
 def stranded(facts: Facts, member: Member) -> str | None:
     """Return why a member may not be made anew as it should be: its data is from a later version; None when it may."""
     pool, version = facts.pools.get(member.pool), reached(facts.obs, member)

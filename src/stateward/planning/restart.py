@@ -13,7 +13,16 @@ A member whose agent does not answer is made anew instead. One whose pod is in t
 from collections.abc import Sequence
 
 from stateward.planning.actions import Action, DeletePod, FinishRestart, SetPhase, StartProcess
-from stateward.planning.change import change_of, confirmed, differing, effect_of, member_target, staged, stranded
+from stateward.planning.change import (
+    change_of,
+    confirmed,
+    differing,
+    effect_of,
+    member_target,
+    misfit,
+    staged,
+    stranded,
+)
 from stateward.planning.facts import Facts, serves
 from stateward.planning.intent import Part, State, Wait, merge, told
 from stateward.planning.observation import Crossing, Effect, Member, Unknown
@@ -104,6 +113,11 @@ def starting(facts: Facts, member: Member, process: Process) -> Part:
 
 def start(facts: Facts, member: Member, process: Process) -> Part:
     """Return the start of a stopped process, or what it waits for."""
+    if misfit(facts, member):
+        actions = (stage(facts, member, "what was written is for another version"),)
+        return merge(
+            said(member, "is started when its configuration is for the version of its pod"), Part(actions=actions)
+        )
     wanted = member.config_checksum
     if wanted and process.mounted != wanted:
         return merge(

@@ -148,3 +148,20 @@ def test_a_process_that_runs_with_what_its_pod_does_not_say_is_put_right(back: s
     assert pod.runs == pod.said == made.bodies[name].pod.mounted  # type: ignore[union-attr]
     assert pod.inputs.get("config/a") == (None if back != "never" else "1")
     assert not made.did(a.DeletePod)
+
+
+def test_a_process_is_not_started_with_what_was_written_for_the_version_before_that_of_its_pod() -> None:
+    made = world()
+    made.kept_stopped = frozenset({"c-hot-1"})
+    made.until(lambda w: ("c-hot-1", "KeptStopped") in waits(w))
+    body = made.bodies["c-hot-1"]
+    assert body.config is not None
+    assert body.pod is not None
+    right = dict(body.config)
+    body.config = {**right, "version": "of before"}  # By an operator that began on an old state.
+    body.pod.arrives = made.now
+    made.kept_stopped = frozenset()
+    made.until(lambda w: "c-hot-1" in w.did(a.StartProcess))
+    assert body.pod.given == right
+    made.run()
+    assert made.did(a.DeletePod) == []
