@@ -3,8 +3,8 @@
 The order below is the order of precedence. A member that an earlier question has claimed is not seen by a later one,
 so no two kinds of work can pick two victims, and none can pick the same one twice.
 
-    replacement ▶ bootstrap ▶ create ▶ restart ▶ idle ▶ cross ▶ leave ▶ repair ▶ together ▶ roll ▶ volumes ▶ templates
-    ▶ schedule ▶ collect ▶ undo
+    replacement ▶ left ▶ bootstrap ▶ create ▶ restart ▶ idle ▶ cross ▶ leave ▶ repair ▶ together ▶ roll ▶ volumes
+    ▶ templates ▶ schedule ▶ collect ▶ undo
 """
 
 from collections.abc import Mapping
