@@ -185,3 +185,29 @@ async def test_a_cluster_that_is_made_again_with_too_few_managers_says_whose_vol
         story.pools(managers(3), hot(2))
         await story.settle()
         assert story.database.identity == identity
+
+
+async def test_a_member_that_was_never_seen_to_serve_may_go_when_its_new_volume_can_never_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Story(managers(1), hot(2)).told() as story:
+        await story.begin(indices=0)
+        story.pools(managers(1), hot(3))
+        assert await story.until(lambda: "logs-hot-2" in story.uids(SETS))
+        monkeypatch.setattr(story.process, "start", lambda: None)
+        story.process.kill()
+        assert await story.until(lambda: "logs-hot-2" in {node.name for node in story.nodes()})
+        await asyncio.sleep(60.0)
+        default = story.world.store.get(CLASSES, Key("", "standard"))
+        claim = story.object(CLAIMS, "data-logs-hot-2")
+        assert default is not None
+        assert claim is not None
+        story.world.store.remove(default)
+        accidents.lose(story.run.swarm.stage, claim)
+        await asyncio.sleep(60.0)
+        monkeypatch.undo()
+        story.process.start()
+        assert await story.until(lambda: "logs-hot-2" not in story.uids(SETS), 600.0)
+        meta = {name: default.meta[name] for name in ("name", "annotations")}
+        story.world.server.create(CLASSES, "", {**default.doc, "metadata": meta})
+        await story.settle()

@@ -20,7 +20,8 @@ def matters(obs: Observation, member: Member) -> bool:
     if pod is None or pod.terminating or not pod.running:
         return False
     staged = workload is not None and workload.inputs != pod.inputs
-    # A process may have been stopped by a restart of which nothing is left: only its agent knows.
-    away = not pod.ready and pod.node_ready and member.name in obs.records
+    # A process may have been stopped by a restart of which nothing is left, even before it was ever in the cluster:
+    # only its agent knows.
+    away = not pod.ready and pod.node_ready
     silent = Cause.AGENT_UNREACHABLE in obs.causes.values()
     return staged or away or pod.phase is not Phase.NONE or member.name in obs.stopped or silent

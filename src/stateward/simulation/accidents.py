@@ -131,11 +131,11 @@ def volumes_lost(stage: "Stage") -> None:
     stage.empty = True
     world.ground.count(f"volumes lost {'after' if grant.get('formed') else 'before'} the cluster was formed")
     for claim in lost:
-        _lose(stage, claim)
+        lose(stage, claim)
     world.ground.later(ATTENTION, _attend, stage)
 
 
-def _lose(stage: "Stage", claim: "Stored") -> None:
+def lose(stage: "Stage", claim: "Stored") -> None:
     """Lose a volume: somebody deletes its claim and its pod, and makes the claim anew."""
     world = stage.world
     world.ground.tell(f"the volume {claim.key.name} is lost, and somebody makes it anew")

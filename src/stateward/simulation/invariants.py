@@ -215,11 +215,12 @@ class Watchdog:
             return
         spec = self._spec(key, turn.read_at)
         wanted = next((p["replicas"] for p in items(spec or {}, "pools") if p["name"] == pool), 0)
+        # Whoever served, held data or voted under its name did so on a volume that is lost.
+        if self._unused(workload):
+            return
         # One that never found a place holds nothing and serves nobody: it may go before another one is there.
         if workload.uid in self._served and self._staying(key, pool, member, turn.read_at) < wanted:
             self._violated("d", f"{member} is let go, and pool {pool} has fewer members than the {wanted} it asks for")
-        if self._unused(workload):
-            return  # Whoever holds data or votes under its name did so on a volume that is lost.
         held = self._still_held(key, member, look, spec or {})
         if held:
             self._violated("b", f"{member} is let go while it has {held}")

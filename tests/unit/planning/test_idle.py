@@ -165,3 +165,15 @@ def test_a_process_is_not_started_with_what_was_written_for_the_version_before_t
     assert body.pod.given == right
     made.run()
     assert made.did(a.DeletePod) == []
+
+
+def test_a_process_kept_stopped_before_it_ever_joined_is_started_when_its_phase_was_taken_off() -> None:
+    made = world()
+    made.kept_stopped = frozenset({"c-hot-3"})
+    made.edit(pools=[managers(), hot(4)])
+    made.until(lambda w: "c-hot-3" in w.bodies and ("c-hot-3", "KeptStopped") in waits(w))
+    assert "c-hot-3" not in made.observe().records
+    set_phase(made, "c-hot-3", o.Phase.NONE).kept_stopped = frozenset()
+    made.run()
+    assert made.did(a.StartProcess) == ["c-hot-3"]
+    assert made.did(a.DeletePod) == []
