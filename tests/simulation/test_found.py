@@ -211,3 +211,22 @@ async def test_a_member_that_was_never_seen_to_serve_may_go_when_its_new_volume_
         meta = {name: default.meta[name] for name in ("name", "annotations")}
         story.world.server.create(CLASSES, "", {**default.doc, "metadata": meta})
         await story.settle()
+
+
+async def test_members_of_a_cluster_that_was_lost_before_anybody_knew_of_it_say_that_they_never_joined() -> None:
+    with Story(managers(1), hot(2)).told() as story:
+        looked = story.process.looked
+
+        def dies(cluster: Cluster) -> None:
+            looked(cluster)
+            story.process.kill()
+
+        story.process.looked = dies
+        story.process.start()
+        story.user.create()
+        assert await story.until(lambda: story.world.formed() and len(story.nodes()) == 3)
+        accidents.volumes_lost(story.run.swarm.stage)
+        story.process.looked = looked
+        assert await story.until(lambda: "NeverJoined" in story.waits)
+        assert len(story.nodes()) == 1
+        await story.settle()

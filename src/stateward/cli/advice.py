@@ -97,6 +97,10 @@ ADVICE = {
         "the pod starts; a corrected or a reverted spec is applied to it at once, whatever else waits",
         "read the pod's log, then correct the spec, or set back what was changed",
     ),
+    "NeverJoined": Advice(
+        "the process joins the others",
+        "read the pod's log; on a volume of a cluster that is gone it never will: `replace MEMBER --without-draining`",
+    ),
     "NoSuchMember": Advice("spec.members names members that are there", "correct the name; everything else goes on"),
     "NeedsAgent": Advice(
         "the member's pod has an agent: pods that are made anew get one unless update.inPlace is Never",

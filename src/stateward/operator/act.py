@@ -28,6 +28,7 @@ from stateward.operator.liaison import Liaison
 from stateward.operator.ownership import NotOurs, exists, key_in
 from stateward.planning import actions as a
 from stateward.planning.observation import Inputs, Ref
+from stateward.planning.phase import BEGUN, Phase
 
 __all__ = ["Actor", "NotOurs"]
 
@@ -92,7 +93,14 @@ class Actor:
         await self._annotate(holdings, action.pod, {names.ANNOTATION_BOOTSTRAP: "granted"})
 
     async def _set_phase(self, action: a.SetPhase, holdings: Holdings) -> None:
-        await self._annotate(holdings, action.pod, {names.ANNOTATION_PHASE: action.phase.value or None})
+        if action.phase is Phase.NONE:
+            await self._annotate_as_read(
+                holdings, action.pod, dict.fromkeys((names.ANNOTATION_PHASE, names.ANNOTATION_BEGUN))
+            )
+            return
+        # The phase may be taken off by somebody; that something was begun is known all the same.
+        begun = {names.ANNOTATION_BEGUN: "true"} if action.phase in BEGUN else {}
+        await self._annotate(holdings, action.pod, {names.ANNOTATION_PHASE: action.phase.value, **begun})
 
     async def _stop_process(self, action: a.StopProcess, holdings: Holdings) -> None:
         await self._liaison.stop(holdings, action.member, action.address)
@@ -102,7 +110,8 @@ class Actor:
 
     async def _finish_restart(self, action: a.FinishRestart, holdings: Holdings) -> None:
         checksum = {names.ANNOTATION_CHECKSUM: action.checksum} if action.checksum else {}
-        changes = {names.ANNOTATION_PHASE: None, names.ANNOTATION_INPUTS: written(action.inputs), **checksum}
+        over = dict.fromkeys((names.ANNOTATION_PHASE, names.ANNOTATION_BEGUN))
+        changes = {**over, names.ANNOTATION_INPUTS: written(action.inputs), **checksum}
         await self._annotate_as_read(holdings, action.pod, changes)
 
     async def _note_data(self, action: a.NoteData, holdings: Holdings) -> None:

@@ -212,6 +212,7 @@ def pod(source: Pod, nodes: Mapping[str, Node], container: str) -> o.Pod:
         agent=names.ANNOTATION_AGENT in annotations,
         checksum=annotations.get(names.ANNOTATION_CHECKSUM, ""),
         phase=parse_phase(annotations.get(names.ANNOTATION_PHASE, "")) or Phase.NONE,
+        begun=names.ANNOTATION_BEGUN in annotations,
         strange_phase=strange_phase(annotations.get(names.ANNOTATION_PHASE, "")),
         candidate=annotations.get(names.ANNOTATION_BOOTSTRAP_CANDIDATE) == "true",
     )

@@ -17,8 +17,9 @@ Then one file per question:
     resign      how a manager loses its vote                 release     the end of a member that holds nothing
     missing     who is missing, since when and why           replacement who gets a new one in its place
     removal     who is being replaced                        pending     and how that list is kept
-    restart     a process in its pod: the steps              phase       and their names
-    stopping    what is done before a process stops          together    all members at once
+    alone       one process in its pod: the steps            phase       and their names
+    restart     all restarts that have begun                 together    all members at once
+    stopping    what is done before a process stops          idle        processes that nobody restarts
     schedule    what a person has asked for                  collect     what nobody needs any more
     questions   whose agent is asked                         process     and what it says
     volume      bigger, smaller, other                       fitting     does a kept volume fit
@@ -29,8 +30,7 @@ Then one file per question:
 
 What was left by replaced members and is used by nobody again is `left`.
 
-Processes of members that do not serve (stopped, hanging, kept down) are `idle`. Votes that are nobody's any more are
-those of who has `departed`.
+Votes that are nobody's any more are those of who has `departed`.
 
 Which data of others counts as changed says `data`, and when it has settled `settling`; what goes on when the database
 refuses a step, `depend`.

@@ -125,3 +125,16 @@ def staged(facts: Facts, member: Member) -> bool:
         return False
     target = member_target(facts, member, pool)
     return not differing(workload.inputs, target) and member.config is not None and not differing(member.config, target)
+
+
+def overtaken(facts: Facts, member: Member) -> bool:
+    """Return whether a process that is stopped would start with a later version than is wanted, for the first time.
+
+    The disaster this prevents: an upgrade is taken back while a member is kept stopped in its new pod; started in it,
+    the member joins with the new version, and there is no way back any more. With its data in that very pod there is
+    no other way than to start it.
+    """
+    pool, pod = facts.pools.get(member.pool), member.pod
+    if pool is None or pod is None or facts.crossing or facts.ephemeral(member):
+        return False
+    return newer(pod.version, member_version(facts, member, pool)) and newer(pod.version, reached(facts.obs, member))

@@ -4,6 +4,7 @@
     kept stopped by a person ──▶ stop              also one that hangs, or crashes again and again
     schedule ──▶ stop                              a process that hangs is restarted on request
     runs what its pod does not say ──▶ start       a person took the phase off after the process was started
+    runs what its pod says ──▶ none                a person took the phase off before the process was stopped
 
 `roll` looks at members that serve and `repair` at what members are made from, so without this a process that was
 stopped would stay so for ever, and a person could not restart the very member that misbehaves. Who does not serve needs
@@ -13,20 +14,21 @@ nobody's leave to restart, unless the database still counts on its copies or its
 from collections.abc import Iterator
 
 from stateward.planning.actions import SetPhase
+from stateward.planning.alone import REVERT_PATIENCE, arrived, held, is_stopped, said, set_phase, silent
 from stateward.planning.facts import Facts
 from stateward.planning.intent import Part, State, merge
 from stateward.planning.observation import Member
 from stateward.planning.phase import Phase
-from stateward.planning.process import Process
-from stateward.planning.restart import REVERT_PATIENCE, UP, arrived, held, is_stopped, said, set_phase, silent
-from stateward.planning.stopping import quiet, standing, stop
+from stateward.planning.process import Process, ProcessState
+from stateward.planning.stopping import UP, quiet, standing, stop
 
 
 def idle(facts: Facts, taken: frozenset[str]) -> Part:
     """Return what becomes of the processes of members that do not serve, but for members that were taken."""
     stray = [m for m in facts.obs.members if m.name not in taken | facts.going and m.alive and strayed(facts, m)]
     found = candidates(facts, taken | {m.name for m in stray})
-    return merge(*(caught(m) for m in stray), *(step(facts, member) for member in found))
+    over = [m for m in facts.obs.members if m.name not in taken | facts.going and m.alive and untouched(facts, m)]
+    return merge(*(caught(m) for m in stray), *(forget(m) for m in over), *(step(facts, m) for m in found))
 
 
 def strayed(facts: Facts, member: Member) -> bool:
@@ -49,6 +51,27 @@ def caught(member: Member) -> Part:
     """Return the phase from which `restart` ends what was begun: it writes down what runs, or has it started again."""
     why = "its process runs with another configuration than its pod says"
     return merge(said(member, f"has been restarted: {why}"), Part(actions=(set_phase(member, Phase.START, why),)))
+
+
+def untouched(facts: Facts, member: Member) -> bool:
+    """Return whether a restart was begun, somebody took it off, and the process runs with what its pod says."""
+    process, pod = member.process, member.pod
+    if (
+        pod is None
+        or not pod.begun
+        or pod.terminating
+        or pod.phase is not Phase.NONE
+        or member.name in facts.obs.stopped
+    ):
+        return False
+    running = isinstance(process, Process) and process.state is ProcessState.RUNNING
+    return running and isinstance(process, Process) and process.running in ("", pod.checksum)
+
+
+def forget(member: Member) -> Part:
+    """Return that nothing is left of a restart, so that its agent need not be asked any more."""
+    why = "somebody took its restart off, and its process runs with what its pod says"
+    return Part(actions=(set_phase(member, Phase.NONE, why),))
 
 
 def candidates(facts: Facts, taken: frozenset[str]) -> Iterator[Member]:

@@ -76,6 +76,8 @@ class Pod(Struct, frozen=True):
     """Checksum of the configuration that its process is said to run with; empty where nothing is said."""
     phase: Phase = Phase.NONE
     """How far the restart of its process is, by its annotation."""
+    begun: bool = False
+    """Whether a restart was begun and its end not written down, also where somebody has taken its phase off."""
     strange_phase: str = ""
     """What the annotation says where that is no phase."""
 

@@ -24,6 +24,7 @@ from stateward.planning.actions import (
     SetPhase,
     StartProcess,
 )
+from stateward.planning.alone import beyond_reach
 from stateward.planning.arrive import create
 from stateward.planning.bootstrap import bootstrap
 from stateward.planning.budget import Budget, budgets
@@ -40,7 +41,7 @@ from stateward.planning.phase import Phase
 from stateward.planning.removal import Removals, drained
 from stateward.planning.repair import repair
 from stateward.planning.replacement import replacement
-from stateward.planning.restart import beyond_reach, restart
+from stateward.planning.restart import restart
 from stateward.planning.resting import resting
 from stateward.planning.roll import Elsewhere, roll
 from stateward.planning.scale import Scale, arrival, scale

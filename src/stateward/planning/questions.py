@@ -24,4 +24,4 @@ def matters(obs: Observation, member: Member) -> bool:
     # only its agent knows.
     away = not pod.ready and pod.node_ready
     silent = Cause.AGENT_UNREACHABLE in obs.causes.values()
-    return staged or away or pod.phase is not Phase.NONE or member.name in obs.stopped or silent
+    return staged or away or pod.phase is not Phase.NONE or pod.begun or member.name in obs.stopped or silent

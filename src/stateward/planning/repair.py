@@ -13,6 +13,7 @@ meanwhile does not come back by itself, as its pod waits for the configuration t
 """
 
 from stateward.planning.actions import DeletePod, MoveCopies
+from stateward.planning.alone import set_phase
 from stateward.planning.change import Change, change_of, differing, effect_of, member_target, staged, stranded
 from stateward.planning.facts import Facts, disrupts
 from stateward.planning.gate import lost
@@ -20,7 +21,6 @@ from stateward.planning.intent import Part, State, Wait, merge, told
 from stateward.planning.observation import Effect, Inputs, Member, SoleCopy
 from stateward.planning.phase import STARTING, Phase
 from stateward.planning.prepare import emptied, needs_empty, stage
-from stateward.planning.restart import set_phase
 from stateward.planning.safety import needs_vote_moved, other_managers, quorum_without, voting_members
 from stateward.planning.sole import moves_for, sole_verdict
 

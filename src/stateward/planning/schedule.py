@@ -7,10 +7,10 @@ are what is worked from; `roll` and `together` see them.
 from collections.abc import Sequence
 
 from stateward.planning.actions import Action, ClearSchedule, DeletePod, SetPhase
+from stateward.planning.alone import set_phase
 from stateward.planning.facts import Facts
 from stateward.planning.intent import Part, Wait, merge
 from stateward.planning.phase import SCHEDULED, Phase, parse_phase
-from stateward.planning.restart import set_phase
 
 ACCEPTED = ", ".join(sorted(phase.value for phase in SCHEDULED))
 

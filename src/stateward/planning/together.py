@@ -9,6 +9,7 @@ can only be brought back like that.
 from collections.abc import Sequence
 
 from stateward.planning.actions import Action
+from stateward.planning.alone import arrived, is_stopped, set_phase
 from stateward.planning.change import change_of, staged, stranded
 from stateward.planning.cross import switch
 from stateward.planning.facts import Facts
@@ -17,7 +18,6 @@ from stateward.planning.observation import Crossing, Effect, Member, Process, Un
 from stateward.planning.phase import Phase
 from stateward.planning.prepare import stage
 from stateward.planning.process import AGENT_PATIENCE
-from stateward.planning.restart import arrived, is_stopped, set_phase
 
 
 def together(facts: Facts, taken: frozenset[str]) -> Part:

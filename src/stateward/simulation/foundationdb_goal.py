@@ -46,7 +46,7 @@ def _member(world: World, member: Stored, pool: Pool) -> Iterator[str]:
         yield f"{name} has no pod that is ready"
         return
     annotations = part(pod.doc, "metadata", "annotations")
-    if annotations.get(names.ANNOTATION_PHASE):
+    if annotations.get(names.ANNOTATION_PHASE) or names.ANNOTATION_BEGUN in annotations:
         yield f"the restart of {name} has not ended"
     made_from = json.loads(annotations.get(names.ANNOTATION_INPUTS, "{}"))
     if made_from != dict(pool.inputs):

@@ -67,9 +67,10 @@ def _member(world: World, member: Stored, pool: Pool, version: str) -> Iterator[
     if pod is None or not mine or not ready(pod) or pod.terminating:
         yield f"{name} has no pod that is ready"
         return
-    if part(pod.doc, "metadata", "annotations").get(names.ANNOTATION_PHASE):
+    annotations = part(pod.doc, "metadata", "annotations")
+    if annotations.get(names.ANNOTATION_PHASE) or names.ANNOTATION_BEGUN in annotations:
         yield f"the restart of {name} has not ended"
-    made_from = json.loads(part(pod.doc, "metadata", "annotations").get(names.ANNOTATION_INPUTS, "{}"))
+    made_from = json.loads(annotations.get(names.ANNOTATION_INPUTS, "{}"))
     if made_from != dict(pool.inputs):
         differing = sorted(k for k in {*made_from, *pool.inputs} if made_from.get(k) != pool.inputs.get(k))
         yield f"{name} was made from other inputs: {', '.join(differing)}"

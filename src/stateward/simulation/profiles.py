@@ -69,7 +69,7 @@ PROFILES = (
         edits=("restart asked for", "member kept stopped", "nobody kept stopped"),
         often={
             "user edit": 6.0,
-            "restart taken off a pod": 3.0,
+            "restart taken off a pod": 10.0,
             "operator killed after engine calls": 1.0,
             "watches behind": 1.0,
             "stale state at the start of a watch": 1.0,

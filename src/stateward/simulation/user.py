@@ -138,10 +138,11 @@ class User:
             self._world.create(deepcopy(self.spec), self._name)
 
     def heed(self) -> None:
-        """Do what the operator waits for: add a pool that is needed, and insist on no more copies than members."""
+        """Do what the operator waits for: let go of who cannot join, add pools that are missing, insist on less."""
         resource = self._world.resource(self._name)
         waits = items(resource.doc, "status", "waiting") if resource is not None else []
         self._ask_for_fewer_copies(refused=any(wait["reason"] == "ShrinkRefused" for wait in waits))
+        self._let_go([wait["subject"] for wait in waits if wait["reason"] == "NeverJoined"])
         members = [wait["subject"] for wait in waits if wait["reason"] == "PoolNeeded"]
         needed = {member.removeprefix(f"{self._name}-").rpartition("-")[0] for member in members}
         there = {pool["name"] for pool in self.spec["pools"]}
@@ -152,6 +153,17 @@ class User:
         if again:
             spec = deepcopy(self.spec)
             self._apply("pool added again that is needed", {**spec, "pools": [*spec["pools"], *again]})
+
+    def _let_go(self, members: list[str]) -> None:
+        """Replace members that never joined, without draining them: there is nothing that they could give away."""
+        wishes = part(self.spec, "members")
+        told = wishes.get("replaceWithoutDraining", [])
+        more = sorted({*members} - {*told} - {*wishes.get("keep", [])})
+        if more:
+            kept = {name: value for name, value in wishes.items() if name != "replace"}
+            kept["replace"] = [name for name in wishes.get("replace", []) if name not in more]
+            kept["replaceWithoutDraining"] = [*told, *more]
+            self._apply("members that never joined let go", {**deepcopy(self.spec), "members": kept})
 
     def _ask_for_fewer_copies(self, *, refused: bool) -> None:
         """Let the copies of indices follow the number of members where they insist on more than there are, or will be.

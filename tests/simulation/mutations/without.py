@@ -10,7 +10,7 @@ from stateward.engines.search import driver, inputs, pod
 from stateward.kube.client import DeleteOptions, Preconditions
 from stateward.kube.metadata import Key
 from stateward.operator import act, furnish, reconcile, wanted
-from stateward.planning import choice, facts, gate, plan, prepare, repair, replacement, restart, roll, scale
+from stateward.planning import alone, choice, facts, gate, plan, prepare, repair, replacement, roll, scale
 from stateward.planning.intent import Part
 from stateward.planning.observation import Database, Health, Unknown
 from tests.simulation import test_scenarios_crashes as crashes
@@ -209,10 +209,10 @@ def any_configuration(patch: pytest.MonkeyPatch) -> None:
 
 def any_checksum(patch: pytest.MonkeyPatch) -> None:
     def start(_facts: Any, member: Any, _process: Any) -> Part:
-        anything = structs.replace(restart.start_process(member), checksum="")
-        return Part(actions=(anything,), intents=restart.said(member, "is being started").intents)
+        anything = structs.replace(alone.start_process(member), checksum="")
+        return Part(actions=(anything,), intents=alone.said(member, "is being started").intents)
 
-    patch.setattr(restart, "start", start)
+    patch.setattr(alone, "start", start)
     patch.setattr(prepare, "agent_problem", lambda *_: None)
 
 

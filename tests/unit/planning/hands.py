@@ -2,7 +2,7 @@
 
 from stateward.planning import actions as a
 from stateward.planning import observation as o
-from stateward.planning.phase import AFTER, Phase
+from stateward.planning.phase import AFTER, BEGUN, Phase
 from tests.unit.planning.kubernetes import FakeKubernetes
 from tests.unit.planning.pools import PoolSpec
 from tests.unit.planning.things import Body, Claim, Workload
@@ -150,6 +150,7 @@ class Hands(FakeKubernetes):
         assert pod.uid == action.pod.uid
         assert action.phase in AFTER[Phase(pod.phase)] | {Phase(pod.phase)}, f"{action.phase} over {pod.phase}"
         pod.phase = action.phase.value
+        pod.begun = action.phase in BEGUN or (pod.begun and action.phase is not Phase.NONE)
 
     def stop_process(self, action: a.StopProcess) -> None:
         pod = self.bodies[action.member].pod
@@ -173,7 +174,7 @@ class Hands(FakeKubernetes):
         pod = self.bodies[action.member].pod
         assert pod is not None
         assert pod.process == "running"
-        pod.phase, pod.inputs, pod.said = "", dict(action.inputs), action.checksum
+        pod.phase, pod.begun, pod.inputs, pod.said = "", False, dict(action.inputs), action.checksum
 
     def note_data(self, action: a.NoteData) -> None:
         pod = self.bodies[action.member].pod

@@ -177,3 +177,46 @@ def test_a_process_kept_stopped_before_it_ever_joined_is_started_when_its_phase_
     made.run()
     assert made.did(a.StartProcess) == ["c-hot-3"]
     assert made.did(a.DeletePod) == []
+
+
+def test_a_restart_that_was_taken_off_is_remembered_though_its_change_is_taken_back_on_an_old_state() -> None:
+    """Nothing else tells that its agent has to be asked: its pod is Ready and is made from what is asked for."""
+    made = changed(world())
+    before = {name: dict(body.config or {}) for name, body in made.bodies.items()}
+    made.until(lambda w: bool(w.did(a.StartProcess)))
+    (name,) = made.did(a.StartProcess)
+    body = made.bodies[name]
+    assert body.pod is not None
+    assert body.workload is not None
+    made.until(lambda w: (pod := w.bodies[name].pod) is not None and pod.process == "running" and pod.ready)
+    set_phase(made, name, o.Phase.NONE).edit(pools=[managers(), hot()])
+    body.workload.inputs, body.config, body.pod.arrives = dict(body.pod.inputs), before[name], made.now
+    assert body.pod.runs != body.pod.said
+    made.run()
+    assert body.pod.runs == body.pod.said == body.pod.mounted
+    assert not made.did(a.DeletePod)
+
+
+def test_a_restart_that_was_taken_off_before_its_process_was_stopped_leaves_nothing_behind() -> None:
+    made = set_phase(world(), "c-hot-1", o.Phase.NONE)
+    pod = made.bodies["c-hot-1"].pod
+    assert pod is not None
+    pod.begun = True
+    made.run()
+    assert not pod.begun
+    assert made.did(a.StopProcess) == made.did(a.DeletePod) == []
+
+
+def test_an_upgrade_that_is_taken_back_is_not_started_on_who_was_kept_stopped_in_its_new_pod() -> None:
+    made = world()
+    old = made.version
+    made.edit(version="2.19.5").until(lambda w: bool(w.did(a.DeletePod)))
+    (name,) = made.did(a.DeletePod)
+    made.kept_stopped = frozenset({name})
+    made.until(lambda w: (name, "KeptStopped") in waits(w))
+    assert made.observe().records[name].version == old
+    made.kept_stopped = frozenset()
+    made.edit(version=old).run()
+    assert made.did(a.DeletePod) == [name, name]
+    assert made.did(a.StartProcess) == []
+    assert {body.pod.version for body in made.bodies.values() if body.pod is not None} == {old}

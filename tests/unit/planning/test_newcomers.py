@@ -59,3 +59,45 @@ def test_who_serves_for_the_first_time_is_written_down_before_it_is_taken_down(*
     assert "written down" in made.intents["c-hot-2"].sentence
     world.run()
     assert sorted(world.did(a.StopProcess if agents else a.DeletePod)) == ["c-hot-0", "c-hot-1", "c-hot-2"]
+
+
+def test_who_never_joins_says_so_after_ten_minutes_and_goes_when_a_person_says_that() -> None:
+    world = settled(managers(), hot(), indices=((2,), (2,)))
+    world.edit(hang={("config/a", "1")}, pools=[managers(), hot(), hot(1, "warm", config=A)]).ticks(50)
+    assert "NeverJoined" not in {wait.reason for wait in world.plan().waits}
+    world.ticks(20)
+    (said,) = [wait for wait in world.plan().waits if wait.reason == "NeverJoined"]
+    assert (said.subject, said.stalled) == ("c-warm-0", True)
+    listed = frozenset({"c-warm-0"})
+    world.edit(hang=set(), policy={"replacement": o.Replacement(replace=listed, undrained=listed)}).run()
+    assert [name for name in world.bodies if "warm" in name and world.bodies[name].workload is not None] == ["c-warm-1"]
+    assert "NeverJoined" not in {wait.reason for wait in world.plan().waits}
+
+
+@pytest.mark.parametrize("why", ["seen before", "in the database", "crashes", "no answer"])
+def test_who_is_missing_or_broken_or_may_be_in_the_database_is_not_said_to_have_never_joined(why: str) -> None:
+    world = settled(managers(), hot(), indices=((2,), (2,)))
+    bad = {("config/a", "1")}
+    world.edit(hang=bad, pools=[managers(), hot(), hot(1, "warm", config=A)]).ticks(70)
+    observed = world.observe()
+    assert "NeverJoined" in {wait.reason for wait in plan(observed, world.now).waits}
+    database = observed.database
+    assert isinstance(database, o.Database)
+    if why == "seen before":
+        record = o.Record(version=world.version)
+        observed = msgspec.structs.replace(observed, records={**observed.records, "c-warm-0": record})
+    if why == "in the database":
+        node = msgspec.structs.replace(database.nodes["c-hot-0"], name="c-warm-0")
+        database = msgspec.structs.replace(database, nodes={**database.nodes, "c-warm-0": node})
+        observed = msgspec.structs.replace(observed, database=database)
+    if why == "crashes":
+        members = tuple(
+            msgspec.structs.replace(m, pod=msgspec.structs.replace(m.pod, trouble="CrashLoopBackOff: it ended"))
+            if m.name == "c-warm-0" and m.pod is not None
+            else m
+            for m in observed.members
+        )
+        observed = msgspec.structs.replace(observed, members=members)
+    if why == "no answer":
+        observed = msgspec.structs.replace(observed, database=o.Unknown("no answer"))
+    assert "NeverJoined" not in {wait.reason for wait in plan(observed, world.now).waits}

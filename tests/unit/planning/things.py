@@ -39,6 +39,7 @@ class Pod:
     node: str = ""
     agent: bool = False
     phase: str = ""
+    begun: bool = False
     said: str = ""
     """Checksum of the configuration that its process is said to run with."""
     process: str = "running"

@@ -120,6 +120,7 @@ class World(Hands):
                 agent=pod.agent,
                 checksum=pod.said,
                 phase=o.Phase(pod.phase),
+                begun=pod.begun,
                 ip="10.0.0.1",
                 node_ready=pod.node not in self.dead_nodes,
                 taints=tuple(self.taints.get(pod.node, ())),

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from stateward.planning import actions as a
 from stateward.planning.observation import Inputs, Member, Observation, Phase, Process, ProcessState
+from stateward.planning.phase import BEGUN
 from stateward.planning.questions import questions
 from stateward.simulation.forecast.agenda import Agenda
 from stateward.simulation.forecast.members import Listener, Members
@@ -55,6 +56,7 @@ class Processes:
             pod = replace(
                 member.pod,
                 phase=member.pod.phase if phase is None else phase,
+                begun=member.pod.begun if phase is None else phase in BEGUN,
                 inputs=member.pod.inputs if inputs is None else inputs,
             )
             self._members.all[name] = replace(member, pod=pod)
