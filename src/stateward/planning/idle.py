@@ -56,16 +56,11 @@ def caught(member: Member) -> Part:
 def untouched(facts: Facts, member: Member) -> bool:
     """Return whether a restart was begun, somebody took it off, and the process runs with what its pod says."""
     process, pod = member.process, member.pod
-    if (
-        pod is None
-        or not pod.begun
-        or pod.terminating
-        or pod.phase is not Phase.NONE
-        or member.name in facts.obs.stopped
-    ):
+    if pod is None or pod.terminating or not pod.begun or member.name in facts.obs.stopped:
         return False
-    running = isinstance(process, Process) and process.state is ProcessState.RUNNING
-    return running and isinstance(process, Process) and process.running in ("", pod.checksum)
+    if pod.phase is not Phase.NONE or pod.strange_phase or not isinstance(process, Process):
+        return False
+    return process.state is ProcessState.RUNNING and process.running in ("", pod.checksum)
 
 
 def forget(member: Member) -> Part:
