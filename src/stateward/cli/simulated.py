@@ -34,12 +34,13 @@ def met(report: Report, engine: str) -> Table:
 def summary(report: Report, engine: str, extent: str, never: Sequence[str]) -> str:
     """Return what came of it: violations with the commands that repeat them, what was never met, and the speed.
 
-    `extent` is the option that says for how long a run goes.
+    `extent` is the option that says for how long a run goes; empty where none was given.
     """
     lines: list[str] = []
     for outcome in report.failed:
         lines += [f"seed {outcome.seed}: {violation}" for violation in outcome.violations[:SHOWN]]
-        lines.append(f"  to see how: stateward simulate --engine {engine} --seed {outcome.seed} {extent} --trace")
+        words = ("stateward simulate", f"--engine {engine} --seed {outcome.seed}", extent, "--trace")
+        lines.append(f"  to see how: {' '.join(word for word in words if word)}")
     if never and report.seeds > 1:
         lines.append(f"never met: {', '.join(never)}")
     runs = f"{report.seeds} {'run' if report.seeds == 1 else 'runs'}"

@@ -11,8 +11,13 @@ from functools import partial
 from msgspec import Struct, structs
 
 from stateward.simulation.invariants import Violation
-from stateward.simulation.run import Outcome, Plan, simulate_one
-from stateward.simulation.scenes import ENGINES
+from stateward.simulation.run import YEAR, Outcome, Plan, simulate_one
+from stateward.simulation.scenes import ENGINES, FOUNDATIONDB
+
+MONTHLY = 10
+"""Of so many seeds one is a month of ordinary days, where nobody says for how long a run goes."""
+MONTH = 30 * 86400.0
+"""Seconds of virtual time."""
 
 
 class Report(Struct, frozen=True):
@@ -43,7 +48,7 @@ def simulate_many(
     cores: int | None = None,
     progress: Callable[[Outcome], None] = lambda _: None,
 ) -> Report:
-    """Run all seeds, on all cores; raises ValueError for an engine unknown.
+    """Run all seeds, on all cores; without a plan each as `usual`. Raises ValueError for an engine unknown.
 
     A failing seed is run again alone, with a trace, to tell its story.
     """
@@ -51,13 +56,29 @@ def simulate_many(
         raise ValueError(f"engine {engine!r} is not simulated; known are {', '.join(ENGINES)}")
     began = time.perf_counter()
     outcomes: list[Outcome] = []
-    work = partial(attempt, plan=structs.replace(plan or Plan(), engine=engine))
+    work = partial(one_of_many, engine=engine, plan=plan)
     # What the modules consist of is left out of the collection before each run: it takes as long as minutes of a world.
     with multiprocessing.get_context("spawn").Pool(cores or os.cpu_count(), initializer=gc.freeze) as pool:
         for outcome in pool.imap_unordered(work, seeds):
             outcomes.append(outcome)
             progress(outcome)
     return report(outcomes, time.perf_counter() - began)
+
+
+def usual(engine: str, seed: int) -> Plan:
+    """Return what the run of a seed is where nobody says for how long: a storm of an hour, or ordinary days of a month.
+
+    A storm shows what things do that happen together, a month what is left when each of them is over. Every tenth seed
+    is a month, but with FoundationDB, where the calm between two faults cannot be passed over.
+    """
+    if engine == FOUNDATIONDB or seed % MONTHLY:
+        return Plan(engine=engine)
+    return Plan(engine=engine, chaos=MONTH, slower=YEAR)
+
+
+def one_of_many(seed: int, engine: str, plan: Plan | None) -> Outcome:
+    """Run one seed of a campaign."""
+    return attempt(seed, usual(engine, seed) if plan is None else structs.replace(plan, engine=engine))
 
 
 def attempt(seed: int, plan: Plan) -> Outcome:

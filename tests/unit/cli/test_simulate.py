@@ -6,7 +6,7 @@ from click.testing import CliRunner, Result
 from stateward.cli import simulate as command
 from stateward.cli.advice import ADVICE
 from stateward.cli.main import cli
-from stateward.simulation import run
+from stateward.simulation import campaign, run
 from stateward.simulation.branches import branches, out_of_reach
 from stateward.simulation.campaign import Report
 from stateward.simulation.invariants import Violation
@@ -84,6 +84,42 @@ def test_a_violation_comes_with_the_command_that_repeats_it(monkeypatch: pytest.
     assert result.exit_code == 1
     assert "seed 7: [c] at 61.0 s: logs-hot-1 is taken down\n" in result.output
     assert "stateward simulate --engine opensearch --seed 7 --hours 0.5 --trace\n" in result.output
+
+
+def test_a_run_of_no_chosen_length_is_repeated_with_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    plans: list[run.Plan] = []
+
+    def broken(seed: int, plan: run.Plan) -> tuple[run.Outcome, float]:
+        plans.append(plan)
+        return run.Outcome(seed, (Violation("c", 61.0, "logs-hot-1 is taken down"),), 1.0, {}), 1.0
+
+    monkeypatch.setattr(command, "simulate_one", broken)
+    result = simulated("--seed", "7")
+    assert "stateward simulate --engine opensearch --seed 7 --trace\n" in result.output
+    simulated("--seed", "20")
+    simulated("--engine", "foundationdb", "--seed", "20")
+    assert [(plan.chaos, plan.slower) for plan in plans] == [(3600.0, 1.0), (30 * 86400.0, run.YEAR), (3600.0, 1.0)]
+
+
+def test_the_runs_of_a_campaign_are_those_that_are_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, run.Plan]] = []
+
+    def brief(seed: int, plan: run.Plan) -> run.Outcome:
+        seen.append((seed, plan))
+        return run.Outcome(seed, (), 1.0, {})
+
+    monkeypatch.setattr(campaign, "attempt", brief)
+    for seed in (7, 20):
+        campaign.one_of_many(seed, "elasticsearch", None)
+    assert seen == [(seed, campaign.usual("elasticsearch", seed)) for seed in (7, 20)]
+    campaign.one_of_many(20, "elasticsearch", run.Plan(chaos=5.0))
+    assert seen[-1][1] == run.Plan(engine="elasticsearch", chaos=5.0)
+
+
+def test_hours_and_days_exclude_each_other() -> None:
+    result = simulated("--seed", "1", "--hours", "1", "--days", "1")
+    assert result.exit_code == 2
+    assert "not both" in result.stderr
 
 
 def test_ordinary_days_are_mostly_passed_over_and_the_report_says_so() -> None:
