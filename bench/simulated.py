@@ -19,8 +19,9 @@ DAYS = Plan(chaos=10 * 86400.0, slower=YEAR)
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Return one line for ordinary days, one for calm worlds, and one for those with faults throughout."""
+    """Return a line for a campaign of both kinds, and one each for ordinary days, calm worlds and storms."""
     return [
+        row("storms and months, as a campaign draws them", simulate_many("opensearch", range(10 if quick else 40))),
         row("ordinary days", simulate_many("opensearch", range(4 if quick else 36), plan=DAYS)),
         row("calm clusters", simulate_many("opensearch", range(4 if quick else 16), plan=CALM)),
         row("clusters with faults throughout", simulate_many("opensearch", range(8 if quick else 48), plan=FAULTS)),
