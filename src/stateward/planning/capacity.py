@@ -36,14 +36,19 @@ def refuse(facts: Facts, new: list[Member], leaving: list[Member], replaced: fro
 
 
 def still_on(facts: Facts, name: str, rest: frozenset[str]) -> list[Unit]:
-    """Return the units that have to move off a member before it may go: those that have not all they can on `rest`.
+    """Return the units that have to move off a member before it may go: all that could be elsewhere.
 
-    One that wants more copies than members remain has no other place for this copy, and keeps a live one on each. The
-    disaster this prevents: the only member with data is replaced, a second copy is placed on the new one, and the old
-    one can neither move its copies nor ever leave.
+    One that has a live copy on each of `rest` has no other place for this copy, and loses nothing with it. The disaster
+    this prevents: the only member with data is replaced, a second copy is placed on the new one, and the old one can
+    neither move its copies nor ever leave. A copy that is on its way holds no place where it still is: it may have
+    arrived on the member before that goes, and be the only one.
     """
-    found = facts.units_of(name)
-    return [u for u in found if u.flexible or len(facts.holders[u.name] & rest) < max(1, min(u.wanted, len(rest)))]
+    return [u for u in facts.units_of(name) if u.flexible or not rest or not rest <= staying(u)]
+
+
+def staying(unit: Unit) -> frozenset[str]:
+    """Return the members with a live copy of a unit that is not on its way to another member."""
+    return frozenset(copy.member for copy in unit.copies if copy.live and not copy.target)
 
 
 def remaining(facts: Facts, database: Database, names: AbstractSet[str]) -> frozenset[str]:

@@ -1,5 +1,7 @@
 """Where the data of members that leave can go: to those that remain, and no more copies than they can have."""
 
+import pytest
+
 from stateward.planning import actions as a
 from stateward.planning import observation as o
 from stateward.planning.capacity import still_on
@@ -55,3 +57,16 @@ def test_a_copy_that_the_database_gives_up_by_itself_is_waited_for() -> None:
     world = settled(managers(), hot(2)).index(Index("security[0]", 2, flexible=True))
     rest = frozenset({"c-hot-0"})
     assert [unit.name for unit in still_on(derive(world.observe(), 0.0), "c-hot-1", rest)] == ["security[0]"]
+
+
+@pytest.mark.parametrize("wanted", [1, 2])
+def test_a_copy_on_its_way_to_a_member_that_leaves_is_waited_for(wanted: int) -> None:
+    """It may arrive before the member goes, and where it came from has none any more."""
+    world = settled(managers(), hot(3), indices=((wanted,),))
+    (index,) = world.indices
+    free = {"c-hot-0", "c-hot-1", "c-hot-2"} - {copy.member for copy in index.copies}
+    leaving, moving = min(free), index.copies[0]
+    rest = frozenset(copy.member for copy in index.copies)
+    assert still_on(derive(world.observe(), 0.0), leaving, rest) == []
+    moving.target = leaving
+    assert [unit.name for unit in still_on(derive(world.observe(), 0.0), leaving, rest)] == [index.name]
