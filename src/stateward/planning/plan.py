@@ -22,6 +22,7 @@ from stateward.planning.actions import (
     MoveCopies,
     RestoreAllocation,
     SetPhase,
+    Stage,
     StartProcess,
 )
 from stateward.planning.alone import beyond_reach
@@ -90,12 +91,14 @@ class Plan(Struct, frozen=True):
 
     @property
     def needs_live(self) -> bool:
-        """Whether it has to be made again from live reads: it destroys, or the status would forget somebody.
+        """Whether it has to be made again from live reads: it destroys, writes over or forgets somebody.
 
-        What the status remembers can be asked nowhere else. The disaster this prevents: a cache that begins with an old
-        state does not show a new member. Forgotten, it counts as nobody while it is down, and another one goes.
+        What the status remembers can be asked nowhere else, nor what a stopped process is to start with. The disasters
+        this prevents: a cache that begins with an old state does not show a new member. Forgotten, it counts as nobody
+        while it is down, and another one goes. Or it shows the spec of before, whose configuration is written over that
+        of a process which is about to start.
         """
-        return self.forgets or self.destructive
+        return self.forgets or self.destructive or any(isinstance(action, Stage) for action in self.actions)
 
 
 ENDING = 30.0

@@ -51,6 +51,16 @@ def test_a_plan_that_destroys_says_so() -> None:
     assert world.tick().destructive
 
 
+def test_what_a_process_starts_with_is_written_from_live_reads() -> None:
+    """It is written over what is there, and an old cache may show the spec of before."""
+    world = settled(managers(), hot(), indices=((2,), (2,)))
+    assert not world.plan().needs_live
+    made = world.edit(pools=[managers(), hot(config=A)]).plan()
+    assert any(isinstance(action, a.Stage) for action in made.actions)
+    assert not made.destructive
+    assert made.needs_live
+
+
 def test_a_plan_by_which_somebody_is_forgotten_is_made_from_live_reads() -> None:
     """A member that is not seen may be one that an old cache does not show."""
     seen = settled(managers(), hot(), indices=((2,),)).observe()
