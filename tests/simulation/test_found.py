@@ -230,3 +230,15 @@ async def test_members_of_a_cluster_that_was_lost_before_anybody_knew_of_it_say_
         assert await story.until(lambda: "NeverJoined" in story.waits)
         assert len(story.nodes()) == 1
         await story.settle()
+
+
+async def test_a_cluster_that_is_deleted_while_members_are_replaced_and_made_again_brings_them_back_first() -> None:
+    with Story(managers(1), hot(2)).told() as story:
+        await story.begin()
+        story.edit(members={"replace": ["logs-hot-0", "logs-hot-1"]})
+        assert await story.until(lambda: "logs-hot-2" in story.uids(SETS))
+        story.user.delete()
+        assert await story.until(lambda: not story.uids(PODS))
+        story.user.create()
+        await story.settle()
+        assert [name for name in sorted(story.uids(SETS)) if "hot" in name] == ["logs-hot-2", "logs-hot-3"]

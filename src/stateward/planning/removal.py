@@ -48,6 +48,12 @@ def in_flight(obs: Observation, removals: Mapping[str, Removal]) -> list[str]:
 
 
 def reserved(obs: Observation) -> frozenset[str]:
-    """Return the names that no new member may get: those on the list, and those that a person wants replaced."""
+    """Return the names that no new member may get: those on the list, and those that a person wants replaced.
+
+    But one that is not there and has a volume which nobody has left is brought back first, and replaced when it is. The
+    disaster this prevents: a cluster is deleted while members are replaced, and made again with the wish still in its
+    spec; others come in their place, and the only copy of something stays on their volumes.
+    """
     wishes = obs.desired.replacement
-    return frozenset(obs.removals.keys() - wishes.keep) | wishes.replace | wishes.undrained
+    away = {m.name for m in obs.members if not m.present and m.claim is not None and not m.claim.left}
+    return frozenset(obs.removals.keys() - wishes.keep) | ((wishes.replace | wishes.undrained) - away)

@@ -113,3 +113,13 @@ def test_the_mark_goes_when_the_member_runs_again() -> None:
     )
     world.run()
     assert not marked(world)
+
+
+def test_who_is_listed_and_has_not_left_its_volume_is_brought_back_before_others_come() -> None:
+    wish = wishes(replace=frozenset({"c-hot-0", "c-hot-1"}))
+    world = cluster(2).edit(policy=wish).until(lambda w: "c-hot-2" in w.pods())
+    world = made_again(world).edit(policy=wish)
+    assert {name for name in created(world) if "hot" in name} == {"c-hot-0", "c-hot-1"}
+    world.run()
+    assert {name for name in world.pods() if "hot" in name} == {"c-hot-2", "c-hot-3"}
+    assert marked(world) == {"c-hot-0", "c-hot-1"}
