@@ -55,6 +55,8 @@ class FoundationPods:
         """Kubernetes nodes whose disks do not answer: no process ends there."""
         self.isolated: set[str] = set()
         """Kubernetes nodes whose processes can reach nobody."""
+        self.used: set[str] = set()
+        """Disks on which a process has run."""
         self._damage = damage
         self._homes: dict[tuple[str, str], Home] = {}
         self._gone: set[str] = set()
@@ -207,6 +209,7 @@ class FoundationPod:
         domain = self.container.environment.get("STATEWARD_DOMAIN") or self.container.node
         kind = words[words.index("--class") + 1] if "--class" in words else "unset"
         store = f"{self.container.disk}/{number}"
+        self.all.used.add(self.container.disk)
         locality = {
             "instance_id": member,
             "process_id": f"{member}-{number}",

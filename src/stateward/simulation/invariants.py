@@ -18,6 +18,7 @@ from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.cluster.agents import Agent
 from stateward.simulation.cluster.budgets import ready
+from stateward.simulation.departures import Departure, judge
 from stateward.simulation.foundationdb.ensemble import Ensemble
 from stateward.simulation.looks import Look, look_at, look_at_processes, meant, restarts_together
 from stateward.simulation.opensearch.cluster import Cluster
@@ -207,62 +208,14 @@ class Watchdog:
 
     def _check_release(self, workload: Stored) -> None:
         member = workload.labels.get(names.LABEL_MEMBER, "")
-        cluster, pool = workload.labels.get(names.LABEL_CLUSTER, ""), workload.labels.get(names.LABEL_POOL, "")
-        key = Key(workload.key.namespace, cluster)
+        key = Key(workload.key.namespace, workload.labels.get(names.LABEL_CLUSTER, ""))
         turn, look = self._rounds.get(key), self._looks.get(f"{key.namespace}.{key.name}")
         if turn is None:
             self._violated("d", f"{member} is let go without a live read")
             return
-        spec = self._spec(key, turn.read_at)
-        wanted = next((p["replicas"] for p in items(spec or {}, "pools") if p["name"] == pool), 0)
-        # Whoever served, held data or voted under its name did so on a volume that is lost.
-        if self._unused(workload):
-            return
-        # One that never found a place holds nothing and serves nobody: it may go before another one is there.
-        if workload.uid in self._served and self._staying(key, pool, member, turn.read_at) < wanted:
-            self._violated("d", f"{member} is let go, and pool {pool} has fewer members than the {wanted} it asks for")
-        held = self._still_held(key, member, look, spec or {})
-        if held:
-            self._violated("b", f"{member} is let go while it has {held}")
-        if look is not None and member in look.voters:
-            self._violated("c", f"{member} is let go while it votes")
-
-    def _unused(self, workload: Stored) -> bool:
-        """Return whether no process ever ran on the volume that a member has now."""
-        claim = self._store.get(CLAIMS, Key(workload.key.namespace, names.claim(workload.key.name)))
-        return claim is not None and claim.uid not in self._world.databases.disks
-
-    def _still_held(self, key: Key, member: str, look: Look | None, spec: Doc) -> str:
-        """Return what a member must not take with it: less where a person says that it need not be drained."""
-        if look is None:
-            return ""
-        if member in part(spec, "members").get("replaceWithoutDraining", ()):
-            going = self._let_go(key) & look.nodes - {member}
-            last = (shard for shard, holders in look.holders.items() if member in holders <= going | {member})
-            told = look.tolerance is not None and member in look.nodes and len(going) >= look.tolerance
-            short = f"data that the database cannot lose, as {len(going)} others go and it can bear {look.tolerance}"
-            return next((f"the last started copy of {shard}" for shard in last), short if told else "")
-        places = look.data - look.drained - {member}
-        held = (shard for shard, nodes in look.copies.items() if member in nodes)
-        # With a started copy on every other member that may have one, the member's own has nowhere to go.
-        return next((f"a copy of {shard}" for shard in held if not places or not places <= look.holders[shard]), "")
-
-    def _let_go(self, key: Key) -> frozenset[str]:
-        """Return the members of a cluster that were told to go, whether or not their processes have ended."""
-        mine = (s for s in self._store.all(SETS) if s.labels.get(names.LABEL_CLUSTER) == key.name)
-        return frozenset(s.key.name for s in mine if s.doc["spec"].get("replicas", 1) == 0)
-
-    def _staying(self, key: Key, pool: str, member: str, at: float) -> int:
-        """Return how many other members of a pool were meant to run, at a time or now."""
-        count = 0
-        for stored in self._store.all(SETS):
-            labels = stored.labels
-            same = labels.get(names.LABEL_CLUSTER) == key.name and labels.get(names.LABEL_POOL) == pool
-            if not same or labels.get(names.LABEL_MEMBER) == member:
-                continue
-            before = self._store.past(SETS, stored.key, at) or stored
-            count += any(s.doc["spec"].get("replicas", 1) > 0 for s in (before, stored))
-        return count
+        spec, served = self._spec(key, turn.read_at) or {}, workload.uid in self._served
+        for letter, why in judge(Departure(self._world, workload, key, turn.read_at, look, spec, served=served)):
+            self._violated(letter, f"{member} is let go{why}")
 
     def _check_volume(self, claim: Stored) -> None:
         key = Key(claim.key.namespace, claim.labels.get(names.LABEL_CLUSTER, ""))

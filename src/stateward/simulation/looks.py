@@ -29,6 +29,8 @@ class Look(Struct, frozen=True):
     """By shard, the nodes with a started copy that is in sync."""
     copies: Mapping[str, frozenset[str]]
     """By shard, the nodes with any copy."""
+    moving: Mapping[str, frozenset[str]] = {}
+    """By shard, the nodes whose copy is on its way to another one."""
     drained: frozenset[str] = frozenset()
     """Nodes that the database moves data away from."""
     tolerance: int | None = None
@@ -52,6 +54,10 @@ def look_at(cluster: Cluster, at: float) -> Look:
         },
         copies={
             shard.name: frozenset(name[n] for c in shard.copies for n in (c.node, c.target) if n in name)
+            for shard in cluster.shards
+        },
+        moving={
+            shard.name: frozenset(name[c.node] for c in shard.copies if c.node in name and c.target in name)
             for shard in cluster.shards
         },
         drained=cluster.settings.excluded,

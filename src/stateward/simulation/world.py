@@ -86,6 +86,10 @@ class World:
         self.databases.isolate(node, on=on)
         self.foundations.isolate(node, on=on)
 
+    def used(self, volume: str) -> bool:
+        """Return whether a database process has run on a volume, by the UID of its claim."""
+        return volume in self.databases.disks or volume in self.foundations.used
+
     def resource(self, name: str = NAME) -> Stored | None:
         """Return the cluster resource of a name."""
         return self.store.get(self.clusters, Key(NAMESPACE, name))

@@ -1,0 +1,62 @@
+"""The watchdog of the random runs sees what must not be, with either database; what it misses no run can find."""
+
+import asyncio
+
+import pytest
+
+from stateward.kube.metadata import Key
+from stateward.simulation.apiserver.audit import Write
+from stateward.simulation.apiserver.store import Stored
+from stateward.simulation.invariants import Watchdog
+from stateward.simulation.run import Plan, Run
+from tests.simulation.story import SETS, Story, hot, managers
+
+pytestmark = pytest.mark.simulation
+
+
+def let_go(watchdog: Watchdog, clusters: str, member: Stored) -> list[str]:
+    """Return what is said of a member that is let go right after a live read."""
+    watchdog.read(clusters, Key(member.key.namespace, "logs"))
+    owners = member.doc["metadata"]["ownerReferences"]
+    watchdog.writing(
+        Write("patch", SETS, member.key, {"metadata": {"ownerReferences": owners}, "spec": {"replicas": 0}})
+    )
+    return sorted({violation.property for violation in watchdog.violations})
+
+
+async def test_who_holds_the_copies_of_shards_or_votes_is_not_let_go() -> None:
+    with Story(managers(1), hot(3)).told() as story:
+        await story.begin()
+        watchdog, held = story.run.watchdog, {copy.node for copy in story.database.shards[0].copies}
+        holder = next(node.name for node in story.nodes() if node.id in held)
+        for name, properties in ((holder, ["b", "d"]), ("logs-managers-0", ["c", "d"])):
+            member = story.object(SETS, name)
+            assert member is not None
+            assert let_go(watchdog, story.world.clusters, member) == properties
+            watchdog.violations.clear()
+
+
+async def test_a_copy_on_its_way_to_who_is_let_go_is_seen() -> None:
+    with Story(managers(1), hot(2)).told() as story:
+        await story.begin(indices=1)
+        (shard,) = story.database.shards
+        copy = next(copy for copy in shard.copies if copy.active)
+        other = next(node for node in story.nodes() if node.data and node.id != copy.node)
+        shard.copies, copy.target = [copy], other.id
+        story.database.version += 1
+        story.run.watchdog.looked(story.database)
+        member = story.object(SETS, other.name)
+        assert member is not None
+        assert "b" in let_go(story.run.watchdog, story.world.clusters, member)
+
+
+async def test_a_member_of_foundationdb_is_not_let_go_before_another_one_is_there() -> None:
+    plan = Plan(engine="foundationdb", only=frozenset(), calm_start=True)
+    run = Run(1, plan, asyncio.get_running_loop())
+    run.processes[0].start()
+    run.user.create()
+    await asyncio.sleep(600.0)
+    assert not run.unmet()
+    member = next(stored for stored in run.world.store.all(SETS) if "storage" in stored.key.name)
+    assert let_go(run.watchdog, run.world.clusters, member) == ["d"]
+    run.processes[0].kill()
