@@ -26,6 +26,7 @@ def unpinned(patch: pytest.MonkeyPatch) -> None:
 def cached(patch: pytest.MonkeyPatch) -> None:
     for kind in (*plan.Action.__subclasses__(),):
         patch.setattr(kind, "destructive", False)
+    patch.setattr(plan.Plan, "needs_live", property(lambda made: made.forgets))
 
 
 def forgetting(patch: pytest.MonkeyPatch) -> None:
