@@ -66,7 +66,11 @@ def test_three_pods_are_a_database_that_survives_each_of_them(sandbox: Sandbox, 
     world.rolled_out(sandbox, namespace, "fdb", seconds=120)
     wait_for("the database", lambda: whole(sandbox, namespace), seconds=90, pause=1)
     assert sandbox.api.get(f"/api/v1/namespaces/{namespace}/pods/fdb-1")["status"]["podIP"] != before
-    assert len(status(sandbox, namespace, "fdb-1")["cluster"]["processes"]) == 3
+
+    def three() -> bool:
+        return len(status(sandbox, namespace, "fdb-1")["cluster"].get("processes", {})) == 3
+
+    wait_for("the database misses the process under the old address", three, seconds=60, pause=1)
 
     # All at once, as for a change of knobs; their containers end, the command's own too, and are started again.
     told(sandbox, namespace, "fdb-2", "kill; kill all; sleep 1", check=False)
