@@ -130,10 +130,10 @@ class Databases:
             if peers or own.leader == "":
                 own.offer(node)
             return
-        for peer in peers:
-            if peer.cluster is not None and peer.stage is Stage.JOINED and not node.disk.identity:
-                peer.cluster.offer(node)
-                return
+        known = [peer.cluster for peer in peers if peer.cluster is not None and peer.stage is Stage.JOINED]
+        if known and not node.disk.identity:
+            # Whoever is left of a cluster that is lost leads to nobody; who leads is asked, wherever it is found.
+            next((cluster for cluster in known if cluster.leader), known[0]).offer(node)
 
     def _form(self, node: Node) -> None:
         self._numbers += 1
