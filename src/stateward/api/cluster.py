@@ -46,6 +46,13 @@ class InPlace(StrEnum):
     NEVER = "Never"
 
 
+class Surge(StrEnum):
+    """Whether a new member has to join before the member that it replaces leaves."""
+
+    REQUIRED = "Required"
+    PREFERRED = "Preferred"
+
+
 class Storage(Record):
     """Where the members of a pool keep their data."""
 
@@ -131,6 +138,13 @@ class UpdatePolicy(Record):
             " accept that the shard is unavailable meanwhile."
         ),
     ] = SingleCopy.MOVE
+    surge: Annotated[
+        Surge,
+        Meta(
+            description="Whether a new member has to join before the member that it replaces leaves. With Preferred one"
+            " member of the cluster may leave first where nodes are full, while all others serve."
+        ),
+    ] = Surge.REQUIRED
     in_place: Annotated[
         InPlace,
         Meta(

@@ -102,6 +102,11 @@ ADVICE = {
         "read the pod's log; on a volume of a cluster that is gone it never will: `replace MEMBER --without-draining`",
     ),
     "NoSuchMember": Advice("spec.members names members that are there", "correct the name; everything else goes on"),
+    "NewMemberStuck": Advice(
+        "the new member starts and joins; until then no member leaves",
+        "correct what its pod needs (storage class, selector, taints, quota, image), add a node, or take the edit back;"
+        " with update.surge: Preferred one member may leave first where nodes are full",
+    ),
     "NeedsAgent": Advice(
         "the member's pod has an agent: pods that are made anew get one unless update.inPlace is Never",
         "make the pod anew with `restart --recreate`, or take the member out of the annotation",
@@ -110,7 +115,6 @@ ADVICE = {
         "going down costs nobody the last copy, the quorum, or more members than may be down at once",
         "for a single copy: add a replica to the index, or choose update.singleCopy",
     ),
-    "OneAtATime": Advice("the change before it is complete"),
     "OneManagerAtATime": Advice("the manager before it has joined and is ready"),
     "Paused": Advice("update.paused is taken back", "run `resume` with the cluster's name"),
     "PoolOrder": Advice("the pools before it have changed"),
@@ -161,6 +165,10 @@ ADVICE = {
         "the storage class of the volume can be read", "look whether the class exists, and whether it may be read"
     ),
     "Tending": Advice("the database has been told; a member that comes back meanwhile may make it needless"),
+    "TooFewServing": Advice(
+        "the other members serve again",
+        "repair the member that does not serve: `kubectl stateward explain` says why it does not",
+    ),
     "TemplateNotSeen": Advice("the StatefulSet controller has seen the new template"),
     "UpgradeRefused": Advice(
         "spec.version is a version that this cluster can become", "set the deployed version again"

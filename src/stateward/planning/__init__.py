@@ -28,6 +28,8 @@ Then one file per question:
     crossing    how far to what it does not talk to          cross       and what that holds up
     budget      what others may evict                        resting     where a member stands otherwise
 
+Whether a member may leave before a new one has joined says `surge`.
+
 What was left by replaced members and is used by nobody again is `left`.
 
 Votes that are nobody's any more are those of who has `departed`.

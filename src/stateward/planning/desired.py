@@ -37,6 +37,13 @@ class SoleCopy(StrEnum):
     INTERRUPT = "Interrupt"
 
 
+class Surge(StrEnum):
+    """Whether a new member has to join before the one that it replaces leaves."""
+
+    REQUIRED = "Required"
+    PREFERRED = "Preferred"
+
+
 class Pool(Struct, frozen=True):
     """A pool as it should be."""
 
@@ -101,6 +108,7 @@ class Desired(Struct, frozen=True):
     """Members that may be down at once for changes; None for as many as are safe."""
     min_live_copies: int = 1
     sole_copy: SoleCopy = SoleCopy.MOVE
+    surge: Surge = Surge.REQUIRED
     paused: bool = False
     formed_by_word: bool = False
     """Whether the database makes itself when it is told to, and not when a member of it starts with leave to."""

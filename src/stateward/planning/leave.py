@@ -19,16 +19,17 @@ from stateward.planning.intent import Part, State, Wait, merge, told
 from stateward.planning.observation import CopyState, Effect, Member, Unit
 from stateward.planning.release import forget, release, stay
 from stateward.planning.resign import Resignation, next_to_resign, resign, told_to_leave
-from stateward.planning.scale import Arrival, Scale
+from stateward.planning.scale import Scale
+from stateward.planning.surge import Departures
 
 STUCK = 300.0
 """Seconds without a copy on the move after which a drain is stuck and its member is treated like any other."""
 
 
-def leave(facts: Facts, leaving: Mapping[str, str], scaling: Scale, arrival: Arrival) -> Part:
+def leave(facts: Facts, leaving: Mapping[str, str], scaling: Scale, departures: Departures) -> Part:
     """Return what those of the members that leave do now that are not claimed for something else.
 
-    `arrival` says which new members they wait for, or make room for.
+    `departures` says which of them may, and which new members the others wait for.
     """
     members = [facts.members[name] for name in leaving]
     blanks = [m for m in members if facts.blank(m)]
@@ -39,7 +40,7 @@ def leave(facts: Facts, leaving: Mapping[str, str], scaling: Scale, arrival: Arr
         return merge(part, stay(members, "DatabaseUnknown", "the database does not answer"), waits)
     gone = [m for m in members if m.pod is None and not m.alive]
     staying = [m for m in members if m not in gone]
-    blocked, held = hold_back(facts, staying, arrival, scaling)
+    blocked, held = hold_back(facts, staying, departures, scaling)
     part = merge(part, held)
     going = [m for m in staying if m not in blocked]
     undrained = facts.obs.desired.replacement.undrained
@@ -48,10 +49,15 @@ def leave(facts: Facts, leaving: Mapping[str, str], scaling: Scale, arrival: Arr
     resignation = next_to_resign(facts, going, frozenset(leaving))
     given_up = [m for m in going if m.name in undrained]
     losses = would_lose(facts, given_up)
-    part = merge(part, *(give_up(facts, m, leaving[m.name], resignation, losses.get(m.name)) for m in given_up))
+    needed = {m.name: outnumbered(facts, m) for m in going if m.alive and m.name not in departures.end}
     rest = remaining(facts, facts.database, facts.database.draining)
-    moved = ((m, still_on(facts, m.name, rest)) for m in going if m not in given_up)
-    return merge(part, *(step(facts, m, units, leaving[m.name], resignation) for m, units in moved))
+    for member in going:
+        why, held = leaving[member.name], needed.get(member.name)
+        if member in given_up:
+            part = merge(part, give_up(facts, member, why, resignation, losses.get(member.name), held))
+        else:
+            part = merge(part, step(facts, member, still_on(facts, member.name, rest), why, resignation, held))
+    return part
 
 
 def untold(facts: Facts, member: Member) -> Part:
@@ -63,39 +69,44 @@ def untold(facts: Facts, member: Member) -> Part:
     return Part(waits=(Wait(member.name, "PoolNeeded", text, stalled=True),))
 
 
-def hold_back(facts: Facts, staying: list[Member], arrival: Arrival, scaling: Scale) -> tuple[list[Member], Part]:
+def hold_back(facts: Facts, staying: list[Member], departures: Departures, scaling: Scale) -> tuple[list[Member], Part]:
     """Return the members that may not leave now, and what is said of them."""
     new = [m for m in staying if not told_to_leave(facts, m) and m.alive]
-    if arrival.first is not None:
-        needed = [m for m in staying if m.alive and (m in new or short(facts, m, scaling.leaving.keys()))]
-        return needed, stay(needed, "ArrivingFirst", arrival.first)
-    begun = [m for m in staying if m not in new]
-    later = [] if arrival.cramped is None else new[0 if begun else 1 :]
-    part = stay(later, "OneAtATime", arrival.cramped or "")
-    now = [m for m in new if m not in later]
-    moving = [m for m in now if m.name not in facts.obs.desired.replacement.undrained]
-    problem = refuse(facts, moving, begun + now, scaling.replaced)
+    starting = bool(departures.awaited) and not departures.stuck
+    early = [m for m in new if starting and m.name != departures.room]
+    later = [m for m in staying if m.alive and (m in early or m.name not in departures.begin)]
+    reason = departures.awaited or "fewer members than the spec asks for would be left"
+    part = stay(later, "NewMemberStuck" if departures.stuck else "ArrivingFirst", reason, stalled=departures.stuck)
+    leaving = [m for m in staying if m not in later]
+    moving = [m for m in new if m in leaving and m.name not in facts.obs.desired.replacement.undrained]
+    problem = refuse(facts, moving, leaving, scaling.replaced - {departures.room})
     if problem is None:
         return later, part
     blocked = [m for m in moving if facts.holds_data(m)]
     return later + blocked, merge(part, stay(blocked, "ShrinkRefused", problem, stalled=True))
 
 
-def short(facts: Facts, member: Member, leaving: AbstractSet[str]) -> bool:
-    """Return whether the member's pool has too few others that have been in the cluster and stay.
+def outnumbered(facts: Facts, member: Member) -> str:
+    """Return why a member that may leave is needed for now: others of its pool do not serve, as a clause."""
+    absent = (m for m in facts.obs.members if m.alive and m.name not in facts.up | facts.obs.stopped)
+    others = [m.name for m in absent if m.name != member.name and member.pool in (m.pool, "")]
+    others = others or sorted(facts.down - {member.name})
+    if not others:
+        return "fewer members than the spec asks for would serve without it"
+    return f"{others[0]} does not serve, and without {member.name} fewer members would than the spec asks for"
 
-    A vote or data may have been taken from a member so that it could restart, and then it is not one that has begun to
-    leave: it stays until its replacement has joined.
+
+def step(
+    facts: Facts, member: Member, units: Sequence[Unit], why: str, resignation: Resignation, needed: str | None
+) -> Part:
+    """Return the next step of one member that leaves when these units were moved away from it.
+
+    One that is `needed` for now is drained, and stays.
     """
-    pool = facts.pools.get(member.pool)
-    others = (m for m in facts.obs.members if m.pool == member.pool and m.alive and m.name not in leaving)
-    return pool is not None and sum(m.name in facts.obs.records for m in others) < pool.replicas
-
-
-def step(facts: Facts, member: Member, units: Sequence[Unit], why: str, resignation: Resignation) -> Part:
-    """Return the next step of one member that leaves when these units were moved away from it."""
     if units:
         return drain(facts, member, units, why)
+    if needed is not None:
+        return stay([member], "TooFewServing", needed)
     problem = hidden_data(facts, member)
     if problem is not None:
         return merge(stay([member], "MayHoldLastCopy", problem), untold(facts, member))
@@ -111,11 +122,15 @@ def step(facts: Facts, member: Member, units: Sequence[Unit], why: str, resignat
     return merge(part, release(facts, member, why))
 
 
-def give_up(facts: Facts, member: Member, why: str, resignation: Resignation, loss: str | None) -> Part:
+def give_up(
+    facts: Facts, member: Member, why: str, resignation: Resignation, loss: str | None, needed: str | None
+) -> Part:
     """Return the next step of a member whose data is not moved: a person said so, and twice where there is a loss."""
     if loss is not None and member.name not in facts.obs.desired.replacement.accepted:
         text = f"{loss}; members.acceptDataLoss has to name {member.name}, or members.replace moves it away first"
         return stay([member], "WouldLoseLastCopy", text, stalled=True)
+    if needed is not None:
+        return stay([member], "TooFewServing", needed)
     part = resign(facts, member, resignation)
     return part if part.waits else merge(part, release(facts, member, why))
 

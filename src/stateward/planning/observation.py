@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from stateward.planning.database import Allocation, Copy, CopyState, Database, Health, Node, Unformed, Unit, Unknown
-from stateward.planning.desired import Crossing, Desired, Effect, Pool, Refusal, Replacement, SoleCopy
+from stateward.planning.desired import Crossing, Desired, Effect, Pool, Refusal, Replacement, SoleCopy, Surge
 from stateward.planning.member import Changing, Claim, Inputs, Member, Orphan, Pod, Record, Ref, Removal, Workload
 from stateward.planning.phase import Phase
 from stateward.planning.process import Process, ProcessState
@@ -43,6 +43,7 @@ __all__ = [
     "Replacement",
     "Schedule",
     "SoleCopy",
+    "Surge",
     "Unformed",
     "Unit",
     "Unknown",

@@ -45,9 +45,10 @@ from stateward.planning.replacement import replacement
 from stateward.planning.restart import restart
 from stateward.planning.resting import resting
 from stateward.planning.roll import Elsewhere, roll
-from stateward.planning.scale import Scale, arrival, scale
+from stateward.planning.scale import Scale, scale
 from stateward.planning.schedule import schedule
 from stateward.planning.security import CERTIFICATES
+from stateward.planning.surge import departures
 from stateward.planning.templates import templates
 from stateward.planning.tend import tend
 from stateward.planning.together import together
@@ -238,7 +239,7 @@ def work(facts: Facts, scaling: Scale) -> Part:
     leaving = {n: why for n, why in scaling.leaving.items() if n not in part.intents}
     part = merge(part, cross(facts, leaving))
     leaving = {} if facts.crossing is Crossing.SWITCHED else leaving
-    part = merge(part, leave(facts, leaving, scaling, arrival(facts, scaling)))
+    part = merge(part, leave(facts, leaving, scaling, departures(facts, scaling)))
     moving = next((name for name in sorted(part.drain) if is_moving(facts, name)), None)
     elsewhere = Elsewhere(moving=moving, unvoting=min(part.exclude, default=None), drained=part.drain)
     part = merge(part, repair(facts, frozenset(part.intents), part.drain))

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from stateward.api import names
 from stateward.planning.change import change_of
-from stateward.planning.facts import Facts, unschedulable
+from stateward.planning.facts import Facts
 from stateward.planning.fitting import unfit
 from stateward.planning.observation import Effect, Member, Pool, Removal
 from stateward.planning.removal import in_flight, reserved
@@ -24,15 +24,6 @@ class Scale(Struct, frozen=True):
     replaced: frozenset[str]
     """Those that leave and in whose place others come: their pools stay as large as they are."""
     missing: tuple[tuple[Pool, int], ...]
-
-
-class Arrival(Struct, frozen=True):
-    """What members that leave have to know of those that come."""
-
-    first: str | None = None
-    """Which new member joins before anybody leaves: new in, data over, old out."""
-    cramped: str | None = None
-    """Which new member finds no room: what leaves, one at a time, may be what makes the room."""
 
 
 def scale(facts: Facts, removals: Mapping[str, Removal]) -> Scale:
@@ -131,23 +122,3 @@ def free_ordinals(facts: Facts, pool: Pool, count: int) -> list[int]:
             found.append(ordinal)
         ordinal += 1
     return found
-
-
-def arrival(facts: Facts, scaling: Scale) -> Arrival:
-    """Return which new members others wait for, or make room for, before they leave.
-
-    One that breaks for any other reason than room is waited for: with nobody leaving, a wrong image costs nothing.
-    """
-    old = [facts.members[name] for name in scaling.leaving if facts.members[name].alive]
-    replaced = {m.pool for m in old}
-    # Clients of members without data and votes have to find others: a pool of them may be all there is.
-    forwards = any(not facts.holds_data(m) and not facts.votes(m) for m in old)
-    for pool, ordinal in scaling.missing:
-        if pool.data or pool.voting or pool.name in replaced or forwards:
-            return Arrival(first=f"{names.member(facts.obs.name, pool.name, ordinal)} joins first")
-    new = [m for m in facts.obs.members if m.alive and m.name not in scaling.leaving]
-    coming = [m for m in new if m.name not in facts.obs.records and m.name not in facts.up]
-    late = [m for m in coming if not unschedulable(facts.trouble(m))]
-    if late:
-        return Arrival(first=f"{late[0].name} joins first")
-    return Arrival(cramped=f"room is made for {coming[0].name}, one at a time") if coming else Arrival()

@@ -102,8 +102,10 @@ class FakeKubernetes(FakeDatabase):
 
     def trouble(self, body: Body, pod: Pod) -> str:
         bound = body.claim is not None and node_of(body) in self.dead_nodes
-        if body.name in self.unschedulable or bound or (body.claim is not None and not body.claim.capacity):
-            return "Unschedulable: no node fits"
+        if body.claim is not None and not body.claim.capacity:
+            return f'Unschedulable: storageclass.storage.k8s.io "{body.claim.storage_class}" not found'
+        if body.name in self.unschedulable or bound:
+            return f"Unschedulable: {self.scheduler_says}"
         if body.name in self.stumbling:
             return "CrashLoopBackOff: back-off restarting failed container: killed"
         if self.crash & set((pod.given or pod.inputs).items()) and pod.process in ("starting", "running"):

@@ -140,6 +140,7 @@ class Things:
         self.stumbling: set[str] = set()
         """Members whose containers are in back-off, whatever they are made from."""
         self.unschedulable: set[str] = set()
+        self.scheduler_says = "0/4 nodes are available: 4 Insufficient memory."
         self.stuck: set[str] = set()
         """Members whose pods never finish stopping."""
         self.dead_nodes: set[str] = set()

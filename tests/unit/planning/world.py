@@ -227,6 +227,7 @@ class World(Hands):
             if member.workload is not None or member.pod is not None:
                 intent = made.intents[member.name]
                 assert intent.state.value == "Ready" or intent.sentence, f"{member.name} has no sentence"
+        self.check_departures(observed, made)
         deleted = {x.member for x in made.actions if isinstance(x, a.DeletePod | a.StopProcess)}
         if all((pod := members[n].pod) is not None and pod.phase in COORDINATED for n in deleted):
             return
@@ -254,6 +255,19 @@ class World(Hands):
         assert len(left) > len(database.voters) // 2 or len([n for n in database.nodes.values() if n.voting]) == 1, (
             f"the quorum goes with {serving}"
         )
+
+    def check_departures(self, observed: o.Observation, made: Plan) -> None:
+        """A member that serves is let go only while its pool keeps as many that serve as it asks for."""
+        if observed.desired.surge is o.Surge.PREFERRED:
+            return
+        released = {x.member for x in made.actions if isinstance(x, a.Release)}
+        for pool in observed.desired.pools:
+            mine = {m.name for m in observed.members if m.pool == pool.name and m.alive and m.pod and m.pod.ready}
+            stopped = observed.stopped & {m.name for m in observed.members if m.pool == pool.name and m.alive}
+            rest = (mine | stopped) - released
+            assert not mine & released & observed.records.keys() or len(rest) >= pool.replicas, (
+                f"{mine & released} leave before others serve in their places"
+            )
 
     def check_blind(self, observed: o.Observation, gone: set[str]) -> None:
         """Of a database that does not answer one process at a time is restarted, and only for a person."""

@@ -8,7 +8,7 @@ from stateward.engines.foundationdb.build import Build
 from stateward.engines.foundationdb.inputs import COORDINATED, EFFECTS, inputs
 from stateward.engines.foundationdb.pools import TIERS, ResolvedPool, resolve
 from stateward.engines.replacement import replacement
-from stateward.planning.observation import Crossing, Desired, Inputs, Pool, Refusal, SoleCopy
+from stateward.planning.observation import Crossing, Desired, Inputs, Pool, Refusal, SoleCopy, Surge
 
 
 def desired(cluster: FoundationDBCluster) -> Desired:
@@ -24,6 +24,7 @@ def desired(cluster: FoundationDBCluster) -> Desired:
         max_unavailable=1,
         sole_copy=SoleCopy.WAIT,
         formed_by_word=True,
+        surge=Surge(update.surge.value),
         paused=update.paused,
         order=tuple(update.order or ()),
         replace_on_shrink=volumes.on_shrink is VolumeShrink.REPLACE,

@@ -8,7 +8,7 @@ from stateward.engines.search.flavor import Flavor, SearchCluster
 from stateward.engines.search.images import knows_versions
 from stateward.engines.search.inputs import COORDINATED, EFFECTS, inputs
 from stateward.engines.search.pools import ResolvedPool, resolve
-from stateward.planning.observation import Desired, Pool, Refusal, SoleCopy
+from stateward.planning.observation import Desired, Pool, Refusal, SoleCopy, Surge
 
 
 def desired(flavor: Flavor, cluster: SearchCluster) -> Desired:
@@ -24,6 +24,7 @@ def desired(flavor: Flavor, cluster: SearchCluster) -> Desired:
         max_unavailable=max_unavailable(update.max_unavailable, sum(pool.replicas for pool in cluster.spec.pools)),
         min_live_copies=update.min_live_copies,
         sole_copy=SoleCopy(update.single_copy.value),
+        surge=Surge(update.surge.value),
         paused=update.paused,
         order=tuple(update.order or ()),
         replace_on_shrink=volumes.on_shrink is VolumeShrink.REPLACE,
