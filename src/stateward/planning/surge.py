@@ -66,7 +66,8 @@ def departures(facts: Facts, scaling: Scale) -> Departures:
     leaving = in_order(facts, [m for m in leaving if m.name not in strangers])
     serving = facts.up | facts.obs.stopped
     absent = frozenset(m.name for m in leaving if m.name not in serving)
-    begin = spared(facts, leaving, frozenset(m.name for m in facts.obs.members if known(facts, m)))
+    # Where the status has lost its records, no member counts until they are written again, and none leaves.
+    begin = spared(facts, leaving, facts.obs.records.keys() | {m.name for m in leaving})
     end = spared(facts, [m for m in leaving if m.name not in absent], serving)
     room = room_maker(facts, scaling, [m for m in leaving if m.name not in begin])
     awaited, stuck = awaits(facts, scaling)

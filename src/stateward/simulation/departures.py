@@ -1,16 +1,22 @@
-"""What must hold when a member is let go: others are there, and it takes no vote and no only copy."""
+"""What must hold when a member is let go: others serve in its place, and it takes no vote and no only copy.
 
-from collections.abc import Iterator
+This is the property "an edit never lowers the members that serve, nor the copies, below what they were, beyond what the
+user allowed": only a release takes a member away for good, and the user allows it by a smaller `replicas`, or for one
+member with `update.surge: Preferred`.
+"""
+
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from stateward.api import names
 from stateward.kube.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Stored
+from stateward.simulation.cluster.budgets import ready
 from stateward.simulation.looks import Look
 from stateward.simulation.world import World
 
-SETS, CLAIMS = "apps/statefulsets", "/persistentvolumeclaims"
+SETS, PODS, CLAIMS = "apps/statefulsets", "/pods", "/persistentvolumeclaims"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +31,19 @@ class Departure:
     look: Look | None
     """The database as it saw it last, if ever."""
     spec: Doc
-    served: bool
-    """Whether the member's pod was ever ready."""
+    served: Collection[str]
+    """UIDs of the StatefulSets whose pods were ever ready."""
 
     @property
     def member(self) -> str:
         """Its name."""
         return self.workload.labels.get(names.LABEL_MEMBER, "")
+
+    def stopped(self, member: str) -> bool:
+        """Return whether a person keeps a member's process stopped."""
+        resource = self.world.store.get(self.world.clusters, self.cluster)
+        asked = part(resource.doc, "metadata", "annotations") if resource is not None else {}
+        return member in asked.get(names.ANNOTATION_STOPPED, "").split(",")
 
     @property
     def pool(self) -> str:
@@ -44,10 +56,7 @@ def judge(going: Departure) -> Iterator[tuple[str, str]]:
     # Whoever served, held data or voted under its name did so on a volume that is lost.
     if unused(going):
         return
-    wanted = next((p["replicas"] for p in items(going.spec, "pools") if p["name"] == going.pool), 0)
-    # One that never found a place holds nothing and serves nobody: it may go before another one is there.
-    if going.served and staying(going) < wanted:
-        yield "d", f", and pool {going.pool} has fewer members than the {wanted} it asks for"
+    yield from ((("d", shortage),) if (shortage := too_few(going)) else ())
     held = still_held(going)
     if held:
         yield "b", f" while it has {held}"
@@ -86,14 +95,58 @@ def let_go(going: Departure) -> frozenset[str]:
     return frozenset(s.key.name for s in mine if s.doc["spec"].get("replicas", 1) == 0)
 
 
-def staying(going: Departure) -> int:
-    """Return how many other members of its pool were meant to run, when the operator read or now."""
+def too_few(going: Departure) -> str:
+    """Return that too few others would serve without the member, as a clause.
+
+    One that does not serve may go when the others have joined at some time. One that never found a place holds nothing,
+    and may go before another one is there.
+    """
+    if going.workload.uid not in going.served:
+        return ""
+    spared = part(going.spec, "update").get("surge") == "Preferred"
+    mine = [p for p in items(going.spec, "pools") if p["name"] == going.pool]
+    roles = [] if mine else roles_of(going)
+    of = {role: [p for p in items(going.spec, "pools") if role in p.get("roles", ())] for role in roles}
+    for pools in [mine] if mine else of.values():
+        wanted, names_ = sum(p["replicas"] for p in pools), {p["name"] for p in pools}
+        there = others(going, names_ | {going.pool})
+        if there < wanted - spared:
+            return f", and of {', '.join(sorted(names_))} only {there} of {wanted} members serve without it"
+    return ""
+
+
+def roles_of(going: Departure) -> list[str]:
+    """Return the roles of a member whose pool is gone, as its database shows them."""
+    look, found = going.look, list[str]()
+    if look is not None and going.world.product.kind is going.world.kind:
+        found += ["data"] if going.member in look.data else []
+        found += [going.world.product.manager] if going.member in look.voting else []
+    return found
+
+
+def others(going: Departure, pools: set[str]) -> int:
+    """Return how many other members of these pools serve, when the operator read or now.
+
+    Where the member itself does not serve, those count as well that have joined at some time: it is no loss.
+    """
     store, count = going.world.store, 0
+    pod = store.past(PODS, Key(going.workload.key.namespace, names.pod(going.workload.key.name)), going.read_at)
+    idle = pod is None or not ready(pod)
     for stored in store.all(SETS):
         labels = stored.labels
-        same = labels.get(names.LABEL_CLUSTER) == going.cluster.name and labels.get(names.LABEL_POOL) == going.pool
+        same = labels.get(names.LABEL_CLUSTER) == going.cluster.name and labels.get(names.LABEL_POOL) in pools
         if not same or labels.get(names.LABEL_MEMBER) == going.member:
             continue
         before = store.past(SETS, stored.key, going.read_at) or stored
-        count += any(s.doc["spec"].get("replicas", 1) > 0 for s in (before, stored))
+        meant = any(s.doc["spec"].get("replicas", 1) > 0 for s in (before, stored))
+        joined = going.look is not None and stored.key.name in going.look.nodes
+        known = serves(going, stored.key) or (idle and (joined or stored.uid in going.served))
+        count += meant and (known or going.stopped(stored.key.name))
     return count
+
+
+def serves(going: Departure, member: Key) -> bool:
+    """Return whether the pod of a member is ready, or was when the operator read."""
+    store, key = going.world.store, Key(member.namespace, names.pod(member.name))
+    pods = (store.get(PODS, key), store.past(PODS, key, going.read_at))
+    return any(pod is not None and ready(pod) for pod in pods)

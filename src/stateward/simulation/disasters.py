@@ -127,6 +127,20 @@ def quota(stage: "Stage") -> None:
     stage.world.ground.soon(60.0, 600.0, admission.quota.clear)
 
 
+def cordoned(stage: "Stage") -> None:
+    """Let no node take a new pod for a while: somebody cordons all of them for maintenance."""
+    nodes = stage.world.nodes
+    for name in nodes.names:
+        nodes.cordon(name, on=True)
+
+    def again() -> None:
+        for name in set(nodes.names) - nodes.draining:
+            nodes.cordon(name, on=False)
+
+    stage.undo.append(again)
+    stage.world.ground.soon(120.0, 1200.0, again)
+
+
 def recreated(stage: "Stage") -> None:
     """Delete the cluster resource and create it again, at once or later."""
     stage.user.delete()

@@ -105,11 +105,6 @@ def _environment(draft: Draft) -> bool:
     return True
 
 
-def _selector(draft: Draft) -> bool:
-    draft.pool()["podTemplate"] = {"spec": {"nodeSelector": {"no-such": "label"}}}
-    return True
-
-
 def _grow(draft: Draft) -> bool:
     pool = draft.pool()
     if pool["replicas"] >= (3 if draft.manages(pool) else 5):
@@ -209,7 +204,6 @@ EDITS = (
     Edit("setting removed", 2, _unconfig),
     Edit("setting that does not start", 1, _bad_config),
     Edit("environment changed", 3, _environment),
-    Edit("selector that fits no node", 1, _selector),
     Edit("pool grown", 4, _grow),
     Edit("pool shrunk", 4, _shrink),
     Edit("pool added", 2, _add_pool),

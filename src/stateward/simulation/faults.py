@@ -71,6 +71,7 @@ FAULTS = (
     Fault("pod evicted by its kubelet", disasters.evicted, (300, 2400), 0.2),
     Fault("pod deleted by somebody", disasters.pod_deleted, (300, 2400), 0.15),
     Fault("quota", disasters.quota, (300, 1800), 0.15),
+    Fault("all nodes cordoned", disasters.cordoned, (300, 2400), 0.15),
     Fault("nodes full", accidents.nodes_full, (300, 2400), 0.2),
     Fault("disk hangs", accidents.disk_hangs, (1200, 5400), 0.15),
     Fault("database made read-only", accidents.read_only, (600, 3600), 0.15),

@@ -2,6 +2,7 @@
 
 from stateward.api.base import Json
 from stateward.simulation.edits import Draft, Edit
+from stateward.simulation.unplaceable_edits import UNPLACEABLE_EDITS
 from stateward.simulation.volume_edits import VOLUME_EDITS
 from stateward.simulation.wishes import WISHES
 
@@ -54,11 +55,6 @@ def _unknob(draft: Draft) -> bool:
 def _environment(draft: Draft) -> bool:
     variable = {"name": "COLOR", "value": draft.chance.choice(("red", "blue", "grey"))}
     draft.pool()["podTemplate"] = {"spec": {"containers": [{"name": "foundationdb", "env": [variable]}]}}
-    return True
-
-
-def _selector(draft: Draft) -> bool:
-    draft.pool()["podTemplate"] = {"spec": {"nodeSelector": {"no-such": "label"}}}
     return True
 
 
@@ -127,7 +123,6 @@ EDITS = (
     Edit("knob changed", 3, _knob),
     Edit("knob removed", 1, _unknob),
     Edit("environment changed", 2, _environment),
-    Edit("selector that fits no node", 1, _selector),
     Edit("pool grown", 4, _grow),
     Edit("pool shrunk", 4, _shrink),
     Edit("pool added", 2, _add_pool),
@@ -136,7 +131,7 @@ EDITS = (
     Edit("paused or resumed", 1, _pause),
     Edit("invalid edit", 2, _invalid),
 )
-CHOICE = (*EDITS, *VOLUME_EDITS, *WISHES)
+CHOICE = (*EDITS, *VOLUME_EDITS, *UNPLACEABLE_EDITS, *WISHES)
 """Everything that a person may do to the spec."""
 
 

@@ -15,7 +15,7 @@ from stateward.simulation.foundationdb_edits import ABSENT, BROKEN, CHOICE, VERS
 from stateward.simulation.foundationdb_goal import unmet
 from stateward.simulation.foundationdb_user import FoundationUser
 from stateward.simulation.operators import Process
-from stateward.simulation.profiles import MACHINES, NETWORK, Profile
+from stateward.simulation.profiles import MACHINES, NETWORK, UNPLACEABLE, Profile
 from stateward.simulation.user import User
 from stateward.simulation.world import Layout, World
 
@@ -53,6 +53,7 @@ FOUNDATION_PROFILES = (
         often={"user edit": 5.0, "StatefulSet controller slow": 1.0},
         agents=True,
     ),
+    UNPLACEABLE,
     Profile(
         "disks that fill",
         edits=("member to be replaced", "pool shrunk", "pool grown", "pool added", "pool removed"),

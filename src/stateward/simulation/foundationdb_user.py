@@ -8,6 +8,7 @@ from stateward.api.base import Json
 from stateward.simulation.apiserver.documents import part
 from stateward.simulation.edits import Edit
 from stateward.simulation.foundationdb_edits import CHOICE, VERSIONS
+from stateward.simulation.unplaceable_edits import make_placeable
 from stateward.simulation.user import LEFT_OUT, User
 from stateward.simulation.wishes import CALM
 
@@ -26,8 +27,7 @@ class FoundationUser(User):
         for wish in ("update", "members"):
             spec.pop(wish, None)
         for holder in [spec, *spec["pools"]]:
-            if "nodeSelector" in part(holder, "podTemplate", "spec"):
-                del holder["podTemplate"]
+            make_placeable(holder)
         spec.get("volumes", {}).pop("onShrink", None)
         for pool in spec["pools"]:
             if pool["storage"].get("storageClass") == "rigid":

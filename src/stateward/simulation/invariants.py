@@ -213,8 +213,8 @@ class Watchdog:
         if turn is None:
             self._violated("d", f"{member} is let go without a live read")
             return
-        spec, served = self._spec(key, turn.read_at) or {}, workload.uid in self._served
-        for letter, why in judge(Departure(self._world, workload, key, turn.read_at, look, spec, served=served)):
+        spec = self._spec(key, turn.read_at) or {}
+        for letter, why in judge(Departure(self._world, workload, key, turn.read_at, look, spec, self._served)):
             self._violated(letter, f"{member} is let go{why}")
 
     def _check_volume(self, claim: Stored) -> None:

@@ -56,6 +56,23 @@ MACHINES = {
 }
 """What people and chance do to machines and what runs on them."""
 
+UNPLACEABLE = Profile(
+    "edits that no node can satisfy",
+    edits=(
+        "storage class that does not exist",
+        "storage class of all pools that does not exist",
+        "storage class changed where no node fits",
+        "more memory than any node has",
+        "priority class that does not exist",
+        "surge preferred or required",
+        "storage class changed",
+        "volumes shrunk",
+        "pool to be replaced",
+    ),
+    often={"user edit": 3.0, "all nodes cordoned": 2.0, "nodes full": 2.0, "quota": 2.0, "node tainted": 2.0},
+)
+"""The healthy members must stay, whatever is asked for; in the worlds of each engine."""
+
 PROFILES = (
     Profile(
         "restarts",
@@ -94,6 +111,7 @@ PROFILES = (
         often={"user edit": 2.0, "nodes almost full": 1.0, "quota": 2.0},
         pools={"managers": 3, "hot": 3},
     ),
+    UNPLACEABLE,
     Profile(
         "members that go missing",
         edits=(

@@ -13,6 +13,7 @@ from stateward.simulation.drawn_edits import DrawnEdit, draw
 from stateward.simulation.edits import EDITS, Draft, Edit
 from stateward.simulation.profiles import MOSTLY
 from stateward.simulation.telling import edited
+from stateward.simulation.unplaceable_edits import UNPLACEABLE_EDITS, make_placeable
 from stateward.simulation.volume_edits import VOLUME_EDITS
 from stateward.simulation.wishes import CALM, REQUESTS, WISHES, Annotations, Request
 from stateward.simulation.world import NAME, RIGID, World
@@ -27,7 +28,7 @@ LEFT_OUT = frozenset({"ephemeral", "acceptDataLoss", "onClusterDelete"})
 LOST = frozenset({"BootstrapInterrupted", "ManagersLost"})
 """What the operator waits for where only a person can know whether anything is lost."""
 
-CHOICE = (*EDITS, *VOLUME_EDITS, *WISHES)
+CHOICE = (*EDITS, *VOLUME_EDITS, *UNPLACEABLE_EDITS, *WISHES)
 """Everything that a person may do to the spec."""
 
 
@@ -293,8 +294,7 @@ def _correct(holder: Json) -> None:
     """Take off what nothing starts with: of a whole spec, or of a pool."""
     for setting in ("bad.setting", "cluster.name"):
         holder.get("config", {}).pop(setting, None)
-    if "nodeSelector" in part(holder, "podTemplate", "spec"):
-        del holder["podTemplate"]
+    make_placeable(holder)
 
 
 def _numbers(prefix: str, members: Iterable[str]) -> list[int]:

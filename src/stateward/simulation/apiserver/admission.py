@@ -55,6 +55,8 @@ class Admission:
                 kind, key, "metadata.name", "a lowercase RFC 1123 subdomain must consist of lower case letters"
             )
         self.check(kind, key, doc)
+        if kind == "/pods" and part(doc, "spec").get("priorityClassName", "") not in PRIORITIES:
+            raise forbidden(kind, key, f"no PriorityClass with name {doc['spec']['priorityClassName']} was found")
         limit = self.quota.get((key.namespace, kind))
         if limit is not None:
             used = sum(1 for stored in self._store.all(kind) if stored.key.namespace == key.namespace)
@@ -138,6 +140,10 @@ def _stateful_set(doc: Doc) -> Doc:
         **doc.get("spec", {}),
     }
     return {**doc, "spec": spec, "status": doc.get("status") or {"replicas": 0}}
+
+
+PRIORITIES = frozenset({"", "system-cluster-critical", "system-node-critical"})
+"""The priority classes that there are; a pod with another one is refused (plug-in Priority)."""
 
 
 def _pod(doc: Doc) -> Doc:

@@ -1,7 +1,9 @@
 """The scheduler: puts pods on nodes that may take them, apart from each other, and where their volumes are."""
 
+from collections import Counter
 from collections.abc import Iterable
 
+from stateward.api.quantity import parse_bytes
 from stateward.kube.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.selectors import selector_matches
@@ -11,6 +13,8 @@ from stateward.simulation.cluster.ground import Ground
 PODS, NODES, CLAIMS = "/pods", "/nodes", "/persistentvolumeclaims"
 CLASSES = "storage.k8s.io/storageclasses"
 ZONE = "topology.kubernetes.io/zone"
+NODE_MEMORY = 256 << 30
+"""Bytes of memory of every node: pods are counted, and only a request beyond any node is refused by its size."""
 PATIENCE = 20.0
 """Seconds after which a pod that found no place is tried again."""
 
@@ -45,9 +49,10 @@ class Scheduler:
         if pod is None or pod.terminating or pod.doc["spec"].get("nodeName"):
             return
         problem = self._claims_missing(pod)
-        fits = [] if problem else [node for node in self._store.all(NODES) if self._fits(pod, node)]
+        verdicts = [(node, self._obstacle(pod, node)) for node in (() if problem else self._store.all(NODES))]
+        fits = [node for node, obstacle in verdicts if not obstacle]
         if not fits:
-            problem = problem or f"0/{len(self._store.all(NODES))} nodes are available"
+            problem = problem or _verdict([obstacle for _, obstacle in verdicts])
             condition = {"status": "False", "reason": "Unschedulable", "message": problem}
             self._ground.change(
                 pod, ("status", "conditions"), self._ground.conditions(pod, {"PodScheduled": condition})
@@ -74,16 +79,21 @@ class Scheduler:
                 return f'storageclass.storage.k8s.io "{named}" not found'
         return ""
 
-    def _fits(self, pod: Stored, node: Stored) -> bool:
-        spec = node.doc["spec"]
-        if spec.get("unschedulable") or self._load(node) >= self.capacity:
-            return False
-        if any(not _tolerated(taint, pod) for taint in items(node.doc, "spec", "taints")):
-            return False
+    def _obstacle(self, pod: Stored, node: Stored) -> str:
+        """Return why a node cannot take a pod, in kube-scheduler's words; empty when it can."""
+        if node.doc["spec"].get("unschedulable"):
+            return "node(s) were unschedulable"
+        taint = next((t for t in items(node.doc, "spec", "taints") if not _tolerated(t, pod)), None)
+        if taint is not None:
+            return f"node(s) had untolerated taint {{{taint['key']}: {taint.get('value', '')}}}"
         wanted = part(pod.doc, "spec", "nodeSelector")
         if any(node.labels.get(name) != value for name, value in wanted.items()):
-            return False
-        return all(self._reaches(pod, name, node) for name in claim_names(pod.doc))
+            return "node(s) didn't match Pod's node affinity/selector"
+        if not all(self._reaches(pod, name, node) for name in claim_names(pod.doc)):
+            return "node(s) had volume node affinity conflict"
+        if _memory(pod) > NODE_MEMORY:
+            return "Insufficient memory"
+        return "Too many pods" if self._load(node) >= self.capacity else ""
 
     def _reaches(self, pod: Stored, name: str, node: Stored) -> bool:
         claim = self._store.get(CLAIMS, Key(pod.key.namespace, name))
@@ -117,6 +127,18 @@ def claim_names(pod: Doc) -> list[str]:
     """Return the claims that a pod uses."""
     sources: Iterable[Doc] = (part(volume, "persistentVolumeClaim") for volume in items(pod, "spec", "volumes"))
     return [source["claimName"] for source in sources if source]
+
+
+def _verdict(obstacles: list[str]) -> str:
+    """Return what kube-scheduler writes on a pod that no node can take."""
+    counted = ", ".join(f"{count} {obstacle}" for obstacle, count in sorted(Counter(obstacles).items()))
+    return f"0/{len(obstacles)} nodes are available" + (f": {counted}." if counted else ".")
+
+
+def _memory(pod: Stored) -> int:
+    containers = items(pod.doc, "spec", "containers")
+    asked = (part(c, "resources", kind).get("memory") for c in containers for kind in ("requests", "limits"))
+    return max((parse_bytes(str(size)) for size in asked if size), default=0)
 
 
 def _tolerated(taint: Doc, pod: Stored) -> bool:
