@@ -17,6 +17,7 @@ from tests.simulation import test_scenarios_database as database
 from tests.simulation import test_scenarios_failures as failures
 from tests.simulation import test_scenarios_people as people
 from tests.simulation import test_scenarios_stale_reads as stale
+from tests.simulation import test_scenarios_surge as surges
 from tests.simulation.mutations import without
 
 Scenario = Callable[[], Awaitable[None]]
@@ -33,6 +34,24 @@ class Mutation:
 
 
 MUTATIONS = (
+    Mutation(
+        "38",
+        "members leave only after others have joined in their places",
+        without.successors,
+        surges.test_a_misspelt_class_of_managers_costs_no_vote,
+    ),
+    Mutation(
+        "38",
+        "room is made only where that cures what the scheduler says",
+        without.scheduler_reasons,
+        surges.test_no_room_is_made_for_a_storage_class_that_does_not_exist,
+    ),
+    Mutation(
+        "38",
+        "no second member makes room before the new one has joined",
+        without.one_absence,
+        surges.test_where_the_user_prefers_it_members_make_room_one_at_a_time,
+    ),
     Mutation(
         "01",
         "deletes name UID and resourceVersion",

@@ -10,7 +10,7 @@ from stateward.engines.search import driver, inputs, pod
 from stateward.kube.client import DeleteOptions, Preconditions
 from stateward.kube.metadata import Key
 from stateward.operator import act, furnish, reconcile, wanted
-from stateward.planning import alone, choice, facts, gate, plan, prepare, repair, replacement, roll, scale
+from stateward.planning import alone, choice, facts, gate, plan, prepare, repair, replacement, roll, scale, surge
 from stateward.planning.intent import Part
 from stateward.planning.observation import Database, Health, Unknown
 from tests.simulation import test_scenarios_crashes as crashes
@@ -228,3 +228,15 @@ def unsettled(patch: pytest.MonkeyPatch) -> None:
 
 def never_staged_back(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(plan, "templates", lambda *_: Part())
+
+
+def successors(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(surge, "spared", lambda _facts, leaving, _counted: frozenset(m.name for m in leaving))
+
+
+def scheduler_reasons(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(surge, "cures", lambda _member, _trouble: True)
+
+
+def one_absence(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(surge, "complete", lambda _facts: True)

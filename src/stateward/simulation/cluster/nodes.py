@@ -93,15 +93,15 @@ class Nodes:
             self.draining.discard(name)
             self.cordon(name, on=False)
 
-    def taint(self, name: str, *, on: bool) -> None:
-        """Put a NoExecute taint on a node, or take it off."""
+    def taint(self, name: str, *, on: bool, key: str = TAINT, effect: str = "NoExecute") -> None:
+        """Put a taint on a node, or take it off; NoExecute evicts the pods that are there."""
         node = self._store.get(NODES, Key("", name))
         if node is None:
             return
-        taints = [{"key": TAINT, "effect": "NoExecute"}] if on else []
+        taints = [{"key": key, "effect": effect}] if on else []
         self._ground.tell(f"node {name} is {'tainted' if on else 'no longer tainted'}")
         self._ground.change(node, ("spec", "taints"), taints)
-        if on:
+        if on and effect == "NoExecute":
             for pod in self.pods(name):
                 self._delete(pod)
 
