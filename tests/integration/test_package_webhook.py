@@ -12,6 +12,7 @@ import pytest
 from aiohttp import web
 
 from sandbox import Sandbox
+from stateward.api.cluster import Cluster
 from stateward.engines.access import show
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.clock import SystemClock
@@ -64,7 +65,11 @@ class Place:
 async def place(integration_sandbox: Sandbox, control_plane: Path) -> AsyncGenerator[Place]:
     async with own_namespace(control_plane, "webhook") as (api, namespace):
         await define(api, PACKAGES, INSTALLATIONS)
-        webhook = Webhook(api, lambda _new, _old: Verdict(), "x", SystemClock(), PackageDesk(api, ("",)))
+
+        async def judge(_new: Cluster, _old: Cluster | None) -> Verdict:
+            return Verdict()
+
+        webhook = Webhook(api, judge, "x", SystemClock(), PackageDesk(api, ("",)))
         app = web.Application()
         app.add_routes([web.post(PATH_PACKAGES, webhook.answer_on_packages)])
         runner = web.AppRunner(app, access_log=None)

@@ -63,7 +63,7 @@ async def test_a_storage_class_that_does_not_exist_costs_no_data_member(dies: bo
             await asyncio.sleep(60.0)
             story.process.start()
         await costs_nothing(story)
-        assert 'storageclass.storage.k8s.io "no-such-class" not found' in str(story.status["waiting"])
+        assert "storage class no-such-class does not exist" in str(story.status["waiting"])
         story.edit(pools=[managers(), hot(4)])
         await story.settle()
         assert serving(story) == HOT | MANAGERS

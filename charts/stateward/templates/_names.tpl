@@ -76,6 +76,10 @@ app.kubernetes.io/component: operator
 - apiGroups: [storage.k8s.io]
   resources: [storageclasses]
   verbs: [get, list, watch]
+# Whether a priority class that pods name exists: a warning of the webhook.
+- apiGroups: [scheduling.k8s.io]
+  resources: [priorityclasses]
+  verbs: [get]
 # Packages for all namespaces.
 - apiGroups: [stateward.dev]
   resources: [clusterpackages]

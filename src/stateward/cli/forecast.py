@@ -14,6 +14,9 @@ from stateward.cli.pacing import not_known
 from stateward.cli.picture import columns
 from stateward.cli.preview import Kind, Preview
 
+NO_PLACE = "it would stall, and cost no member: a new pod cannot start (see WARNINGS)"
+NEW_PODS = frozenset({"create", "recreate", "replace"})
+"""Steps that make a new pod."""
 NO_END = "how long is not known: it would wait before its end"
 STYLES = {
     Kind.NONE: "dim",
@@ -85,9 +88,16 @@ def time(found: Look, shown: Preview) -> Iterator[Text]:
         return
     yield Text("TIME", style="bold")
     total = f"about {about(shown.seconds)}, if all goes well" if shown.seconds is not None else NO_END
+    if blocked(found, shown):
+        total = NO_PLACE
     yield Text(f"  {total}")
     yield from (Text(f"  {line}", style="dim") for line in found.pacing.rests_on)
     yield from (Text(f"  not in it: {line}", style="dim") for line in unknowns(found, shown))
+
+
+def blocked(found: Look, shown: Preview) -> bool:
+    """Return whether a step makes a new pod for which there is no place, as far as that can be read."""
+    return bool(found.obstacles) and any(step.does in NEW_PODS for step in shown.steps)
 
 
 def unknowns(found: Look, shown: Preview) -> tuple[str, ...]:
@@ -106,7 +116,7 @@ def volumes(shown: Preview) -> Table:
 
 def remarks(found: Look, shown: Preview) -> Iterator[Text]:
     """Yield what is refused, what would wait, what is doubtful, and what could not be seen."""
-    warnings = [str(p) for p in found.problems if p.severity is Severity.WARNING]
+    warnings = [str(p) for p in (*found.problems, *found.obstacles) if p.severity is Severity.WARNING]
     sections = (
         (
             "REFUSED",
@@ -127,6 +137,8 @@ def verdict(found: Look, shown: Preview) -> Text:
     """Return the last line: what it comes to."""
     if shown.refused:
         return Text("not everything would go through; nothing was changed", style="bold red")
+    if blocked(found, shown):
+        return Text("a new pod would not start, and the change would stall; nothing was changed", style="bold yellow")
     if shown.waits:
         return Text("it would begin, and wait before its end; nothing was changed", style="bold yellow")
     busy = [change for change in shown.members if change.effect is not Kind.NONE]

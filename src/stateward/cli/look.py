@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from stateward.api.cluster import Cluster
 from stateward.api.foundationdb import FoundationDBCluster
-from stateward.api.problem import Problem
+from stateward.api.problem import Problem, errors
 from stateward.api.validation import validate
 from stateward.cli.offered_data import Objects, with_offered
 from stateward.cli.pacing import Pacing, asked, pacing
@@ -29,12 +29,14 @@ from stateward.kube.resources import PODS
 from stateward.operator.engine import Family, family_of
 from stateward.operator.foundationdb_shell import ExecShell
 from stateward.operator.holdings import Holdings
+from stateward.operator.inventory import needs_of, read_inventory
 from stateward.operator.kinds import ClusterKind
 from stateward.operator.live import read_live
 from stateward.operator.onlooker import onlook
 from stateward.operator.translate import observation
 from stateward.operator.wanted import wanted
 from stateward.planning.observation import Database, Health, Node, Observation, Unknown
+from stateward.planning.placement import obstacles
 
 QUESTIONS = frozenset({"/_cluster/allocation/explain"})
 """What is asked with a body."""
@@ -50,6 +52,8 @@ class Look:
     notes: tuple[str, ...]
     exists: bool
     pacing: Pacing = field(default_factory=Pacing)
+    obstacles: tuple[Problem, ...] = ()
+    """What keeps a new pod from starting, by the nodes and classes that the server has now."""
 
 
 async def look(
@@ -79,7 +83,14 @@ async def look(
         notes += more
     silent = isinstance(database, Unknown) or isinstance(cluster, FoundationDBCluster)
     known = Speed() if silent else await asked(Carried(session.api), target_of(family, holdings))
-    return Look(cluster, observed, problems, notes, exists, pacing(holdings, known))
+    obstacles = await obstacles_of(session.api, family, cluster) if not errors(list(problems)) else ()
+    return Look(cluster, observed, problems, notes, exists, pacing(holdings, known), obstacles)
+
+
+async def obstacles_of(api: Api, family: Family, cluster: Cluster) -> tuple[Problem, ...]:
+    """Return what keeps a new pod of the cluster from starting, as far as it can be read."""
+    needs = needs_of(family, cluster)
+    return obstacles(needs, await read_inventory(api, needs, cluster.metadata.namespace))
 
 
 def nothing_yet(changed: Cluster, namespace: str) -> Holdings:

@@ -13,7 +13,7 @@ from stateward.cli.completion import cluster_names
 from stateward.cli.documents import is_ours, parts, read_documents
 from stateward.cli.failures import Failure
 from stateward.cli.find import no_such_cluster, read_cluster
-from stateward.cli.forecast import forecast, unknowns
+from stateward.cli.forecast import blocked, forecast, unknowns
 from stateward.cli.installation_forecast import document as installation_document
 from stateward.cli.installation_forecast import lines
 from stateward.cli.installation_look import Offered
@@ -69,7 +69,7 @@ def plan(name: str | None, path: str | None, *, output: str, **target: str) -> N
         screen.show(forecast(found, shown))
     else:
         screen.show_document(document(found, shown), output)
-    click.get_current_context().exit(0 if shown.goes_through else 1)
+    click.get_current_context().exit(0 if shown.goes_through and not blocked(found, shown) else 1)
 
 
 def plan_installation(found: list[Installation], offered: Offered, output: str, **target: str) -> None:
@@ -114,11 +114,12 @@ def changed_cluster(
 
 def document(found: Look, shown: Preview) -> dict[str, Any]:
     """Return the answer for programs."""
-    problems = [{"path": p.path, "message": p.message, "severity": p.severity.value} for p in found.problems]
+    doubts = (*found.problems, *found.obstacles)
+    problems = [{"path": p.path, "message": p.message, "severity": p.severity.value} for p in doubts]
     extra = {
         "problems": problems,
         "notes": list(found.notes),
-        "goesThrough": shown.goes_through,
+        "goesThrough": shown.goes_through and not blocked(found, shown),
         "restsOn": list(found.pacing.rests_on),
         "notKnown": list(unknowns(found, shown)),
     }

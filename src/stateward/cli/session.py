@@ -81,6 +81,11 @@ def installation_options(command: Command) -> Command:
     return _place_options(command, "installation")
 
 
+def place_options(command: Command) -> Command:
+    """Add the options that say where (`kubeconfig`, `context`, `namespace`) things are looked up."""
+    return _place_options(command, "clusters whose file names none")
+
+
 def _place_options(command: Command, what: str) -> Command:
     for option in (
         click.option("-n", "--namespace", default="", help=f"Namespace of the {what}; default: the context's."),

@@ -1,21 +1,36 @@
-"""`validate`: everything that is wrong with a file, without any API server."""
+"""`validate`: everything that is wrong with a file, without any API server, or with what a server has."""
+
+from dataclasses import replace
 
 import click
+from msgspec import structs
 
-from stateward.api.problem import Severity
+from stateward.api.problem import Severity, errors
 from stateward.cli.documents import Document, read_documents
+from stateward.cli.look import Carried, obstacles_of
+from stateward.cli.session import Session, place_options, run
+from stateward.operator.engine import family_of
+from stateward.operator.foundationdb_shell import ExecShell
+from stateward.operator.kinds import kind_of
 
 
 @click.command()
 @click.option("-f", "--filename", "paths", multiple=True, required=True, help="A YAML file, or - ; repeatable.")
 @click.option("--strict", is_flag=True, help="Let warnings fail, too.")
-def validate(paths: tuple[str, ...], *, strict: bool) -> None:
-    """Check files, without any server.
+@click.option(
+    "--server", is_flag=True, help="Also ask the API server for the classes, nodes and Secrets that are named."
+)
+@place_options
+def validate(paths: tuple[str, ...], *, strict: bool, server: bool, **target: str) -> None:
+    """Check files, without any server unless --server is given.
 
     Shows each problem with its field, its value and what is accepted there; misspelled fields are found, too.
-    Exit code 1 when there is an error.
+    With --server it also warns of storage classes, priority classes and Secrets that do not exist, and of pods that no
+    node takes; nothing is sent. Exit code 1 when there is an error.
     """
     documents = [document for path in paths for document in read_documents(path)]
+    if server:
+        documents = run(lambda session: on_server(session, documents), **target)
     for document in documents:
         report(document)
     twice = repeated(documents)
@@ -24,6 +39,23 @@ def validate(paths: tuple[str, ...], *, strict: bool) -> None:
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
     if twice or any(problem.severity in failing for document in documents for problem in document.problems):
         click.get_current_context().exit(1)
+
+
+async def on_server(session: Session, documents: list[Document]) -> list[Document]:
+    """Return the documents with what keeps their new pods from starting on the server."""
+    return [await checked_there(session, document) for document in documents]
+
+
+async def checked_there(session: Session, document: Document) -> Document:
+    """Return a document with that added; one that is wrong is left as it is."""
+    if document.cluster is None or errors(list(document.problems)):
+        return document
+    cluster = document.cluster
+    namespace = cluster.metadata.namespace or session.namespace
+    cluster = structs.replace(cluster, metadata=structs.replace(cluster.metadata, namespace=namespace))
+    family = family_of(kind_of(cluster), Carried(session.api), ExecShell(session.execute, asks=True))
+    found = await obstacles_of(session.api, family, cluster)
+    return replace(document, problems=(*document.problems, *found))
 
 
 def repeated(documents: list[Document]) -> list[str]:

@@ -27,6 +27,8 @@ class NodeStatus(WireRecord):
     """What the kubelet, or the lack of one, says."""
 
     conditions: tuple[Condition, ...] = ()
+    allocatable: dict[str, str] = field(default_factory=dict)
+    """What pods may request of it, as quantities."""
 
 
 class Node(WireRecord):

@@ -24,6 +24,9 @@ SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount", Parti
 STATEFUL_SETS = Resource("apps", "v1", "statefulsets", "StatefulSet", StatefulSet)
 BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", PodDisruptionBudget)
 STORAGE_CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", StorageClass, namespaced=False)
+PRIORITY_CLASSES = Resource(
+    "scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", PartialObject, namespaced=False, partial=True
+)
 CRON_JOBS = Resource("batch", "v1", "cronjobs", "CronJob", PartialObject, partial=True)
 EVENTS = Resource("events.k8s.io", "v1", "events", "Event", Event)
 LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease", Lease)

@@ -83,6 +83,11 @@ class Caches:
         """The stores of what clusters of all kinds consist of, by plural."""
         return self._objects.owned
 
+    @property
+    def shared(self) -> dict[str, Store[Any]]:
+        """The stores of what is read for all clusters, by plural."""
+        return self._objects.shared
+
     def reflectors(self, api: Api, options: ReflectorOptions) -> Iterator[Reflector[Cluster]]:
         """Return what keeps the store of the clusters equal to the server, one per namespace."""
         for namespace in self._objects.namespaces:

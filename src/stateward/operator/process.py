@@ -26,7 +26,7 @@ from stateward.kube.lease import LeaderElection
 from stateward.kube.metadata import Key
 from stateward.kube.reflector import ReflectorOptions
 from stateward.kube.store import Store
-from stateward.operator.admission.judge import Verdict, judge
+from stateward.operator.admission.judge import Verdict, changed, judge
 from stateward.operator.admission.packages import PackageDesk
 from stateward.operator.admission.server import Webhook, open_webhook
 from stateward.operator.caches import Objects
@@ -40,6 +40,7 @@ from stateward.operator.health import health_routes, metrics_routes, serve
 from stateward.operator.installations.control import InstallationControl
 from stateward.operator.installations.control import Setting as InstallationSetting
 from stateward.operator.installations.tasks import Exec
+from stateward.operator.inventory import advance_warnings
 from stateward.operator.kinds import kind_of
 from stateward.operator.limit import ReplacementLimit
 from stateward.operator.metrics import Metrics
@@ -113,12 +114,16 @@ class Operator:
         synced = [controller.caches.synced for controller in self.controllers.values() if not controller.missing]
         return bool(synced) and all(synced)
 
-    def judge(self, new: Cluster, old: Cluster | None) -> Verdict:
-        """Return whether a new or changed cluster may be stored."""
+    async def judge(self, new: Cluster, old: Cluster | None) -> Verdict:
+        """Return whether a new or changed cluster may be stored, and what would keep its new pods from starting."""
         key = Key(new.metadata.namespace, new.metadata.name)
         controller = self.controllers[kind_of(new).engine]
         holdings = controller.caches.holdings(key) if controller.caches.synced else None
-        return judge(controller.family, new, old, holdings, self.clock.now().timestamp())
+        verdict = judge(controller.family, new, old, holdings, self.clock.now().timestamp())
+        if verdict.refused or not changed(new, old) or not controller.caches.synced:
+            return verdict
+        doubts = await advance_warnings(self._api, controller.family, new, controller.caches.shared)
+        return Verdict(warnings=(*verdict.warnings, *doubts))
 
     async def run(self) -> None:
         """Watch, campaign and work until cancelled or the lease is lost (raises LostLease)."""

@@ -28,7 +28,7 @@ Then one file per question:
     crossing    how far to what it does not talk to          cross       and what that holds up
     budget      what others may evict                        resting     where a member stands otherwise
 
-Whether a member may leave before a new one has joined says `surge`.
+Whether a member may leave before a new one has joined says `surge`; whether a new pod would find a node, `placement`.
 
 What was left by replaced members and is used by nobody again is `left`.
 

@@ -130,7 +130,11 @@ def obstacle(facts: Facts, member: Member) -> str:
     """Return why a new member cannot start by waiting a moment; empty when nothing is known to be in its way."""
     if member.pod is None and facts.unwell(member) > NO_POD_PATIENCE:
         return f"its StatefulSet has created no pod for {NO_POD_PATIENCE:.0f} seconds"
-    return facts.trouble(member)
+    trouble, claim = facts.trouble(member), member.claim
+    if trouble and claim is not None and claim.classless and not claim.capacity:
+        # The scheduler says only that the volume is not bound.
+        return f"storage class {claim.storage_class} does not exist; {trouble}"
+    return trouble
 
 
 def awaits(facts: Facts, scaling: Scale) -> tuple[str, bool]:

@@ -33,6 +33,12 @@ Run = Callable[..., Result]
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
+STANDARD: dict[str, Any] = {
+    "metadata": {"name": "standard", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}
+}
+"""The storage class that every server has that these tests speak to."""
+
+
 class FixedClock(SystemClock):
     """Noon, always; durations pass as usual."""
 
@@ -44,7 +50,7 @@ class FakeApi:
     """Serves `objects`, by plural and key; `refusal` is raised instead of any answer; `watched` feeds watches."""
 
     def __init__(self) -> None:
-        self.objects: dict[tuple[str, Key], dict[str, Any]] = {}
+        self.objects: dict[tuple[str, Key], dict[str, Any]] = {("storageclasses", Key("", "standard")): STANDARD}
         self.served = {"opensearchclusters", "elasticsearchclusters", "foundationdbclusters"}
         self.refusal: ApiError | None = None
         self.watched: list[dict[str, Any]] = []

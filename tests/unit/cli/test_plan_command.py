@@ -120,6 +120,24 @@ def test_a_cluster_that_is_not_there_is_planned_as_new(run: Run, api: FakeApi) -
     assert "form the cluster on logs-managers-0" in result.output
 
 
+def test_a_storage_class_that_does_not_exist_is_said_in_advance(run: Run, api: FakeApi) -> None:
+    asked = (CHANGED % "2.17.1").replace("{size: 20Gi}", "{size: 20Gi, storageClass: fsat}")
+    result = run("plan", "-f", "-", stdin=asked)
+    assert result.exit_code == 1
+    assert "it would stall, and cost no member: a new pod cannot start" in result.output
+    assert "spec.pools[1].storage.storageClass: 'fsat': there is no such storage class" in result.output
+    shown = json.loads(run("plan", "-f", "-", "-o", "json", stdin=asked).output)
+    assert shown["goesThrough"] is False
+    assert [problem["path"] for problem in shown["problems"]] == ["spec.pools[1].storage.storageClass"]
+
+
+def test_a_cluster_that_changes_nothing_goes_through_though_no_node_takes_a_pod(run: Run, running: FakeApi) -> None:
+    running.add("nodes", {"metadata": {"name": "n1"}, "spec": {"unschedulable": True}})
+    result = run("plan", "-f", "-", stdin=CHANGED % "2.17.1")
+    assert result.exit_code == 0
+    assert "node(s) were unschedulable" in result.output
+
+
 def test_a_file_that_is_no_cluster_says_all_that_is_wrong(run: Run) -> None:
     result = run(
         "plan", "-f", "-", stdin=(CHANGED % "2.19.5").replace("replicas: 3, roles: [data", "replica: 3, roles: [data")

@@ -203,6 +203,30 @@ def test_every_problem_of_a_file_is_shown_with_what_is_accepted(run: Run) -> Non
     )
 
 
+def test_a_server_is_asked_for_what_a_file_names(run: Run, api: FakeApi) -> None:
+    named = GOOD.replace(
+        "replicas: 3}",
+        "replicas: 3, storage: {storageClass: fsat}, podTemplate: {spec: {"
+        "priorityClassName: high, imagePullSecrets: [{name: registry}], nodeSelector: {disk: ssd}}}}",
+    )
+    assert "nothing is wrong" in run("validate", "-f", "-", stdin=named).output
+    api.add("nodes", {"metadata": {"name": "n1", "labels": {"disk": "hdd"}}})
+    said = run("validate", "--server", "-f", "-", stdin=named)
+    assert said.exit_code == 0
+    for path in (
+        "storage.storageClass",
+        "podTemplate.spec.priorityClassName",
+        "podTemplate.spec.imagePullSecrets",
+        "podTemplate.spec.nodeSelector",
+    ):
+        assert f"warning: spec.pools[0].{path}: " in said.output
+    api.add("storageclasses", {"metadata": {"name": "fsat"}})
+    api.add("priorityclasses", {"metadata": {"name": "high"}})
+    api.add("secrets", {"metadata": {"name": "registry", "namespace": "default"}})
+    api.add("nodes", {"metadata": {"name": "n2", "labels": {"disk": "ssd"}}})
+    assert "nothing is wrong" in run("validate", "--server", "-f", "-", stdin=named).output
+
+
 def test_warnings_fail_only_when_asked_to(run: Run) -> None:
     doubtful = GOOD.replace("replicas: 3", "replicas: 2")
     assert run("validate", "-f", "-", stdin=doubtful).exit_code == 0

@@ -16,7 +16,7 @@ from stateward.kube.errors import Forbidden
 from stateward.kube.metadata import Key
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.keys import SERVICE
-from stateward.operator.admission.server import PATH, Webhook, open_webhook, respond
+from stateward.operator.admission.server import PATH, Judge, Webhook, open_webhook, respond
 from stateward.operator.kinds import CLUSTER_KINDS, ClusterKind
 from tests.unit.operator.test_admission_judge import cluster
 from tests.unit.operator.test_admission_keys import Patched
@@ -36,21 +36,28 @@ def question(new: object, old: object = None, kind: str = "OpenSearchCluster") -
     return msgspec.json.decode(msgspec.json.encode(body))
 
 
-def asked(body: object, verdict: Verdict | None = None) -> Any:
-    answer = respond(lambda _new, _old: verdict or Verdict(), msgspec.json.encode(body))
+def always(verdict: Verdict) -> Judge:
+    async def judge(_new: Cluster, _old: Cluster | None) -> Verdict:
+        return verdict
+
+    return judge
+
+
+async def asked(body: object, verdict: Verdict | None = None) -> Any:
+    answer = await respond(always(verdict or Verdict()), msgspec.json.encode(body))
     assert answer["kind"] == "AdmissionReview"
     return answer["response"]
 
 
-def test_a_refusal_says_all_of_it() -> None:
-    found = asked(question(cluster()), Verdict(refused=("spec.version: no", "spec.image: no")))
+async def test_a_refusal_says_all_of_it() -> None:
+    found = await asked(question(cluster()), Verdict(refused=("spec.version: no", "spec.image: no")))
     assert found["uid"] == "q-1"
     assert not found["allowed"]
     assert found["status"]["message"] == "spec.version: no; spec.image: no"
 
 
-def test_warnings_go_with_what_is_let_through_and_are_short_enough_to_be_shown_whole() -> None:
-    found = asked(question(cluster()), Verdict(warnings=("a", "b" * 400)))
+async def test_warnings_go_with_what_is_let_through_and_are_short_enough_to_be_shown_whole() -> None:
+    found = await asked(question(cluster()), Verdict(warnings=("a", "b" * 400)))
     assert found["allowed"]
     assert found["warnings"][0] == "a"
     assert len(found["warnings"][1]) == 256
@@ -59,24 +66,25 @@ def test_warnings_go_with_what_is_let_through_and_are_short_enough_to_be_shown_w
 @pytest.mark.parametrize(
     "body", [question(None), question({"spec": {"pools": 7}}), question(cluster(), kind="Other"), {}, 7]
 )
-def test_what_cannot_be_judged_is_let_through(body: Any) -> None:
+async def test_what_cannot_be_judged_is_let_through(body: Any) -> None:
     refuse_all = Verdict(refused=("no",))
-    found = asked(body, refuse_all)
+    found = await asked(body, refuse_all)
     assert found["allowed"]
     assert found["uid"] == ("q-1" if isinstance(body, dict) and body else "")
 
 
 @pytest.mark.parametrize("kind", CLUSTER_KINDS, ids=lambda kind: kind.engine)
-def test_clusters_of_every_kind_are_judged_as_what_they_are(kind: ClusterKind) -> None:
+async def test_clusters_of_every_kind_are_judged_as_what_they_are(kind: ClusterKind) -> None:
     seen: list[Cluster] = []
 
-    def judge(new: Cluster, _old: Cluster | None) -> Verdict:
+    async def judge(new: Cluster, _old: Cluster | None) -> Verdict:
         seen.append(new)
         return Verdict(refused=("no",))
 
     spec = {"version": "1.2.3", "pools": [{"name": "a", "processClass": "log", "replicas": 1, "roles": ["data"]}]}
     body = question({"metadata": {"name": "c"}, "spec": spec}, kind=kind.resource.kind)
-    assert not respond(judge, msgspec.json.encode(body))["response"]["allowed"]
+    answer = await respond(judge, msgspec.json.encode(body))
+    assert not answer["response"]["allowed"]
     assert [type(one) for one in seen] == [kind.resource.view]
 
 
@@ -91,20 +99,20 @@ def test_the_api_server_asks_about_every_kind_of_cluster() -> None:
     assert asked_about == {kind.resource.plural for kind in CLUSTER_KINDS}
 
 
-def test_the_old_cluster_is_told_from_the_new_one() -> None:
+async def test_the_old_cluster_is_told_from_the_new_one() -> None:
     seen: list[Any] = []
 
-    def judge(new: Cluster, old: Cluster | None) -> Verdict:
+    async def judge(new: Cluster, old: Cluster | None) -> Verdict:
         seen.append((new.spec.version, old.spec.version if old else None))
         return Verdict()
 
-    respond(judge, msgspec.json.encode(question(cluster(version="2.19.5"), cluster())))
-    respond(judge, msgspec.json.encode(question(cluster())))
+    await respond(judge, msgspec.json.encode(question(cluster(version="2.19.5"), cluster())))
+    await respond(judge, msgspec.json.encode(question(cluster())))
     assert seen == [("2.19.5", "2.17.1"), ("2.17.1", None)]
 
 
 async def test_the_api_server_that_trusts_the_bundle_gets_its_answer() -> None:
-    webhook = Webhook(Patched(), lambda _new, _old: Verdict(refused=("no",)), "ops", SystemClock())
+    webhook = Webhook(Patched(), always(Verdict(refused=("no",))), "ops", SystemClock())
     async with open_webhook(webhook, "127.0.0.1", 0) as port, aiohttp.ClientSession() as session:
         await asyncio.wait_for(webhook.ready.wait(), 10)
         assert webhook.shown is not None
@@ -123,7 +131,7 @@ async def test_an_operator_without_the_rights_goes_on_without_the_webhook() -> N
             raise Forbidden("secrets is forbidden")
 
     clock = Waiting()
-    webhook = Webhook(Refusing(), lambda _new, _old: Verdict(), "ops", clock)
+    webhook = Webhook(Refusing(), always(Verdict()), "ops", clock)
     async with open_webhook(webhook, "127.0.0.1", 0):
         await asyncio.wait_for(clock.waiting.wait(), 10)
     assert clock.waits == [10.0]
@@ -151,6 +159,6 @@ async def test_a_configuration_that_makes_no_sense_is_looked_at_again() -> None:
             return await super().get(resource, key) if resource.kind == "Secret" else {"webhooks": [{}], "metadata": {}}
 
     clock = Waiting()
-    async with open_webhook(Webhook(Broken(), lambda _new, _old: Verdict(), "ops", clock), "127.0.0.1", 0):
+    async with open_webhook(Webhook(Broken(), always(Verdict()), "ops", clock), "127.0.0.1", 0):
         await asyncio.wait_for(clock.waiting.wait(), 10)
     assert clock.waits == [10.0]

@@ -103,7 +103,7 @@ class FakeKubernetes(FakeDatabase):
     def trouble(self, body: Body, pod: Pod) -> str:
         bound = body.claim is not None and node_of(body) in self.dead_nodes
         if body.claim is not None and not body.claim.capacity:
-            return f'Unschedulable: storageclass.storage.k8s.io "{body.claim.storage_class}" not found'
+            return "Unschedulable: 0/4 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"
         if body.name in self.unschedulable or bound:
             return f"Unschedulable: {self.scheduler_says}"
         if body.name in self.stumbling:

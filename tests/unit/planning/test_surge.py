@@ -37,7 +37,7 @@ def test_a_storage_class_that_does_not_exist_costs_no_member() -> None:
     world = settled(managers(), hot(4), indices=((2,), (2,), (2,)))
     unprovided(world, managers(), hot(4, storage_class=MISSPELT))
     assert not world.did(a.Release)
-    assert f'storageclass.storage.k8s.io "{MISSPELT}" not found' in stuck(world)[0]
+    assert f"storage class {MISSPELT} does not exist; Unschedulable: 0/4 nodes are available" in stuck(world)[0]
     world.hooks.clear()
     world.edit(pools=[managers(), hot(4)]).run()
     assert {n for n in world.pods() if "hot" in n} == {f"c-hot-{i}" for i in range(4)}

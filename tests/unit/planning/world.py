@@ -134,6 +134,7 @@ class World(Hands):
                 storage_class=claim.storage_class,
                 expandable=self.expandable,
                 left=claim.left,
+                classless=claim.storage_class in self.unprovided,
             ),
             config=body.config,
             config_checksum=checksum(body.config) if self.agents and body.config is not None else "",

@@ -34,12 +34,17 @@ class Verdict:
 
 def judge(family: Family, new: Cluster, old: Cluster | None, holdings: Holdings | None, now: float) -> Verdict:
     """Return the verdict on a new or changed cluster at time `now`; `holdings` is what is known of its objects."""
-    if new.metadata.deletion_timestamp is not None or (old is not None and old.spec == new.spec):
+    if not changed(new, old):
         return Verdict()
     warnings = tuple(str(p) for p in validate(new) if p.severity is Severity.WARNING)
     found = reasons(family, new, old, holdings, now)
     known = reasons(family, old, old, holdings, now) if found and old is not None else {}
     return Verdict(tuple(text for key, text in found.items() if key not in known), warnings)
+
+
+def changed(new: Cluster, old: Cluster | None) -> bool:
+    """Return whether there is anything to judge: a new spec of a cluster that is not being deleted."""
+    return new.metadata.deletion_timestamp is None and (old is None or old.spec != new.spec)
 
 
 def reasons(

@@ -6,7 +6,7 @@ not keep anybody from repairing a cluster.
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -37,7 +37,7 @@ RENEWAL, RETRY = 600.0, 10.0
 LARGEST = 8 << 20
 """Bytes of a question: two objects of the largest size that etcd takes, and room."""
 
-Judge = Callable[[Cluster, Cluster | None], Verdict]
+Judge = Callable[[Cluster, Cluster | None], Awaitable[Verdict]]
 """Decides about a new cluster, or a changed one and what it was before."""
 
 
@@ -82,7 +82,7 @@ class Webhook:
 
     async def answer(self, request: web.Request) -> web.Response:
         """Answer one question."""
-        return web.json_response(respond(self.judge, await request.read()))
+        return web.json_response(await respond(self.judge, await request.read()))
 
     async def answer_on_packages(self, request: web.Request) -> web.Response:
         """Answer one question about an installation or a package."""
@@ -143,7 +143,7 @@ async def open_webhook(webhook: Webhook, host: str, port: int) -> AsyncGenerator
             await asyncio.gather(upkeep, return_exceptions=True)
 
 
-def respond(judge: Judge, question: bytes) -> Json:
+async def respond(judge: Judge, question: bytes) -> Json:
     """Return the answer to a question; what cannot be read is let through, and said."""
     try:
         asked = msgspec.json.decode(question, type=Review).request
@@ -153,4 +153,4 @@ def respond(judge: Judge, question: bytes) -> Json:
     except (msgspec.DecodeError, KeyError) as error:
         _log.warning("a question of the API server cannot be read", error=str(error))
         return review(uid_of(question), Verdict())
-    return review(asked.uid, Verdict() if new is None else judge(new, old))
+    return review(asked.uid, Verdict() if new is None else await judge(new, old))

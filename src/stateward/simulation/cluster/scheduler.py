@@ -76,7 +76,8 @@ class Scheduler:
             wanted = part(claim.doc, "spec")
             named = wanted.get("storageClassName") or ""
             if not wanted.get("volumeName") and self._store.get(CLASSES, Key("", named)) is None:
-                return f'storageclass.storage.k8s.io "{named}" not found'
+                nodes = len(self._store.all(NODES))
+                return f"0/{nodes} nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"
         return ""
 
     def _obstacle(self, pod: Stored, node: Stored) -> str:
