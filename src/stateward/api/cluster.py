@@ -157,7 +157,13 @@ class UpdatePolicy(Record):
 class VolumePolicy(Record):
     """What happens to volumes."""
 
-    on_cluster_delete: Annotated[Retention, Meta(description="Volumes of a deleted cluster.")] = Retention.RETAIN
+    on_cluster_delete: Annotated[
+        Retention,
+        Meta(
+            description="Volumes of a deleted cluster. A change is in effect when the cluster is Ready again. Delete is"
+            " for the volumes of members; one that was kept when its member left stays."
+        ),
+    ] = Retention.RETAIN
     on_scale_down: Annotated[
         Retention, Meta(description="Volumes of members that were removed after their data had moved away.")
     ] = Retention.RETAIN

@@ -181,6 +181,10 @@ ADVICE = {
         "the size and class are those that the members have", "set them back, or set volumes.onShrink to Replace"
     ),
     "VoteMoving": Advice("another manager has taken over the vote"),
+    "VolumeOwnedByAnother": Advice(
+        "the claim has no other owner",
+        "remove the other owner from the claim's metadata, or set volumes.onClusterDelete back to Retain",
+    ),
     "WouldLoseLastCopy": Advice(
         "a copy of everything is elsewhere, or a person accepts the loss",
         "replace it with draining, or name it in members.acceptDataLoss as well: what it holds is then gone for ever",

@@ -144,9 +144,21 @@ def steps(journey: Journey) -> Iterator[Step]:
             yield Step("move single copies away from", tuple(sorted({m.origin for m in moves.moves})), moves.why, at)
 
 
-MemberAction = a.GrowVolume | a.Create | a.GrantBootstrap | a.StopProcess | a.DeletePod | a.Release | a.DeleteVolume
+MemberAction = (
+    a.GrowVolume
+    | a.RetainVolume
+    | a.OwnVolume
+    | a.Create
+    | a.GrantBootstrap
+    | a.StopProcess
+    | a.DeletePod
+    | a.Release
+    | a.DeleteVolume
+)
 VERBS: tuple[tuple[str, type[MemberAction]], ...] = (
     ("grow the volume of", a.GrowVolume),
+    ("keep, when the cluster is deleted, the volume of", a.RetainVolume),
+    ("delete with the cluster the volume of", a.OwnVolume),
     ("create", a.Create),
     ("form the cluster on", a.GrantBootstrap),
     ("restart the process of", a.StopProcess),

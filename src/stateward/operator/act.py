@@ -14,7 +14,7 @@ import structlog
 from stateward.api import names
 from stateward.api.quantity import format_quantity
 from stateward.engines.base import Engine, EngineError, RefusedError, Target, Told
-from stateward.engines.objects import MemberObjects
+from stateward.engines.objects import MemberObjects, owner
 from stateward.kube import resources as kinds
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.errors import Conflict, NotFound
@@ -31,6 +31,8 @@ from stateward.planning.observation import Inputs, Ref
 from stateward.planning.phase import BEGUN, Phase
 
 __all__ = ["Actor", "NotOurs"]
+
+RAW_CLAIMS = kinds.CLAIMS.raw()
 
 _log = structlog.get_logger(__name__)
 
@@ -65,6 +67,8 @@ class Actor:
             a.DeleteVolume: self._delete_volume,
             a.GrowVolume: self._grow,
             a.MarkVolume: self._mark_volume,
+            a.RetainVolume: self._retain_volume,
+            a.OwnVolume: self._own_volume,
             a.RecordBootstrap: self._nothing,
             a.RecordRemoval: self._nothing,
             a.TakeBack: self._nothing,
@@ -225,6 +229,21 @@ class Actor:
         mark = {names.ANNOTATION_LEFT: action.why if action.left else None}
         patch = {"metadata": {"uid": action.claim.uid, "annotations": mark}}
         await self._patch(kinds.CLAIMS, holdings, action.claim, patch)
+
+    async def _retain_volume(self, action: a.RetainVolume, holdings: Holdings) -> None:
+        await self._set_owner(action.claim, holdings, owned=False)
+
+    async def _own_volume(self, action: a.OwnVolume, holdings: Holdings) -> None:
+        await self._set_owner(action.claim, holdings, owned=True)
+
+    async def _set_owner(self, claim: Ref, holdings: Holdings, *, owned: bool) -> None:
+        """Write whether the cluster owns a claim; other owners stay, so the list is read live and replaced as read."""
+        meta = holdings.cluster.metadata
+        read = (await self._api.get(RAW_CLAIMS, Key(meta.namespace, claim.name)))["metadata"]
+        others = [known for known in read.get("ownerReferences", []) if known["uid"] != meta.uid]
+        owners = [*others, owner(holdings.cluster)] if owned else others
+        exact = {"uid": claim.uid, "resourceVersion": read["resourceVersion"]}
+        await self._patch(kinds.CLAIMS, holdings, claim, {"metadata": {**exact, "ownerReferences": owners}})
 
     async def _patch(self, kind: Resource[Any], holdings: Holdings, ref: Ref, patch: dict[str, Any]) -> None:
         key = Key(holdings.cluster.metadata.namespace, ref.name)

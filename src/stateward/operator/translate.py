@@ -267,5 +267,6 @@ def claim(source: PersistentVolumeClaim, classes: Mapping[str, StorageClass]) ->
         classless=bool(name and classes) and known is None,
         terminating=source.metadata.terminating,
         left=names.ANNOTATION_LEFT in source.metadata.annotations,
+        owner=source.metadata.controller_uid,
         message=resizing[0] if resizing else "",
     )

@@ -30,7 +30,8 @@ Then one file per question:
 
 Whether a member may leave before a new one has joined says `surge`; whether a new pod would find a node, `placement`.
 
-What was left by replaced members and is used by nobody again is `left`.
+What was left by replaced members and is used by nobody again is `left`; which volumes are deleted with the cluster
+resource says `retention`.
 
 Votes that are nobody's any more are those of who has `departed`.
 

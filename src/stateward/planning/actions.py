@@ -160,6 +160,22 @@ class MarkVolume(Action, frozen=True):
     left: bool
 
 
+class RetainVolume(Action, frozen=True):
+    """Take the cluster off the owners of a claim, so that the volume stays when the cluster is deleted."""
+
+    member: str
+    claim: Ref
+
+
+class OwnVolume(Action, frozen=True):
+    """Make the cluster the owner of a claim, so that the volume is deleted with the cluster."""
+
+    # It destroys nothing by itself, but from an old cache it would undo that a person has asked to keep the volume.
+    destructive: ClassVar[bool] = True
+    member: str
+    claim: Ref
+
+
 class RecordRemoval(Action, frozen=True):
     """Write down that a member is replaced; the status that is written at the end of the round is the record."""
 

@@ -121,5 +121,7 @@ class Desired(Struct, frozen=True):
     """Version of the agent that new pods get; empty where that is not known, or they get none."""
     delete_volumes: bool = False
     """Whether volumes of members that left are deleted."""
+    own_volumes: bool | None = None
+    """Whether volumes are deleted with the cluster resource; None where that is not known."""
     replacement: Replacement = Replacement()
     refusals: tuple[Refusal, ...] = ()

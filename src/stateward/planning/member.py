@@ -96,6 +96,8 @@ class Claim(Struct, frozen=True):
     terminating: bool = False
     left: bool = False
     """Whether it says that its member was replaced and has left it."""
+    owner: str = ""
+    """UID of the object that owns it, and with which it is deleted; empty where it is kept."""
     message: str = ""
     """What the volume's controller says about a resize that does not go on."""
 

@@ -4,7 +4,7 @@ The order below is the order of precedence. A member that an earlier question ha
 so no two kinds of work can pick two victims, and none can pick the same one twice.
 
     replacement ▶ left ▶ bootstrap ▶ create ▶ restart ▶ idle ▶ cross ▶ leave ▶ repair ▶ together ▶ roll ▶ volumes
-    ▶ templates ▶ schedule ▶ collect ▶ undo
+    ▶ templates ▶ schedule ▶ collect ▶ retention ▶ undo
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,9 @@ from stateward.planning.actions import (
     GrowVolume,
     LimitAllocation,
     MoveCopies,
+    OwnVolume,
     RestoreAllocation,
+    RetainVolume,
     SetPhase,
     Stage,
     StartProcess,
@@ -44,6 +46,7 @@ from stateward.planning.repair import repair
 from stateward.planning.replacement import replacement
 from stateward.planning.restart import restart
 from stateward.planning.resting import resting
+from stateward.planning.retention import retention
 from stateward.planning.roll import Elsewhere, roll
 from stateward.planning.scale import Scale, scale
 from stateward.planning.schedule import schedule
@@ -118,6 +121,7 @@ def plan(obs: Observation, now: float) -> Plan:
     removals, said = (Removals(obs.removals, obs.removals), Part()) if hold else replacement(facts)
     scaling = scale(facts, {} if hold else removals.obeyed)
     part = merge(part, said, restart(facts, frozenset()) if hold else work(facts, scaling))
+    part = merge(part, retention(facts, hold=hold))
     part = merge(Part(actions=undo(facts, part, hold=hold)), part)
     part = merge(part, rest(facts, part))
     settled = not part.actions and not part.waits and all(at_rest(facts, removals, i) for i in part.intents.values())
@@ -201,8 +205,11 @@ def ends(action: Action) -> bool:
     return isinstance(action, RestoreAllocation | StartProcess | FinishRestart)
 
 
-LATE = (GrowVolume, Create, MoveCopies)
-"""Actions that may be refused for as long as nobody makes room: by a quota, or by the database."""
+LATE = (RetainVolume, OwnVolume, GrowVolume, Create, MoveCopies)
+"""Actions that may be refused for as long as nobody makes room: by a quota, or by the database.
+
+Owners of volumes come before these and after all else: a claim that cannot be written keeps no repair waiting.
+"""
 
 
 def in_order(actions: tuple[Action, ...]) -> tuple[Action, ...]:

@@ -14,6 +14,8 @@ DOES = {
     "DeleteVolume": "deletes the volume of {}",
     "GrowVolume": "asks for a larger volume for {}",
     "MarkVolume": "says on the volume of {} whether it was left",
+    "RetainVolume": "keeps the volume of {} for when the cluster is deleted",
+    "OwnVolume": "has the volume of {} deleted with the cluster",
     "RecordBootstrap": "writes down that {} may form the cluster",
     "GrantBootstrap": "allows {} to form the cluster",
     "LimitAllocation": "limits the allocation",

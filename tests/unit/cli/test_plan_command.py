@@ -56,15 +56,13 @@ def add_member(api: FakeApi, pool: str, ordinal: int) -> None:
     """Add the objects of one member, as the API server completes them."""
     cluster = typed(SPEC, "2.17.1")
     objects = opensearch.member_objects(cluster, pool, ordinal, "2.17.1")
-    owner = [
-        {
-            "apiVersion": "stateward.dev/v1alpha1",
-            "kind": "OpenSearchCluster",
-            "name": "logs",
-            "uid": "u",
-            "controller": True,
-        }
-    ]
+    owner = {
+        "apiVersion": "stateward.dev/v1alpha1",
+        "kind": "OpenSearchCluster",
+        "name": "logs",
+        "uid": "u",
+        "controller": True,
+    }
     stored = {"uid": f"uid-{pool}-{ordinal}", "resourceVersion": "1", "namespace": "default", "generation": 1}
     for plural, body in (
         ("statefulsets", objects.workload),
@@ -72,8 +70,10 @@ def add_member(api: FakeApi, pool: str, ordinal: int) -> None:
         ("persistentvolumeclaims", objects.claim),
     ):
         if body is not None:
+            # Claims have no owner where volumes are kept.
+            owners = [owner] if "ownerReferences" in body["metadata"] else []
             api.add(
-                plural, {**body, "metadata": {**body["metadata"], **stored, "ownerReferences": owner}, "status": {}}
+                plural, {**body, "metadata": {**body["metadata"], **stored, "ownerReferences": owners}, "status": {}}
             )
     template = objects.workload["spec"]["template"]
     meta = {**template["metadata"], **stored, "name": f"{objects.workload['metadata']['name']}-0"}

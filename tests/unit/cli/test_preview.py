@@ -213,3 +213,11 @@ def test_a_member_replaced_by_name_is_new_in_data_over_old_out() -> None:
     shown = preview(changed(lambda spec: spec.update(members={"replace": ["logs-hot-0"]})), NOW)
     assert order(shown) == ["create logs-hot-3", "move the data away from logs-hot-0", "let go logs-hot-0"]
     assert effects(shown)["logs-hot-0"] in (Kind.REMOVE, Kind.REPLACE)
+
+
+def test_volumes_that_are_to_be_deleted_with_the_cluster_are_a_step_and_change_no_member() -> None:
+    shown = preview(changed(lambda spec: spec.update(volumes={"onClusterDelete": "Delete"})), NOW)
+    assert effects(shown) == {}
+    assert [step.does for step in shown.steps] == ["delete with the cluster the volume of"]
+    assert "logs-hot-0" in shown.steps[0].members
+    assert shown.goes_through

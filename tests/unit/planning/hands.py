@@ -22,6 +22,8 @@ class Hands(FakeKubernetes):
             a.DeleteVolume: self.delete_volume,
             a.GrowVolume: self.grow,
             a.MarkVolume: self.mark,
+            a.RetainVolume: self.own,
+            a.OwnVolume: self.own,
             a.RecordBootstrap: self.nothing,
             a.RecordRemoval: self.nothing,
             a.TakeBack: self.nothing,
@@ -116,6 +118,12 @@ class Hands(FakeKubernetes):
         assert claim is not None
         assert claim.uid == action.claim.uid
         claim.left = action.left
+
+    def own(self, action: a.RetainVolume | a.OwnVolume) -> None:
+        claim = self.bodies[action.member].claim
+        assert claim is not None
+        assert claim.uid == action.claim.uid
+        claim.owner = "cluster" if isinstance(action, a.OwnVolume) else ""
 
     def grant(self, action: a.GrantBootstrap) -> None:
         pod = self.bodies[action.member].pod

@@ -17,7 +17,7 @@ moderate = settings(max_examples=200, deadline=None, suppress_health_check=[Heal
 DESTROYING = (a.DeletePod, a.StopProcess, a.Release, a.Forget, a.DeleteVolume, a.CollectConfiguration, a.GrantBootstrap)
 ONCE = (a.RecordBootstrap, a.SetPhase, a.StartProcess, a.FinishRestart, a.ClearSchedule, a.ClearConsent)
 """What destroys nothing, and is decided on live reads all the same: off an old cache it would be said again."""
-RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.TakeBack, a.MarkVolume)
+RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.TakeBack, a.MarkVolume, a.RetainVolume, a.OwnVolume)
 UNDOING = (a.RestoreAllocation, a.Drain, a.ExcludeVoters)
 
 

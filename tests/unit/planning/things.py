@@ -18,6 +18,7 @@ class Claim:
     capacity: int
     storage_class: str
     left: bool = False
+    owner: str = ""
 
 
 @dataclass

@@ -24,7 +24,7 @@ from tests.unit.planning.things import Body, Index, Shard
 
 __all__ = ["GIB", "Index", "PoolSpec", "Shard", "World", "gateway", "hot", "managers", "mixed", "settled"]
 
-RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.TakeBack, a.MarkVolume)
+RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.TakeBack, a.MarkVolume, a.RetainVolume, a.OwnVolume)
 """What is only written down."""
 
 TICK = 10.0
@@ -135,6 +135,7 @@ class World(Hands):
                 expandable=self.expandable,
                 left=claim.left,
                 classless=claim.storage_class in self.unprovided,
+                owner=claim.owner,
             ),
             config=body.config,
             config_checksum=checksum(body.config) if self.agents and body.config is not None else "",

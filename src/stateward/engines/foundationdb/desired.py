@@ -30,6 +30,7 @@ def desired(cluster: FoundationDBCluster) -> Desired:
         replace_on_shrink=volumes.on_shrink is VolumeShrink.REPLACE,
         in_place=update.in_place is InPlace.PREFERRED,
         delete_volumes=volumes.on_scale_down is Retention.DELETE,
+        own_volumes=volumes.on_cluster_delete is Retention.DELETE,
         replacement=replacement(cluster.spec.replacement, cluster.spec.members),
         refusals=refusals,
     )

@@ -31,6 +31,7 @@ def desired(flavor: Flavor, cluster: SearchCluster) -> Desired:
         in_place=update.in_place is InPlace.PREFERRED,
         agent=agent.VERSION if flavor.agent_image and update.in_place is InPlace.PREFERRED else "",
         delete_volumes=volumes.on_scale_down is Retention.DELETE,
+        own_volumes=volumes.on_cluster_delete is Retention.DELETE,
         replacement=replacement(cluster.spec.replacement, cluster.spec.members),
         refusals=refusals,
     )

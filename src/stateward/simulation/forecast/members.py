@@ -7,9 +7,11 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from stateward.planning import actions as a
-from stateward.planning.observation import Claim, Desired, Member, Pod, Pool, Ref, Workload
+from stateward.planning.observation import Claim, Member, Observation, Pod, Pool, Ref, Workload
 from stateward.simulation.forecast.agenda import Agenda
 from stateward.simulation.forecast.pace import Pace
+
+VolumeAction = a.DeleteVolume | a.GrowVolume | a.MarkVolume | a.RetainVolume | a.OwnVolume
 
 
 class Listener(Protocol):
@@ -43,11 +45,13 @@ class Listener(Protocol):
 class Members:
     """All members of one cluster, by name."""
 
-    def __init__(self, agenda: Agenda, pace: Pace, desired: Desired, listener: Listener) -> None:
+    def __init__(self, agenda: Agenda, pace: Pace, start: Observation, listener: Listener) -> None:
+        desired = start.desired
         self.pools: Mapping[str, Pool] = {pool.name: pool for pool in desired.pools}
         self.all: dict[str, Member] = {}
         self._agenda, self._pace, self._listener = agenda, pace, listener
         self._version = desired.version
+        self._uid, self._owner = start.uid, start.uid if desired.own_volumes else ""
         self._zones: dict[str, str] = {}
         self._managed: set[str] = set()
         self._made = 0
@@ -76,7 +80,9 @@ class Members:
         claim = known.claim if known else None
         if claim is None and not pool.ephemeral:
             ref = self._ref(f"data-{action.member}")
-            claim = Claim(ref, pool.volume_size, pool.volume_size, pool.storage_class or "", expandable=True)
+            claim = Claim(
+                ref, pool.volume_size, pool.volume_size, pool.storage_class or "", expandable=True, owner=self._owner
+            )
         member = Member(name=action.member, pool=action.pool, ordinal=action.ordinal, claim=claim)
         self.all[action.member] = member
         self.stage(a.Stage(action.why, action.member, action.pool, action.version, action.crossing))
@@ -121,8 +127,8 @@ class Members:
         else:
             self.all[name] = replace(member, workload=None, config=None, pod=None)
 
-    def volume(self, action: a.DeleteVolume | a.GrowVolume | a.MarkVolume) -> None:
-        """Delete a volume, ask for a larger one, or say on it whether its member has left it."""
+    def volume(self, action: VolumeAction) -> None:
+        """Delete a volume, ask for a larger one, or say on it whether its member has left it and what owns it."""
         name = action.member
         if isinstance(action, a.DeleteVolume):
             self.all.pop(name, None)
@@ -132,6 +138,10 @@ class Members:
             return
         if isinstance(action, a.MarkVolume):
             self.all[name] = replace(member, claim=replace(member.claim, left=action.left))
+            return
+        if isinstance(action, a.RetainVolume | a.OwnVolume):
+            owner = self._uid if isinstance(action, a.OwnVolume) else ""
+            self.all[name] = replace(member, claim=replace(member.claim, owner=owner))
             return
         self.all[name] = replace(member, claim=replace(member.claim, requested=action.size))
         self._agenda.after(self._pace.grow, partial(self._grown, name, action.size))

@@ -52,7 +52,7 @@ class TimedWorld:
         database = self._database = start.database if isinstance(start.database, Database) else None
         self._waiting: set[str] = set()
         """Members whose process runs and waits for a cluster to join."""
-        self._members = Members(self.agenda, pace, start.desired, self)
+        self._members = Members(self.agenda, pace, start, self)
         self._processes = Processes(self.agenda, pace, self._members, self)
         self._copies = Copies(self.agenda, pace, database.units if database else (), self._rested)
         if database is not None:
@@ -96,7 +96,7 @@ class TimedWorld:
                 self._look_at_versions()
             case a.Forget():
                 members.forget(action.member)
-            case a.DeleteVolume() | a.GrowVolume() | a.MarkVolume():
+            case a.DeleteVolume() | a.GrowVolume() | a.MarkVolume() | a.RetainVolume() | a.OwnVolume():
                 members.volume(action)
             case a.GrantBootstrap():
                 seconds = members.granted(action.member)
