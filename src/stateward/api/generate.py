@@ -10,6 +10,7 @@ from pathlib import Path
 
 import yaml
 
+from stateward.api import living
 from stateward.api.base import GROUP, Json
 from stateward.api.crd import KINDS, crd
 from stateward.api.reference import page
@@ -22,7 +23,7 @@ def files() -> Mapping[Path, str]:
     """Return the content of every generated file, by its path from the root of the repository."""
     crds = {Path(f"charts/stateward/crds/{GROUP}_{kind.plural}.yaml"): _HEADER + as_yaml(crd(kind)) for kind in KINDS}
     pages = {Path(f"docs/reference/{kind.singular}.md"): page(kind) for kind in KINDS}
-    return crds | pages
+    return crds | pages | {Path("docs/reference/what-a-change-does.md"): living.page()}
 
 
 def as_yaml(document: Json) -> str:

@@ -112,6 +112,11 @@ def _supported(product: Product) -> tuple[Rule, ...]:
     )
 
 
+ONE_AT_A_TIME = (
+    "members change one at a time, when the database says that it bears it; which copies there are, only it knows"
+)
+"""Why a FoundationDB cluster has no such choice."""
+
 FOUNDATIONDB_RULES = (
     Rule(
         "self.version.matches('^(7[.][1-9]|[89]|[1-9][0-9])')",
@@ -125,6 +130,18 @@ FOUNDATIONDB_RULES = (
         "cannot be changed: all data would be written anew, which Stateward does not do",
         field=".storageEngine",
         forbidden=True,
+    ),
+    *(
+        Rule(
+            f"!has(self.update) || !has(self.update.{name}) || {allowed}",
+            f"must be {only}: {ONE_AT_A_TIME}",
+            field=f".update.{name}",
+        )
+        for name, only, allowed in (
+            ("maxUnavailable", "1", "string(self.update.maxUnavailable) == '1'"),
+            ("minLiveCopies", "1", "self.update.minLiveCopies == 1"),
+            ("singleCopy", "Move, or left out", "self.update.singleCopy == 'Move'"),
+        )
     ),
     Rule(
         "self.pools.exists(p, p.processClass == 'storage') && self.pools.exists(p, p.processClass == 'log')",

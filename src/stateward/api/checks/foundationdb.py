@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from stateward.api.checks import naming, storage, template
+from stateward.api.cluster import SingleCopy, UpdatePolicy
 from stateward.api.foundationdb import (
     COPIES,
     FoundationDBCluster,
@@ -16,6 +17,7 @@ from stateward.api.foundationdb import (
 )
 from stateward.api.images import carries, parse_image
 from stateward.api.problem import Problem, Severity
+from stateward.api.rules import ONE_AT_A_TIME
 from stateward.api.version import Version, parse_version
 
 FIRST = Version(7, 1, 0)
@@ -108,10 +110,20 @@ def _knobs(path: str, knobs: Mapping[str, str]) -> Iterator[Problem]:
 def _update(cluster: FoundationDBCluster) -> Iterator[Problem]:
     spec = cluster.spec
     if spec.update is not None:
-        if spec.update.max_unavailable not in (1, "1"):
-            text = "must be 1: what else may go together is known to the database only"
-            yield Problem("spec.update.maxUnavailable", spec.update.max_unavailable, text)
+        yield from _one_at_a_time(spec.update)
         names = [pool.name for pool in spec.pools]
         for i, name in enumerate(spec.update.order or []):
             if name not in names:
                 yield Problem(f"spec.update.order[{i}]", name, f"must be the name of a pool: {', '.join(names)}")
+
+
+def _one_at_a_time(update: UpdatePolicy) -> Iterator[Problem]:
+    """Refuse what is accepted for other engines and means nothing here."""
+    choices = (
+        ("maxUnavailable", update.max_unavailable, update.max_unavailable in (1, "1"), "1"),
+        ("minLiveCopies", update.min_live_copies, update.min_live_copies == 1, "1"),
+        ("singleCopy", update.single_copy.value, update.single_copy is SingleCopy.MOVE, "Move, or left out"),
+    )
+    for name, value, good, only in choices:
+        if not good:
+            yield Problem(f"spec.update.{name}", value, f"must be {only}: {ONE_AT_A_TIME}")

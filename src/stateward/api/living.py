@@ -1,0 +1,240 @@
+"""What a change of each field does to a cluster or an installation that is there: a table, field by field.
+
+The table is what people read: `docs/reference/what-a-change-does.md` is made from it. A test changes every field of
+every kind on a settled cluster and compares what follows with this table. So it finds a field that is accepted and not
+obeyed, and a new field that is missing here.
+
+Paths are those of the schema below `spec`, with `[]` for the items of a list.
+"""
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import cast
+
+from msgspec import Struct
+
+from stateward.api.base import Json
+from stateward.api.crd import (
+    CLUSTER_PACKAGE,
+    ELASTICSEARCH,
+    FOUNDATIONDB,
+    INSTALLATION,
+    OPENSEARCH,
+    PACKAGE,
+    Kind,
+    root_schema,
+)
+
+
+class Does(StrEnum):
+    """What follows from a change, from nothing to a new member in the place of each."""
+
+    NOTHING = "nothing now"
+    AT_ONCE = "at once"
+    RELOAD = "reload"
+    RESTART = "restart"
+    RECREATE = "recreate"
+    REPLACE = "replace"
+    MEMBERS = "members come or go"
+    REFUSED = "refused"
+
+
+class Change(Struct, frozen=True):
+    """What a change of one field does, and what else is worth knowing of it, as a sentence."""
+
+    does: Does
+    word: str = ""
+
+
+_POLICY = Change(Does.AT_ONCE, "It holds for what is decided from then on; no member is touched.")
+_BY_NAME = Change(Does.AT_ONCE, "The next plan obeys it.")
+_LABELS = Change(Does.RECREATE)
+_RESOURCES = Change(Does.RECREATE)
+_SECRET = Change(Does.RESTART, "In the pods, one member after the other.")
+
+CLUSTER: Mapping[str, Change] = {
+    "version": Change(Does.RECREATE, "In the order of the pools. A lower version, or one too far away, is refused."),
+    "image": Change(Does.RECREATE),
+    "podTemplate.metadata.labels": _LABELS,
+    "podTemplate.metadata.annotations": _LABELS,
+    "podTemplate.spec": Change(Does.RECREATE),
+    "update.maxUnavailable": _POLICY,
+    "update.paused": Change(Does.AT_ONCE, "What was begun is brought to a safe state first."),
+    "update.order": _POLICY,
+    "update.minLiveCopies": _POLICY,
+    "update.singleCopy": _POLICY,
+    "update.inPlace": Change(
+        Does.AT_ONCE, "Pods that are made from then on have an agent, or none; no pod is made anew for it."
+    ),
+    "volumes.onClusterDelete": Change(Does.AT_ONCE, "In effect when the cluster is Ready again."),
+    "volumes.onScaleDown": Change(Does.AT_ONCE, "For members that leave from then on; volumes that were kept stay."),
+    "volumes.onShrink": _POLICY,
+    "replacement.enabled": _POLICY,
+    "replacement.after": _POLICY,
+    "replacement.maxConcurrent": _POLICY,
+    "replacement.perZone": _POLICY,
+    "replacement.onTaints[].key": _POLICY,
+    "replacement.onTaints[].after": _POLICY,
+    "replacement.detection.metadata.labels": Change(Does.AT_ONCE, "The CronJob changes."),
+    "replacement.detection.metadata.annotations": Change(Does.AT_ONCE, "The CronJob changes."),
+    "replacement.detection.spec": Change(Does.AT_ONCE, "The CronJob changes."),
+    "members.replace": Change(Does.REPLACE, "Of the members that are named."),
+    "members.replaceWithoutDraining": Change(
+        Does.REPLACE, "Of the members that are named; refused where the last copy of something would be lost."
+    ),
+    "members.acceptDataLoss": _BY_NAME,
+    "members.keep": _BY_NAME,
+    "pools[].name": Change(
+        Does.MEMBERS, "A pool of the new name comes, data moves, and the pool of the old name goes."
+    ),
+    "pools[].replicas": Change(Does.MEMBERS, "New members join; members that go are drained first."),
+    "pools[].storage.size": Change(Does.RELOAD, "A larger volume grows in place; a smaller one is a new member."),
+    "pools[].storage.storageClass": Change(
+        Does.REPLACE, "Left out again, it changes nothing: the volumes stay where they are."
+    ),
+    "pools[].storage.ephemeral": Change(Does.REPLACE),
+    "pools[].resources.requests": _RESOURCES,
+    "pools[].resources.limits": _RESOURCES,
+    "pools[].resources.claims": _RESOURCES,
+    "pools[].podTemplate.metadata.labels": _LABELS,
+    "pools[].podTemplate.metadata.annotations": _LABELS,
+    "pools[].podTemplate.spec": Change(Does.RECREATE),
+}
+"""Fields that all kinds of clusters have."""
+
+SEARCH: Mapping[str, Change] = {
+    "config": Change(Does.RESTART),
+    "pools[].config": Change(Does.RESTART),
+    "pools[].roles": Change(
+        Does.RECREATE, "Where a member may no longer hold what is on its volume, a new member takes its place."
+    ),
+    "service.type": Change(Does.AT_ONCE, "The Service changes."),
+    "service.labels": Change(Does.AT_ONCE, "The Service changes."),
+    "service.annotations": Change(Does.AT_ONCE, "The Service changes."),
+    "service.spec": Change(Does.AT_ONCE, "The Service changes."),
+    "security.enabled": Change(Does.RESTART, "All members together. Left out again, the cluster keeps what it has."),
+    "security.caSecretName": Change(
+        Does.RESTART,
+        "In steps: all trust both authorities before a certificate of the new one is used. From 2.19 on no restarts."
+        " Left out again, the authority stays.",
+    ),
+    "security.adminSecretName": Change(
+        Does.NOTHING, "The first administrator is made once; users are then changed in the database."
+    ),
+    "security.certificateLifetime": Change(
+        Does.NOTHING, "For certificates that are made from then on; those that there are stay until they are due."
+    ),
+    "security.http.secretName": Change(Does.RESTART, "From 2.19 on no restart: members read certificates again."),
+    "secureSettings[].secretName": _SECRET,
+    "secureSettings[].entries[].key": _SECRET,
+    "secureSettings[].entries[].setting": _SECRET,
+}
+"""Fields that clusters of search engines have besides."""
+
+ONLY_OPENSEARCH: Mapping[str, Change] = {}
+ONLY_ELASTICSEARCH: Mapping[str, Change] = {
+    "security.caSecretName": Change(
+        Does.AT_ONCE,
+        "In steps, without a restart: members read certificates again, and trust both authorities meanwhile. Left out"
+        " again, the authority stays.",
+    ),
+    "security.adminSecretName": Change(Does.AT_ONCE, "Members read the file with the administrator again."),
+    "security.http.secretName": Change(Does.AT_ONCE, "Members read certificates again."),
+}
+
+_ONE_BY_ONE = "Which members may go together, only the database knows: they change one at a time."
+ONLY_FOUNDATIONDB: Mapping[str, Change] = {
+    "update.maxUnavailable": Change(Does.REFUSED, _ONE_BY_ONE),
+    "update.minLiveCopies": Change(Does.REFUSED, _ONE_BY_ONE),
+    "update.singleCopy": Change(Does.REFUSED, _ONE_BY_ONE),
+    "redundancy": Change(
+        Does.AT_ONCE, "The database is told; pools without `replicas` get as many members as it needs."
+    ),
+    "storageEngine": Change(Does.REFUSED, "All data would be written anew, which Stateward does not do."),
+    "faultDomain": Change(Does.RECREATE),
+    "knobs": Change(Does.RESTART, "All processes together, once each pod has the new ones."),
+    "pools[].knobs": Change(Does.RESTART, "All processes together, once each pod has the new ones."),
+    "pools[].processClass": Change(Does.REPLACE),
+    "pools[].processesPerMember": Change(Does.REPLACE),
+    "pools[].storage.ephemeral": Change(Does.REPLACE, "For stateless pools only; of others it is refused."),
+}
+
+INSTALLED: Mapping[str, Change] = {
+    "package": Change(Does.AT_ONCE, "The plan `upgrade` of the package runs, or `update`, or `deploy`."),
+    "parameters": Change(Does.AT_ONCE, "The plan that the parameter names runs, or `update`, or `deploy`."),
+    "adopt": Change(Does.AT_ONCE, "The next step obeys it; what was taken over stays the installation's."),
+    "paused": Change(Does.AT_ONCE, "No new step is taken; what a step has begun goes on by itself."),
+    "retention": Change(
+        Does.NOTHING, "It is read when the package no longer has an object or the installation is deleted."
+    ),
+    "stepTimeout": Change(Does.AT_ONCE, "Also for the step that waits now."),
+}
+"""Fields of an installation."""
+
+_FIXED = Change(Does.REFUSED, "Another version of a package is another object.")
+PACKAGES: Mapping[str, Change] = {
+    "name": _FIXED,
+    "version": _FIXED,
+    "archive": _FIXED,
+    "appVersion": _FIXED,
+    "digest": _FIXED,
+}
+"""Fields of a package."""
+
+TABLES: Mapping[Kind, Mapping[str, Change]] = {
+    OPENSEARCH: {**CLUSTER, **SEARCH, **ONLY_OPENSEARCH},
+    ELASTICSEARCH: {**CLUSTER, **SEARCH, **ONLY_ELASTICSEARCH},
+    FOUNDATIONDB: {**CLUSTER, **ONLY_FOUNDATIONDB},
+    PACKAGE: PACKAGES,
+    CLUSTER_PACKAGE: PACKAGES,
+    INSTALLATION: INSTALLED,
+}
+"""What a change of each field does, by kind."""
+
+
+def paths(kind: Kind) -> list[str]:
+    """Return the paths of all fields below `spec` that hold a value, in the order of the schema."""
+    return [path for path, _ in leaves(root_schema(kind)["properties"]["spec"], "")]
+
+
+def leaves(schema: Json, path: str) -> Iterator[tuple[str, Json]]:
+    """Yield the fields that hold a value, with their schemas; what is inside of raw objects is one value."""
+    if schema.get("type") == "array" and schema["items"].get("properties"):
+        yield from leaves(schema["items"], f"{path}[]")
+    elif schema.get("properties") and not schema.get("x-kubernetes-preserve-unknown-fields"):
+        for name, inner in cast("dict[str, Json]", schema["properties"]).items():
+            yield from leaves(inner, f"{path}.{name}" if path else name)
+    else:
+        yield path, schema
+
+
+_HEAD = "<!-- Generated from src/stateward/api/living.py; renew it with `make docs`. -->\n"
+_INTRODUCTION = """\
+# What a change does
+
+What follows when a field is changed on a cluster that is there, or an installation. A field that is accepted is obeyed:
+a test changes each one and compares. [Concepts](../concepts.md#effects) say what the words mean for a member.
+
+| word | meaning |
+| --- | --- |
+| at once | the next round of the operator obeys it; no member is touched for it |
+| reload | in place, and no process notices |
+| restart | each process is stopped and started in its pod; with `update.inPlace: Never` the pod is made anew |
+| recreate | each pod is made anew, when that is safe; its volume stays |
+| replace | a new member takes the place of each |
+| members come or go | new members join, or members leave after their data has moved |
+| nothing now | it is read later, or was read once; the last column says when |
+| refused | the change is not accepted, and the last column says why |
+"""
+
+
+def page() -> str:
+    """Return the page of the docs with what a change of each field does."""
+    return "\n".join([_HEAD, _INTRODUCTION, *(_section(kind) for kind in TABLES)])
+
+
+def _section(kind: Kind) -> str:
+    rows = "\n".join(
+        f"| `{path}` | {TABLES[kind][path].does.value} | {TABLES[kind][path].word} |" for path in paths(kind)
+    )
+    return f"## {kind.name}\n\n| field of `spec` | a change | |\n| --- | --- | --- |\n{rows}\n"

@@ -1,0 +1,157 @@
+"""What a change of one field really does to a settled cluster, as its planner, its objects and its Secrets say."""
+
+import asyncio
+import base64
+import random
+from collections.abc import Mapping
+from contextlib import suppress
+from copy import deepcopy
+from typing import Any, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.api.base import Json
+from stateward.api.cluster import Cluster
+from stateward.api.crd import FOUNDATIONDB, Kind
+from stateward.api.foundationdb import FoundationDBCluster
+from stateward.api.living import Does
+from stateward.api.parse import convert_cluster
+from stateward.api.replacement import ReplacementPolicy
+from stateward.api.search import SearchCluster
+from stateward.api.validation import errors, validate
+from stateward.cli.preview import Kind as Change
+from stateward.cli.preview import preview
+from stateward.engines.foundationdb.status import Status
+from stateward.engines.foundationdb.target import FoundationTarget
+from stateward.engines.foundationdb.upkeep import redundancy
+from stateward.kube import resources as kinds
+from stateward.kube.errors import NotFound
+from stateward.kube.metadata import Key
+from stateward.operator.caches import Caches
+from stateward.operator.detection.cronjob import Place, cron_job
+from stateward.operator.engine import Family, family_of
+from stateward.operator.holdings import Holdings
+from stateward.operator.kinds import CLUSTER_KINDS
+from stateward.operator.protection import refusals
+from stateward.operator.security import RAW_SECRETS, Keeper
+from stateward.planning.observation import Database, Desired, Health, Observation, Unknown
+from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.network import Network
+from stateward.simulation.apiserver.store import Store
+from stateward.simulation.apiserver.writes import Server
+from stateward.simulation.forecast.journey import travel
+from stateward.simulation.loop import WorldClock
+
+NOW = 1_000.0
+PLACE = Place("stateward-system", "stateward:1")
+KEPT_MEMBERS = {
+    Change.RELOAD: Does.RELOAD,
+    Change.RESTART: Does.RESTART,
+    Change.RECREATE: Does.RECREATE,
+    Change.REPLACE: Does.REPLACE,
+    Change.CREATE: Does.MEMBERS,
+    Change.REMOVE: Does.MEMBERS,
+}
+HARDEST = (Does.MEMBERS, Does.REPLACE, Does.RECREATE, Does.RESTART, Does.RELOAD)
+"""What counts where members of one cluster meet different ends: a replacement also creates."""
+
+
+class Ground:
+    """Clusters of one kind, and the Secrets that secured ones have."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        found = next(k for k in CLUSTER_KINDS if k.resource.kind == kind.name)
+        self.family: Family = family_of(found, cast("Any", None), cast("Any", None), "stateward-agent:1")
+        self.clock = clock = WorldClock(asyncio.get_running_loop())
+        store = Store(clock.monotonic, clock.now)
+        self.api = WorldApi(Server(store), Bell(store), Network(random.Random(0), lambda _: None))  # noqa: S311
+        self.keeper = Keeper(self.api, Caches(found), clock, lambda: None)
+
+    def typed(self, spec: Json, status: Json | None = None) -> Cluster:
+        meta = {"name": "c", "namespace": "data", "uid": "u"}
+        head = {"apiVersion": "stateward.dev/v1alpha1", "kind": self.kind.name, "metadata": meta}
+        return convert_cluster({**head, "spec": deepcopy(spec), "status": status or {}})
+
+    def settled(self, cluster: Cluster) -> Observation:
+        """Return the observation of a cluster that has become what it should be, with agents in all pods."""
+        desired = replace(self.family.desired(cluster), formed_by_word=False, agent="")
+        there = Database(identity="id", health=Health.GREEN, nodes={}) if self.kind is FOUNDATIONDB else None
+        database = there or Unknown("not formed yet")
+        start = Observation("c", "data", "u", 1, desired, members=(), database=database)
+        end = travel(start, NOW).end
+        members = tuple(replace(m, pod=replace(m.pod, agent=True) if m.pod else None) for m in end.members)
+        return replace(end, members=members)
+
+    async def secured(self, cluster: Cluster) -> tuple[Cluster, bool]:
+        """Return the cluster as its keeper has secured it, and whether what was given is refused."""
+        if not isinstance(cluster, SearchCluster):
+            return cluster, False
+        kept = await self.keeper.keep(cluster)
+        return kept.cluster, kept.protection is not None and bool(refusals(cluster, kept.protection))
+
+    async def begin(self) -> "Ground":
+        """Make the namespace of the clusters."""
+        await self.api.create(kinds.NAMESPACES, {"metadata": {"name": "data"}})
+        return self
+
+    async def give(self, name: str, files: Mapping[str, str]) -> None:
+        data = {key: base64.b64encode(value.encode()).decode() for key, value in files.items()}
+        body = {"metadata": {"name": name, "namespace": "data"}, "data": data}
+        await self.api.create(kinds.SECRETS, body, namespace="data")
+
+    async def secrets(self) -> list[Json]:
+        """Return the content of the Secrets that the cluster has."""
+        found: list[Json] = []
+        for name in ("c-ca", "c-tls", "c-operator-tls", "c-admin"):
+            with suppress(NotFound):
+                found.append((await self.api.get(RAW_SECRETS, Key("data", name)))["data"])
+        return found
+
+    async def measure(self, before: Json, after: Json) -> Does:
+        """Return what follows from a change of a settled cluster's spec."""
+        if errors(validate(self.typed(after))):
+            return Does.REFUSED
+        version = before["version"]
+        status = {"version": version, "clusterUuid": "id"}
+        old, _ = await self.secured(self.typed(before, status))
+        given = await self.secrets()
+        new, refused = await self.secured(replace(self.typed(after, status), status=old.status))
+        if refused:
+            return Does.REFUSED
+        start = self.settled(old)
+        wanted = self.family.desired(new)
+        shown = preview(replace(start, desired=replace(wanted, formed_by_word=False, agent="")), NOW)
+        if shown.refused:
+            return Does.REFUSED
+        found = {KEPT_MEMBERS[change.effect] for change in shown.members if change.effect is not Change.NONE}
+        if Does.REPLACE in found:
+            return Does.REPLACE
+        if found:
+            return next(does for does in HARDEST if does in found)
+        differs = essence(self.family.desired(old)) != essence(wanted) or self.objects(old) != self.objects(new)
+        differs = differs or told(old, new) or await self.secrets() != given
+        return Does.AT_ONCE if differs else Does.NOTHING
+
+    def objects(self, cluster: Cluster) -> list[Json]:
+        """Return the objects that all members share, and the CronJob."""
+        holdings = Holdings(cluster, sets=(), pods=(), claims=(), secrets=(), nodes={}, classes={})
+        policy = cluster.spec.replacement or ReplacementPolicy()
+        job = [cron_job(PLACE, "engine", Key("data", "c"), policy)] if policy.enabled else []
+        return [*self.family.cluster_objects(holdings, ()), *job]
+
+
+def essence(desired: Desired) -> Desired:
+    """Return what should be but for what members are made from, which shows in what happens to them."""
+    bare = tuple(replace(pool, inputs={}, held_inputs={}, crossings={}) for pool in desired.pools)
+    return replace(desired, pools=bare)
+
+
+def told(before: Cluster, after: Cluster) -> bool:
+    """Return whether the database is told something."""
+    if not isinstance(before, FoundationDBCluster) or not isinstance(after, FoundationDBCluster):
+        return False
+    mode = {"cluster": {"configuration": {"redundancy_mode": before.spec.redundancy.value}}}
+    status = msgspec.convert(mode, Status)
+    return bool(redundancy(FoundationTarget((), "c", cluster=after), status))
