@@ -80,6 +80,48 @@ async def test_a_deleted_cluster_takes_its_objects_with_it_but_not_its_volumes(c
         assert len(caches.of(kinds.CLAIMS)) == 5
 
 
+async def test_secrets_that_people_copy_go_with_the_cluster_and_their_copies_stay(control_plane: Path) -> None:
+    """The garbage collector of a real cluster deletes what names an owner that is not in its namespace."""
+    names_of = ("logs-admin", "logs-ca")
+    async with on_stage(control_plane) as stage:
+        await stage.apply("logs", pools=POOLS, security={"enabled": True})
+        secrets = stage.operator.controllers["opensearch"].caches.of(kinds.SECRETS)
+        changed = asyncio.Event()
+        secrets.subscribe(lambda _: changed.set())
+
+        def there() -> set[str]:
+            return {name for name in names_of if secrets.get(Key(stage.namespace, name)) is not None}
+
+        async def until(wanted: set[str]) -> None:
+            async with asyncio.timeout(PATIENCE):
+                while there() != wanted:
+                    changed.clear()
+                    await stage.while_running(changed.wait())
+
+        await until(set(names_of))
+        other = f"{stage.namespace}-clients"
+        await stage.api.create(kinds.NAMESPACES, {"metadata": {"name": other}})
+        raw = kinds.SECRETS.raw()
+        for name in names_of:
+            found = await stage.api.get(raw, Key(stage.namespace, name))
+            assert not found["metadata"].get("ownerReferences")
+            kept = {key: found["metadata"][key] for key in ("name", "labels", "annotations")}
+            await stage.api.create(raw, {"metadata": kept, "data": found["data"]}, namespace=other)
+        cluster = await stage.cluster("logs")
+        await stage.api.delete(
+            CLUSTERS, Key(stage.namespace, "logs"), DeleteOptions(Preconditions(cluster.metadata.uid))
+        )
+        await until(set())
+        sets = stage.operator.controllers["opensearch"].caches.of(kinds.STATEFUL_SETS)
+        sets.subscribe(lambda _: changed.set())
+        async with asyncio.timeout(PATIENCE):
+            while len(sets):  # The collector has been here.
+                changed.clear()
+                await stage.while_running(changed.wait())
+        for name in names_of:
+            assert (await stage.api.get(raw, Key(other, name)))["data"]
+
+
 async def test_a_second_edit_while_the_first_rolls_ends_in_the_newest_state(control_plane: Path) -> None:
     async with on_stage(control_plane) as stage:
         await stage.apply("logs", pools=POOLS)

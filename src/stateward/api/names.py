@@ -42,6 +42,8 @@ ANNOTATION_MISSING = f"{GROUP}/missing-detected"
 """On a cluster: when somebody other than the operator last found a member of it missing."""
 ANNOTATION_LEFT = f"{GROUP}/left"
 """On a volume claim: its member was replaced and has left it, so no new member starts with it."""
+ANNOTATION_MADE_FOR = f"{GROUP}/made-for"
+"""On a Secret without an owner: the UID of its cluster, and its own namespace and name, which a copy does not have."""
 
 FIELD_MANAGER = "stateward"
 

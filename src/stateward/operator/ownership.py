@@ -14,6 +14,7 @@ from stateward.kube.errors import NotFound
 from stateward.kube.metadata import Key, ObjectMeta
 from stateward.kube.resource import Resource
 from stateward.operator.kinds import kind_of
+from stateward.operator.unowned import belongs
 
 
 class NotOurs(Exception):  # noqa: N818 - a state of the world, named as such
@@ -28,10 +29,12 @@ async def exists(api: Api, kind: Resource[Any], key: Key, cluster: Cluster) -> b
         return False
     meta: ObjectMeta = existing.metadata
     labelled = meta.labels.get(names.LABEL_CLUSTER) == cluster.metadata.name
-    controlled = meta.controller_uid == cluster.metadata.uid
+    controlled = belongs(meta, cluster)
     # Kept volumes have no owner: they outlive the cluster on purpose. One that another engine has written is not ours,
     # whatever the cluster was called.
-    kept = not meta.controller_uid and meta.labels.get(names.LABEL_ENGINE) == kind_of(cluster).engine
+    # Nor is a Secret that says that it was made for another cluster, or is a copy of one.
+    unowned = not meta.controller_uid and names.ANNOTATION_MADE_FOR not in meta.annotations
+    kept = unowned and meta.labels.get(names.LABEL_ENGINE) == kind_of(cluster).engine
     if meta.terminating or not labelled or not (controlled or kept):
         raise NotOurs(f"{kind.kind} {key} is there already and belongs to another owner")
     return True

@@ -113,6 +113,8 @@ class Reconciler:
         """Bring one cluster a step closer; returns the seconds after which to look again, None when it is gone."""
         holdings = self._caches.holdings(key)
         if holdings is None or holdings.cluster.metadata.deletion_timestamp is not None:
+            if holdings is None:
+                await self._keeper.gone(key)
             self._metrics.forget(self._kind.engine, key)
             self._caches.forget(key)
             self._keeper.forget(key)

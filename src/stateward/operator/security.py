@@ -39,6 +39,7 @@ from stateward.operator.material import PASSWORD, PASSWORD_BYTES, USERNAME, File
 from stateward.operator.newcomers import REASON, secured_as_new
 from stateward.operator.ownership import exists, key_in
 from stateward.operator.protection import protection
+from stateward.operator.unowned import SUFFIXES, Unowned, belongs, mark
 from stateward.planning.security import Protection
 
 RAW_SECRETS = kinds.SECRETS.raw()
@@ -70,6 +71,7 @@ class Keeper:
         self._caches = caches
         self._clock = clock
         self._fence = fence
+        self._unowned = Unowned(api, caches, fence)
         self._read: dict[Key, tuple[str, Files]] = {}
         self._given: dict[Key, tuple[float, Files]] = {}
 
@@ -78,6 +80,8 @@ class Keeper:
 
         `alone` is whether no member of the cluster was seen.
         """
+        await self._unowned.sweep(Key(cluster.metadata.namespace, cluster.metadata.name), cluster.metadata.uid)
+        await self._unowned.heal(cluster)
         begun = self._there(authority_secret(cluster), cluster)
         asked = secured_as_new(cluster, alone=alone, begun=begun) if self._by_default else cluster
         if asked is cluster:
@@ -106,6 +110,10 @@ class Keeper:
         if files is None:
             raise KeyError(administrator_secret(cluster))
         return files[USERNAME], files[PASSWORD]
+
+    async def gone(self, cluster: Key) -> None:
+        """Delete the Secrets without an owner that a cluster has left, once it is certainly gone; raises ApiError."""
+        await self._unowned.sweep(cluster)
 
     def forget(self, cluster: Key) -> None:
         """Drop what was read of a cluster that is gone; names that begin alike are only read once more."""
@@ -215,7 +223,7 @@ class Keeper:
 
     def _there(self, name: str, cluster: SearchCluster) -> bool:
         cached = self._caches.of(kinds.SECRETS).get(Key(cluster.metadata.namespace, name))
-        return cached is not None and cached.metadata.controller_uid == cluster.metadata.uid
+        return cached is not None and belongs(cached.metadata, cluster)
 
     def _now(self) -> float:
         return self._clock.now().timestamp()
@@ -250,7 +258,10 @@ def decoded(found: dict[str, Any]) -> Files:
 
 
 def secret(cluster: SearchCluster, name: str, files: Files) -> dict[str, Any]:
-    """Return a Secret of the cluster."""
+    """Return a Secret of the cluster; those that people copy have a mark and no owner."""
+    key = Key(cluster.metadata.namespace, name)
+    copied = name in {f"{cluster.metadata.name}{suffix}" for suffix in SUFFIXES}
+    marked = {"annotations": {names.ANNOTATION_MADE_FOR: mark(cluster.metadata.uid, key)}}
     metadata = {
         "name": name,
         "namespace": cluster.metadata.namespace,
@@ -259,7 +270,7 @@ def secret(cluster: SearchCluster, name: str, files: Files) -> dict[str, Any]:
             names.LABEL_ENGINE: kind_of(cluster).engine,
             "app.kubernetes.io/managed-by": names.FIELD_MANAGER,
         },
-        "ownerReferences": [owner(cluster)],
+        **(marked if copied else {"ownerReferences": [owner(cluster)]}),
     }
     data = {name: base64.b64encode(value.encode()).decode() for name, value in files.items()}
     return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data}

@@ -138,6 +138,13 @@ class Watchdog:
         meant = next((o["uid"] for o in items(write.body, "metadata", "ownerReferences") if o.get("controller")), "")
         if owner and owner == meant:
             return
+        marked, _, place = live.meta.get("annotations", {}).get(names.ANNOTATION_MADE_FOR, "").partition(" ")
+        if not owner and place == str(live.key):
+            gone = resource is None or resource.uid != marked
+            if gone is not (write.verb == "delete"):
+                state = "gone" if gone else "there"
+                self._violated("f", f"{write.verb} of {write.kind} {write.key}, whose cluster is {state}")
+            return
         loose = write.kind in {PODS, CLAIMS}
         if not cluster or (not loose and owner and (resource is None or owner != resource.uid)):
             self._violated("f", f"{write.verb} of {write.kind} {write.key}, which belongs to somebody else")

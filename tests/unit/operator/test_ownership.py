@@ -8,6 +8,7 @@ from stateward.api import names
 from stateward.kube import resources as kinds
 from stateward.kube.metadata import Key
 from stateward.operator.ownership import NotOurs, exists
+from stateward.operator.unowned import mark
 from tests.unit.engines.search_clusters import cluster
 from tests.unit.kube.memory_api import MemoryApi
 
@@ -41,3 +42,28 @@ async def test_what_the_cluster_controls_is_ours_also_from_before_there_were_eng
 async def test_what_another_cluster_controls_is_not() -> None:
     with pytest.raises(NotOurs):
         await found(LABELS, "another")
+
+
+async def secret_found(made_for: str) -> bool:
+    """Return whether a Secret without an owner, with this mark, is the cluster's."""
+    api = MemoryApi(latency=0)
+    meta: dict[str, Any] = {"name": "logs-ca", "labels": LABELS, "annotations": {names.ANNOTATION_MADE_FOR: made_for}}
+    await api.create(kinds.SECRETS, {"metadata": meta}, namespace=KEY.namespace)
+    return await exists(api, kinds.SECRETS, Key(KEY.namespace, "logs-ca"), cluster())
+
+
+async def test_a_secret_without_an_owner_is_ours_by_its_mark() -> None:
+    assert await secret_found(mark(cluster().metadata.uid, Key(KEY.namespace, "logs-ca")))
+
+
+@pytest.mark.parametrize(
+    "made_for",
+    [
+        mark("a cluster of before", Key(KEY.namespace, "logs-ca")),
+        mark(cluster().metadata.uid, Key("elsewhere", "logs-ca")),
+        mark(cluster().metadata.uid, Key(KEY.namespace, "other-ca")),
+    ],
+)
+async def test_a_secret_of_another_cluster_or_a_copy_is_not_ours(made_for: str) -> None:
+    with pytest.raises(NotOurs):
+        await secret_found(made_for)
