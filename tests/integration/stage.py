@@ -127,7 +127,7 @@ async def on_stage(kubeconfig: Path) -> AsyncGenerator[Stage]:
             namespaces=(namespace,), leader_elect=False, identity="test", lease_namespace=namespace
         )
         operator = Operator(shown, (OpenSearchFamily(database),), options)
-        restarts = restart_control(shown, operator)
+        restarts = restart_control(operator)
         operator.follow(restarts.sources)
         operator.companions.append(restarts)
         kubelet = PuppetKubelet(api, operator.controllers["opensearch"].caches.of(kinds.PODS), database)

@@ -85,7 +85,7 @@ class Ground:
 
     def __init__(self, api: Api, cluster: OpenSearchCluster) -> None:
         self.api, self.cluster, self.time = api, cluster, Time()
-        self.keeper = Keeper(api, Caches(), self.time, lambda: None)
+        self.keeper = Keeper(api, Caches(), self.time)
         self.namespace = cluster.metadata.namespace
         self.name = f"logs.{self.namespace}.svc"
 

@@ -93,7 +93,6 @@ def control(api: HttpApi, *clusters: OpenSearchCluster) -> DetectionControl:
             api=api,
             recorder=cast("Any", recorder),
             clock=SystemClock(),
-            fence=lambda: None,
             place=Place(SYSTEM, "stateward:1", "stateward"),
             kinds=[cast("Any", SimpleNamespace(clusters=stores, kind=OPENSEARCH))],
         )

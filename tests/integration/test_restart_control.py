@@ -108,7 +108,7 @@ class Place:
     async def control(self, settle: float = 0.2) -> AsyncGenerator[RestartControl]:
         clock = SystemClock()
         recorder = EventRecorder(self.api, "stateward.dev/test", "test", clock=clock)
-        setting = Setting(self.api, recorder, clock, lambda: None, self.namespace, (self.namespace,), settle=settle)
+        setting = Setting(self.api, recorder, clock, self.namespace, (self.namespace,), settle=settle)
         control = RestartControl(setting)
         events = asyncio.create_task(recorder.run())
         running = asyncio.create_task(control.run())

@@ -116,9 +116,7 @@ class Place:
     async def control(self) -> AsyncGenerator[None]:
         clock = SystemClock()
         recorder = EventRecorder(self.api, "stateward.dev/test", "test", clock=clock)
-        setting = Setting(
-            self.api, recorder, clock, lambda: None, self.namespace, (self.namespace,), settle=0.2, classes=0.5
-        )
+        setting = Setting(self.api, recorder, clock, self.namespace, (self.namespace,), settle=0.2, classes=0.5)
         control = RestartControl(setting)
         async with at_work(recorder.run(), control.run(), run_pods(self.api, self.namespace)):
             yield

@@ -6,7 +6,6 @@ pass in a blink. `SystemClock` follows the event loop; run it on a `VirtualTimeL
 
 import asyncio
 import time
-from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -31,8 +30,11 @@ class Clock(Protocol):
         """Wait for `seconds`; zero lets other tasks run."""
         ...
 
-    def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[object]:
-        """Limit a block to `seconds` (None: no limit); raises TimeoutError when they are over."""
+    def timeout(self, seconds: float | None) -> asyncio.Timeout:
+        """Limit a block to `seconds` (None: no limit); raises TimeoutError when they are over.
+
+        The limit can be moved while the block runs, in the time of the event loop.
+        """
         ...
 
 
@@ -51,7 +53,7 @@ class SystemClock:
         """Wait for `seconds` of the running event loop."""
         await asyncio.sleep(seconds)
 
-    def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[object]:
+    def timeout(self, seconds: float | None) -> asyncio.Timeout:
         """Limit a block to `seconds` of the running event loop."""
         return asyncio.timeout(seconds)
 

@@ -4,13 +4,15 @@ Nobody's wall clock is trusted. A candidate takes a lease over when it has *watc
 duration, on its own monotonic clock. A leader counts its own time from *before* it sent the renewal that succeeded, so
 its claim ends before anyone can take over; it gives up earlier still, at the renew deadline.
 
-An election alone does not stop a write that is already on its way when the lease is lost. `is_leader(seconds)` is the
-last check before something destructive: whether the lease is certainly ours for that much longer.
+An election alone does not stop a write that is already on its way when the lease is lost. So whatever is written for
+good is written within `fence(margin)`: a block that does not begin, and does not go on, unless the lease is certainly
+ours for `margin` seconds more. Its limit moves with each renewal: no call is too long while the lease is held.
 """
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import structlog
@@ -18,6 +20,7 @@ import structlog
 from stateward.kube.client import Api, PatchKind
 from stateward.kube.clock import Clock, SystemClock
 from stateward.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
+from stateward.kube.fence import LostLease
 from stateward.kube.lease_record import LeaseTiming, Observed, claim, release
 from stateward.kube.metadata import Key
 from stateward.kube.records import Lease, LeaseSpec
@@ -48,6 +51,7 @@ class LeaderElection:
         self._observed: Observed | None = None
         self._renewed_at: float | None = None
         self._elected = asyncio.Event()
+        self._fenced: dict[asyncio.Timeout, float] = {}
 
     @property
     def holder(self) -> str:
@@ -64,6 +68,26 @@ class LeaderElection:
     def is_leader(self, at_least: float = 0.0) -> bool:
         """Whether we lead, and will for `at_least` seconds more whatever happens to the network."""
         return self.remaining > at_least
+
+    @asynccontextmanager
+    async def fence(self, margin: float) -> AsyncGenerator[None]:
+        """Open a block that is cut off `margin` seconds before the lease would end; raises LostLease.
+
+        The margin is for what was sent before the cut: so long it may still take to be carried out, or dropped.
+        """
+        if not self.is_leader(margin):
+            raise LostLease("the lease is not certainly held")
+        limit = self._clock.timeout(self.remaining - margin)
+        try:
+            async with limit:
+                self._fenced[limit] = margin
+                yield
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise LostLease("the lease was not renewed while something was written, which is given up") from error
+        finally:
+            self._fenced.pop(limit, None)
 
     async def wait_elected(self) -> None:
         """Wait until we lead."""
@@ -144,6 +168,7 @@ class LeaderElection:
             written = await self._patch(lease, spec)
         self._observed = Observed(written, before)
         self._renewed_at = before
+        self._move_limits()
         return True
 
     async def _patch(self, lease: Lease, spec: dict[str, Any]) -> Lease:
@@ -154,6 +179,13 @@ class LeaderElection:
     def _resign(self) -> None:
         self._renewed_at = None
         self._elected.clear()
+        self._move_limits()
+
+    def _move_limits(self) -> None:
+        """Let what is fenced go on until the lease is no longer certainly ours for its margin: that may be now."""
+        for limit, margin in self._fenced.items():
+            if not limit.expired():
+                limit.reschedule(asyncio.get_running_loop().time() + self.remaining - margin)
 
     async def _release(self) -> None:
         held = self.is_leader()

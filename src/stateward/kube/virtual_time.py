@@ -8,7 +8,6 @@ moves, which makes in-process HTTP servers usable in virtual time.
 import asyncio
 import selectors
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -90,6 +89,6 @@ class VirtualClock:
         """Wait for `seconds` of virtual time."""
         await asyncio.sleep(seconds)
 
-    def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[object]:
+    def timeout(self, seconds: float | None) -> asyncio.Timeout:
         """Limit a block to `seconds` of virtual time."""
         return asyncio.timeout(seconds)

@@ -1,6 +1,7 @@
 """Carries out actions, one by one and in order. Each is idempotent; what fails ends the round and is tried again.
 
-Deletes name the exact object by UID and resourceVersion, and only a process that still holds the lease sends them.
+Deletes name the exact object by UID and resourceVersion. Whatever the action, only a process that holds the lease, and
+will until the call has ended, sends it.
 What the API server returns for a write goes into the cache, so the next plan knows of it.
 """
 
@@ -18,6 +19,7 @@ from stateward.engines.objects import MemberObjects, owner
 from stateward.kube import resources as kinds
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.errors import Conflict, NotFound
+from stateward.kube.fence import Fence
 from stateward.kube.metadata import Key
 from stateward.kube.resource import Resource
 from stateward.operator.caches import Caches
@@ -40,7 +42,7 @@ _log = structlog.get_logger(__name__)
 class Actor:
     """Carries out the actions of one cluster's plan."""
 
-    def __init__(self, api: Api, caches: Caches, family: Family, liaison: Liaison, fence: Callable[[], None]) -> None:
+    def __init__(self, api: Api, caches: Caches, family: Family, liaison: Liaison, fence: Fence) -> None:
         self._api = api
         self._caches = caches
         self._family = family
@@ -48,14 +50,17 @@ class Actor:
         self._fence = fence
 
     async def carry_out(self, action: a.Action, holdings: Holdings, target: Target) -> None:
-        """Carry out one action; raises ApiError, EngineError or NotOurs, and then it may be tried again as it is."""
-        if action.destructive:
-            self._fence()
-        _log.info("action", action=type(action).__name__, why=action.why, member=getattr(action, "member", ""))
-        call = in_database(action, self._family.engine, target)
-        if call is None:
-            call = self._in_kubernetes(action, holdings)
-        await call
+        """Carry out one action; raises ApiError, EngineError or NotOurs, and then it may be tried again as it is.
+
+        Every action is fenced, whether it goes to the API server, the database or an agent, and also one that only ends
+        something: when another process may lead, it is not ours to say what is over. Raises LostLease then.
+        """
+        async with self._fence():
+            _log.info("action", action=type(action).__name__, why=action.why, member=getattr(action, "member", ""))
+            call = in_database(action, self._family.engine, target)
+            if call is None:
+                call = self._in_kubernetes(action, holdings)
+            await call
 
     def _in_kubernetes(self, action: a.Action, holdings: Holdings) -> Awaitable[None]:
         steps: dict[type[a.Action], Callable[[Any, Holdings], Awaitable[None]]] = {

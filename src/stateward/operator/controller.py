@@ -5,7 +5,6 @@ So a kind whose databases hang, or whose definition is not installed, keeps nobo
 
 import asyncio
 import random
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
@@ -15,6 +14,7 @@ from stateward.kube.apply import Applier
 from stateward.kube.client import Api
 from stateward.kube.clock import Clock
 from stateward.kube.events import EventRecorder
+from stateward.kube.fence import Fence
 from stateward.kube.metadata import Key
 from stateward.kube.queue import WorkQueue
 from stateward.kube.reflector import ReflectorOptions
@@ -44,7 +44,7 @@ class Common:
     objects: Objects
     recorder: EventRecorder
     metrics: Metrics
-    fence: Callable[[], None]
+    fence: Fence
     clock: Clock
     chance: random.Random
     workers: int
@@ -72,13 +72,14 @@ class Controller:
             liaison=liaison,
             actor=Actor(api, self.caches, family, liaison, common.fence),
             furnisher=Furnisher(api, self.caches, family, Applier(api, FIELD_MANAGER)),
-            keeper=Keeper(api, self.caches, clock, common.fence, by_default=common.secure_new_clusters),
+            keeper=Keeper(api, self.caches, clock, by_default=common.secure_new_clusters),
             data=self.data,
             announcer=Announcer(common.recorder),
             metrics=common.metrics,
             clock=clock,
             limit=common.limit,
             vigil=self._vigil,
+            fence=common.fence,
         )
         common.limit.count(self.caches.clusters)
         reconcile = Reconciler(api, parts).reconcile

@@ -9,7 +9,7 @@ import random
 import signal
 import socket
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
 from uuid import uuid4
 
@@ -21,6 +21,7 @@ from stateward.kube.client import Api
 from stateward.kube.clock import Clock, SteadyClock
 from stateward.kube.config import connect
 from stateward.kube.events import EventRecorder
+from stateward.kube.fence import FencedApi, LostLease, unfenced
 from stateward.kube.http_client import HttpApi
 from stateward.kube.lease import LeaderElection
 from stateward.kube.metadata import Key
@@ -51,11 +52,11 @@ from stateward.operator.restarts.views import SourceView
 
 _log = structlog.get_logger(__name__)
 LEASE_MARGIN = 5.0
-"""Seconds that the lease must still be ours before something is destroyed: longer than one request takes."""
+"""Seconds before the end of the lease at which every write has ended, or is cut off.
 
-
-class LostLease(Exception):  # noqa: N818 - an orderly end, not an error
-    """The lease is not certainly ours any more; whatever was about to be destroyed is left to the next leader."""
+How long a request may take does not matter: what is left of the lease bounds it. This is the time that a server has to
+carry out, or to drop, what had been sent just before the cut.
+"""
 
 
 class Operator:
@@ -88,8 +89,9 @@ class Operator:
         )
         self.objects = Objects(options.namespaces or ("",))
         self._api = api
+        self.api = FencedApi(api, self.fence)
         common = Common(
-            api=api,
+            api=self.api,
             objects=self.objects,
             recorder=self.recorder,
             metrics=self.metrics,
@@ -154,10 +156,9 @@ class Operator:
         await self.election.run(lambda: None)
         raise LostLease("the lease was lost")
 
-    def fence(self) -> None:
-        """Raise LostLease unless the lease is certainly ours for a while; asked before anything is written for good."""
-        if self.options.leader_elect and not self.election.is_leader(LEASE_MARGIN):
-            raise LostLease("the lease is not certainly held")
+    def fence(self) -> AbstractAsyncContextManager[None]:
+        """Open a block in which something may be written for good; raises LostLease where the lease may end before."""
+        return self.election.fence(LEASE_MARGIN) if self.options.leader_elect else unfenced()
 
 
 async def run_operator(options: OperatorOptions) -> None:
@@ -172,11 +173,11 @@ async def run_operator(options: OperatorOptions) -> None:
         api = await stack.enter_async_context(HttpApi(connection))
         families = await stack.enter_async_context(open_families(api.execute, options.agent_image))
         operator = Operator(api, families, options)
-        restarts = restart_control(api, operator)
+        restarts = restart_control(operator)
         operator.follow(restarts.sources)
-        operator.companions += [restarts, installation_control(api, operator, api.execute)]
+        operator.companions += [restarts, installation_control(operator, api.execute)]
         if options.agent_image:
-            operator.companions.append(detection_control(api, operator))
+            operator.companions.append(detection_control(operator))
         else:
             _log.info("missing members are looked for by this process only: it knows no image for Jobs that look")
         await stack.enter_async_context(serve(options.health_host, options.health_port, health_routes(operator.ready)))
@@ -189,15 +190,14 @@ async def run_operator(options: OperatorOptions) -> None:
         await until_signalled(operator)
 
 
-def restart_control(api: Api, operator: Operator) -> RestartControl:
+def restart_control(operator: Operator) -> RestartControl:
     """Return the controller of restarts beside an operator."""
     options = operator.options
     return RestartControl(
         RestartSetting(
-            api=api,
+            api=operator.api,
             recorder=operator.recorder,
             clock=operator.clock,
-            fence=operator.fence,
             namespace=options.lease_namespace,
             namespaces=options.namespaces or ("",),
             chance=operator.chance,
@@ -205,15 +205,14 @@ def restart_control(api: Api, operator: Operator) -> RestartControl:
     )
 
 
-def installation_control(api: Api, operator: Operator, execute: Exec) -> InstallationControl:
+def installation_control(operator: Operator, execute: Exec) -> InstallationControl:
     """Return the controller of installations beside an operator; `execute` runs commands in pods."""
     options = operator.options
     return InstallationControl(
         InstallationSetting(
-            api=api,
+            api=operator.api,
             recorder=operator.recorder,
             clock=operator.clock,
-            fence=operator.fence,
             namespace=options.lease_namespace,
             namespaces=options.namespaces or ("",),
             execute=execute,
@@ -222,15 +221,14 @@ def installation_control(api: Api, operator: Operator, execute: Exec) -> Install
     )
 
 
-def detection_control(api: Api, operator: Operator) -> DetectionControl:
+def detection_control(operator: Operator) -> DetectionControl:
     """Return the controller of the CronJobs that look for missing members beside an operator."""
     options = operator.options
     return DetectionControl(
         DetectionSetting(
-            api=api,
+            api=operator.api,
             recorder=operator.recorder,
             clock=operator.clock,
-            fence=operator.fence,
             place=Place(options.lease_namespace, options.agent_image, options.service_account),
             kinds=[controller.caches for controller in operator.controllers.values()],
             namespaces=options.namespaces or ("",),

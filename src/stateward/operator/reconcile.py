@@ -17,6 +17,7 @@ from stateward.engines.base import EngineError
 from stateward.kube.client import Api, PatchKind
 from stateward.kube.clock import Clock
 from stateward.kube.errors import ApiError, Conflict, Invalid, NotFound
+from stateward.kube.fence import Fence
 from stateward.kube.metadata import Key
 from stateward.operator.act import Actor
 from stateward.operator.announce import Announcer
@@ -80,6 +81,7 @@ class Parts:
     clock: Clock
     limit: ReplacementLimit
     vigil: Vigil
+    fence: Fence
 
 
 class Reconciler:
@@ -107,6 +109,7 @@ class Reconciler:
         self._clock = parts.clock
         self._limit = parts.limit
         self._vigil = parts.vigil
+        self._fence = parts.fence
         self._wanted = Wanted(parts.family)
 
     async def reconcile(self, key: Key) -> float | None:
@@ -163,7 +166,9 @@ class Reconciler:
         uid, desired = holdings.cluster.metadata.uid, self._wanted.desired(holdings.cluster)
         if refused:
             desired = msgspec.structs.replace(desired, refusals=(*desired.refusals, *refused))
-        database = await self._family.engine.observe(self._family.target(holdings))
+        # Some databases prove what they answer by a change that they take back at once.
+        async with self._fence():
+            database = await self._family.engine.observe(self._family.target(holdings))
         observed = observation(holdings, desired, database, self._family.container)
         answers = await self._liaison.ask(holdings, questions(observed))
         # From here on nothing is waited for until the place is taken, so no other cluster can take it meanwhile.
@@ -190,7 +195,8 @@ class Reconciler:
             return turn, None
         try:
             name, password = await self._keeper.administrator(turn.holdings.cluster)
-            await self._family.engine.add_user(self._family.target(turn.holdings), name, password)
+            async with self._fence():
+                await self._family.engine.add_user(self._family.target(turn.holdings), name, password)
         except (ApiError, EngineError) as error:
             _log.warning("the first administrator was not made", error=f"{type(error).__name__}: {error}")
             return turn, error

@@ -7,7 +7,6 @@ status or plan.
 
 import base64
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -63,15 +62,12 @@ class Kept:
 class Keeper:
     """Makes, renews and reads the Secrets of secured clusters."""
 
-    def __init__(
-        self, api: Api, caches: Caches, clock: Clock, fence: Callable[[], None], *, by_default: bool = False
-    ) -> None:
+    def __init__(self, api: Api, caches: Caches, clock: Clock, *, by_default: bool = False) -> None:
         self._api = api
         self._by_default = by_default
         self._caches = caches
         self._clock = clock
-        self._fence = fence
-        self._unowned = Unowned(api, caches, fence)
+        self._unowned = Unowned(api, caches)
         self._read: dict[Key, tuple[str, Files]] = {}
         self._given: dict[Key, tuple[float, Files]] = {}
 
@@ -213,7 +209,6 @@ class Keeper:
         return ""
 
     async def _apply(self, cluster: SearchCluster, name: str, files: Files) -> None:
-        self._fence()
         body = secret(cluster, name, files)
         options = ApplyOptions(manager=names.FIELD_MANAGER, force=True)
         written = await self._api.apply(kinds.SECRETS, key_in(body), body, options)

@@ -9,7 +9,7 @@ its cluster, and so the operator looks at it when it starts. The operator delete
 cluster of that UID, by UID and resourceVersion, and only where it was made in this place.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -51,10 +51,9 @@ def belongs(meta: ObjectMeta, cluster: Cluster) -> bool:
 class Unowned:
     """Keeps the Secrets of clusters of one kind without an owner, and deletes those of clusters that are gone."""
 
-    def __init__(self, api: Api, caches: Caches, fence: Callable[[], None]) -> None:
+    def __init__(self, api: Api, caches: Caches) -> None:
         self._api = api
         self._caches = caches
-        self._fence = fence
 
     async def sweep(self, key: Key, living: str = "") -> None:
         """Delete what was made for a cluster of this name other than the one with the UID `living`, if that is gone.
@@ -101,7 +100,6 @@ class Unowned:
                 yield secret
 
     async def _delete(self, key: Key, secret: PartialObject) -> None:
-        self._fence()
         _log.info("a Secret of a cluster that is gone is deleted", secret=str(key_of(secret)))
         with suppress(NotFound):
             await self._api.delete(kinds.SECRETS, key_of(secret), DeleteOptions(Preconditions.of(secret)))

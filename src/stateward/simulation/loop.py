@@ -6,7 +6,6 @@ program alone, and an hour with nothing in it costs nothing.
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from heapq import heapify
 from typing import Any, TypeVar, cast
@@ -87,7 +86,7 @@ class WorldClock:
         """Wait for `seconds` of virtual time."""
         await asyncio.sleep(seconds)
 
-    def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[object]:
+    def timeout(self, seconds: float | None) -> asyncio.Timeout:
         """Limit a block to `seconds` of virtual time."""
         return asyncio.timeout(seconds)
 

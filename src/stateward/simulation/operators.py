@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
+from stateward.kube.fence import LostLease
 from stateward.kube.lease_record import LeaseTiming
 from stateward.operator.engine import Family
 from stateward.operator.foundationdb import FoundationDBFamily
 from stateward.operator.options import OperatorOptions
-from stateward.operator.process import LostLease, Operator
+from stateward.operator.process import Operator
 from stateward.simulation.apiserver.audit import Audit, Unaudited
 from stateward.simulation.apiserver.client import WorldApi
 from stateward.simulation.apiserver.network import Network

@@ -141,7 +141,6 @@ class Control:
                 api=cast("Api", self.jobs),
                 recorder=cast("Any", recorder),
                 clock=VirtualClock(),
-                fence=lambda: None,
                 place=PLACE,
                 kinds=[self.caches],
                 namespaces=namespaces or ("",),

@@ -51,7 +51,7 @@ async def api() -> Unreadable:
 
 @pytest.fixture
 async def keeper(api: Unreadable) -> Keeper:
-    return Keeper(api, Caches(), WorldClock(asyncio.get_running_loop()), lambda: None)
+    return Keeper(api, Caches(), WorldClock(asyncio.get_running_loop()))
 
 
 def cluster(status: ClusterStatus | None = None, *, enabled: bool | None = True, **security: Any) -> OpenSearchCluster:
@@ -75,7 +75,7 @@ async def test_they_are_made_once_whatever_the_cache_shows(api: Unreadable, keep
     """The cache of this keeper stays empty: only what is read live says what is there."""
     first = await keeper.keep(cluster())
     before = {name: await contents(api, name) for name in OURS}
-    again = await Keeper(api, Caches(), WorldClock(asyncio.get_running_loop()), lambda: None).keep(cluster())
+    again = await Keeper(api, Caches(), WorldClock(asyncio.get_running_loop())).keep(cluster())
     assert {name: await contents(api, name) for name in OURS} == before
     assert again.access == first.access
     assert first.protection is not None
@@ -87,7 +87,7 @@ async def test_what_cannot_be_read_is_not_made_anew(name: str, api: Unreadable, 
     await keeper.keep(cluster())
     before = await contents(api, name)
     api.hidden = frozenset({name})
-    other = Keeper(api, Caches(), WorldClock(asyncio.get_running_loop()), lambda: None)
+    other = Keeper(api, Caches(), WorldClock(asyncio.get_running_loop()))
     with pytest.raises(ApiError):
         await other.keep(cluster())
     api.hidden = frozenset()
@@ -171,7 +171,7 @@ async def test_a_cluster_with_data_is_not_switched_on_with_a_secret_that_cannot_
 
 @pytest.fixture
 async def securing(api: Unreadable) -> Keeper:
-    return Keeper(api, Caches(), WorldClock(asyncio.get_running_loop()), lambda: None, by_default=True)
+    return Keeper(api, Caches(), WorldClock(asyncio.get_running_loop()), by_default=True)
 
 
 async def test_a_new_cluster_that_does_not_say_is_secured_where_the_operator_was_told_so(securing: Keeper) -> None:

@@ -6,7 +6,7 @@ namespace, that this process does not know completely is left alone: unknown is 
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -39,12 +39,11 @@ AGAIN = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the control works with; `fence` raises when it may not write."""
+    """What the control works with."""
 
     api: Api
     recorder: EventRecorder
     clock: Clock
-    fence: Callable[[], None]
     place: Place
     kinds: Sequence[Caches]
     namespaces: tuple[str, ...] = ("",)
@@ -116,7 +115,6 @@ class DetectionControl:
     async def _make(self, name: str, one: Wanted, job: PartialObject | None) -> None:
         if job is not None and self._made.get(name) == (job.metadata.uid, job.metadata.generation, one.body):
             return
-        self._setting.fence()
         key = Key(self._setting.place.namespace, name)
         try:
             made = await self._setting.api.apply(CRON_JOBS, key, one.body, ApplyOptions(FIELD_MANAGER, force=True))
@@ -127,7 +125,6 @@ class DetectionControl:
         self._made[name] = (made.metadata.uid, made.metadata.generation, one.body)
 
     async def _remove(self, job: PartialObject) -> None:
-        self._setting.fence()
         self._made.pop(job.metadata.name, None)
         with suppress(NotFound):
             await self._setting.api.delete(CRON_JOBS, key_of(job), DeleteOptions(Preconditions.of(job)))

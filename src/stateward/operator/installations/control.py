@@ -47,7 +47,7 @@ _log = structlog.get_logger(__name__)
 class Setting:
     """What the controller works with.
 
-    `namespace` is where the key of digests is kept, `fence` raises when it may not write, `kinds` finds kinds
+    `namespace` is where the key of digests is kept, `kinds` finds kinds
     (None: the API server is asked), `execute` runs commands in pods, `aside` does what takes a processor for long,
     `chance` spreads what is tried again.
     """
@@ -55,7 +55,6 @@ class Setting:
     api: Api
     recorder: EventRecorder
     clock: Clock
-    fence: Callable[[], None]
     namespace: str
     namespaces: tuple[str, ...] = ("",)
     workers: int = 8
@@ -83,9 +82,7 @@ class InstallationControl:
 
     async def run(self) -> None:
         """Watch and work until cancelled, or until `stop`."""
-        tools = Tools(
-            self._setting.api, self._kinds, await self._digest_key(), self._setting.fence, names_in(self._installations)
-        )
+        tools = Tools(self._setting.api, self._kinds, await self._digest_key(), names_in(self._installations))
         self._around = Surroundings(
             tools,
             self._library,

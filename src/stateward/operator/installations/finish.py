@@ -94,7 +94,6 @@ class Finisher:
         patch = annotated({"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": notes}, verdict)
         meta = live["metadata"]
         patch["metadata"] |= {"resourceVersion": meta["resourceVersion"]}
-        self._tools.fence()
         try:
             made = await self._tools.api.patch(
                 found.kind, ObjectKey(meta["namespace"], meta["name"]), patch, kind=PatchKind.MERGE

@@ -7,7 +7,7 @@ An object that the caches show as the installation's own is applied by its UID, 
 as it was left is not written again.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -49,15 +49,11 @@ NONE: Bodies = {}
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What all installations are worked on with; `fence` raises when this process may not write.
-
-    `name_of` tells what the installation of a set is called.
-    """
+    """What all installations are worked on with; `name_of` tells what the installation of a set is called."""
 
     api: Api
     kinds: Kinds
     key: Key
-    fence: Callable[[], None]
     name_of: Names = field(default=lambda _: "")
     claims: Claims = field(default_factory=Claims)
 
@@ -178,7 +174,6 @@ class Hands:
             return None  # Another object by now, or one that the server refuses: which of them, a read tells.
 
     async def _applied(self, kind: Raw, key: ObjectKey, manifest: Json, before: str) -> Made:
-        self._tools.fence()
         # What was not there a moment ago is not taken from whoever has made it since.
         options = ApplyOptions(MANAGER, force=bool(before))
         made = await self._tools.api.apply(kind, key, manifest, options)
@@ -246,7 +241,6 @@ class Hands:
         meta: dict[str, Any] = live["metadata"]
         identity: Identity = identity_of({**live, "apiVersion": kind.api_version, "kind": kind.kind})
         if meta.get("deletionTimestamp") is None:
-            self._tools.fence()
             key = ObjectKey(meta.get("namespace", ""), meta["name"])
             exact = Preconditions(meta["uid"], meta["resourceVersion"])
             try:

@@ -54,7 +54,6 @@ class Journal:
             {"op": "test", "path": "/metadata/resourceVersion", "value": meta.resource_version},
             {"op": "add", "path": "/status", "value": msgspec.to_builtins(after)},
         ]
-        self._around.tools.fence()
         try:
             written = await self._around.tools.api.patch(
                 INSTALLATIONS, key_of(self.live), patch, kind=PatchKind.JSON, subresource="status"

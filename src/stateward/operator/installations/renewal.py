@@ -58,6 +58,5 @@ async def _renew(tools: Tools, sort: GroupKind, body: PartialObject) -> None:
     found = digests_of(used, await read_sources(tools.api, used, key.namespace), tools.key)
     patch = annotated({"apiVersion": kind.api_version, "kind": kind.kind}, judge(live, used, found, tools.key))
     patch["metadata"] |= {"resourceVersion": live["metadata"]["resourceVersion"]}
-    tools.fence()
     with suppress(NotFound):
         await tools.api.patch(kind, key, patch, kind=PatchKind.MERGE)

@@ -54,7 +54,7 @@ not watched."""
 class Setting:
     """What the controller works with.
 
-    `namespace` is where its key is kept, `fence` raises when it may not write, `settle` is in seconds, as is
+    `namespace` is where its key is kept, `settle` is in seconds, as is
     `classes`, the time between two looks at a workload that uses provider classes; `chance` spreads what is tried
     again.
     """
@@ -62,7 +62,6 @@ class Setting:
     api: Api
     recorder: EventRecorder
     clock: Clock
-    fence: Callable[[], None]
     namespace: str
     namespaces: tuple[str, ...] = ("",)
     workers: int = 8
@@ -107,7 +106,7 @@ class RestartControl:
             for store in (*self._workloads.values(), *self._sources.values()):
                 await store.wait_synced()
             setting = self._setting
-            keeping = keep_key(self._api, setting.namespace, key, self._clock, setting.fence)
+            keeping = keep_key(self._api, setting.namespace, key, self._clock)
             watching.append(group.create_task(keeping))
             await self._workers.run()
             for task in watching:
@@ -238,7 +237,6 @@ class RestartControl:
         record = read_record(live)
         if record is not None and record.text() == verdict.record and digest_in(live) == verdict.digest:
             return True
-        self._setting.fence()
         patch = annotated({"apiVersion": "apps/v1", "kind": workload.kind}, verdict)
         patch["metadata"] |= {"resourceVersion": at(live, "metadata", "resourceVersion")}
         try:

@@ -7,7 +7,6 @@ are made anew without being compared. So a key that is restored from a backup is
 
 import base64
 import secrets
-from collections.abc import Callable
 from typing import Any
 
 import structlog
@@ -41,23 +40,22 @@ async def digest_key(api: Api, namespace: str) -> Key:
     return Key(secret)
 
 
-async def keep_key(api: Api, namespace: str, key: Key, clock: Clock, fence: Callable[[], None]) -> None:
+async def keep_key(api: Api, namespace: str, key: Key, clock: Clock) -> None:
     """Write the key again when its Secret is gone, until cancelled; raises LostLease."""
     where, told = ObjectKey(namespace, NAME), False
     while True:
         await clock.sleep(LOOK_SECONDS)
         try:
-            told = await _look(api, where, key, fence, told=told)
+            told = await _look(api, where, key, told=told)
         except ApiError as error:
             _log.warning("cannot look after the key of digests", secret=str(where), error=str(error))
 
 
-async def _look(api: Api, where: ObjectKey, key: Key, fence: Callable[[], None], *, told: bool) -> bool:
+async def _look(api: Api, where: ObjectKey, key: Key, *, told: bool) -> bool:
     """Look once; return whether it is known, and was told, that somebody has put another key there."""
     try:
         body = await api.get(SECRETS.raw(), where)
     except NotFound:
-        fence()
         await _made(api, where, key.secret)
         _log.warning("the key of digests was gone and is written again", secret=str(where))
         return False

@@ -159,7 +159,7 @@ async def test_what_somebody_has_put_in_the_place_of_an_object_is_not_overwritte
     use = Use(read_package(files()), "web", HOME, {"LEVEL": "3"})
     watches = Watches(town.api, KnownKinds(), ("",), ReflectorOptions(), lambda _: None)
     familiar = Stale(watches, Memory(), set_id("web", HOME), shown)
-    hands = Hands(Tools(town.api, KnownKinds(), DigestKey(b"k" * 32), lambda: None), live, familiar)
+    hands = Hands(Tools(town.api, KnownKinds(), DigestKey(b"k" * 32)), live, familiar)
     place = next(iter(places(use.package, "deploy")))
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m0"}, "data": {"a": "3"}}
     with pytest.raises(HeldError, match="is there already"):
@@ -178,7 +178,7 @@ async def test_what_others_may_scale_is_read_before_it_is_applied(town: Town) ->
     shown = msgspec.convert({"metadata": made["metadata"]}, PartialObject)
     live = await town.api.get(INSTALLATIONS, Key(HOME, "web"))
     familiar = Stale(watches, Memory(), set_id("web", HOME), shown)
-    hands = Hands(Tools(api, KnownKinds(), DigestKey(b"k" * 32), lambda: None), live, familiar)
+    hands = Hands(Tools(api, KnownKinds(), DigestKey(b"k" * 32)), live, familiar)
     place = next(iter(places(use.package, "deploy")))
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m1"}, "data": {"a": "4"}}
     await hands.make(use, place, body)

@@ -21,7 +21,7 @@ async def town() -> Town:
 @asynccontextmanager
 async def kept(town: Town) -> AsyncGenerator[Key]:
     key = await digest_key(town.api, WHERE.namespace)
-    task = asyncio.create_task(keep_key(town.api, WHERE.namespace, key, VirtualClock(), lambda: None))
+    task = asyncio.create_task(keep_key(town.api, WHERE.namespace, key, VirtualClock()))
     try:
         yield key
     finally:

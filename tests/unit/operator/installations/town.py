@@ -215,7 +215,7 @@ class Town:
         api = api or self.api
         clock = VirtualClock()
         recorder = EventRecorder(api, "stateward.dev/test", "test", clock=clock)
-        setting = Setting(api, recorder, clock, lambda: None, "stateward", kinds=KnownKinds())
+        setting = Setting(api, recorder, clock, "stateward", kinds=KnownKinds())
         setting = replace(setting, execute=self._execute, aside=aside)
         control = InstallationControl(setting)
         tasks = [asyncio.create_task(recorder.run()), asyncio.create_task(control.run())]
