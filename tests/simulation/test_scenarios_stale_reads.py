@@ -40,6 +40,20 @@ async def test_02_a_stale_replica_count_removes_nobody() -> None:
         assert story.uids(CLAIMS) == claims
 
 
+async def test_02_a_stale_replica_count_tells_the_database_nothing() -> None:
+    """A member that is wanted is not drained while the operator sees the size of before."""
+    with Story().told() as story:
+        await story.begin()
+        commands: list[str] = []
+        story.process.lags["stateward.dev/opensearchclusters"] = 40.0
+        story.pools(managers(), hot(2))
+        await asyncio.sleep(20.0)
+        story.pools(managers(), hot(3))
+        story.process.told = commands.append
+        await story.settle()
+        assert commands == []
+
+
 async def test_03_the_volume_of_a_new_member_does_not_go_with_the_pod_of_the_old() -> None:
     """A member leaves with its volume and comes back at once, while pods and claims are seen a minute late."""
     with Story(managers(), hot(4), volumes={"onScaleDown": "Delete"}).told() as story:

@@ -5,10 +5,12 @@ clusters that were looked at together (after a start, or after a watch began ane
 a burst of work once a minute, during which an event waits behind every cluster that is only looked at in passing.
 """
 
+from collections.abc import Sequence
 from zlib import crc32
 
 from stateward.api.status import ClusterStatus
 from stateward.kube.metadata import Key
+from stateward.planning.actions import Action
 from stateward.planning.times import parse_time
 
 CLOSELY_SECONDS = 1.0
@@ -37,6 +39,15 @@ def next_look(key: Key, *, settled: bool, now: float, closely: bool = False, idl
     moment = crc32(str(key).encode()) / 2**32 * SETTLED_SECONDS
     earliest = SETTLED_SECONDS / 2
     return earliest + (moment - now - earliest) % SETTLED_SECONDS
+
+
+def repeats(actions: Sequence[Action], before: Sequence[Action]) -> bool:
+    """Return whether a round did nothing, or only what the round before had done to no avail.
+
+    Rounds that tell the database something read everything live. Of a drain that the database refuses for hours, each
+    look would do so.
+    """
+    return all(action in before for action in actions)
 
 
 def stillness(status: ClusterStatus, now: float) -> float:

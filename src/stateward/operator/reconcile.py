@@ -31,13 +31,14 @@ from stateward.operator.liaison import Liaison
 from stateward.operator.limit import ReplacementLimit, newly
 from stateward.operator.live import read_live
 from stateward.operator.metrics import Metrics
-from stateward.operator.pace import BUSY_SECONDS, next_look, stillness
+from stateward.operator.pace import BUSY_SECONDS, next_look, repeats, stillness
 from stateward.operator.perform import Outcome, Performer
 from stateward.operator.protection import refusals
 from stateward.operator.security import Keeper
 from stateward.operator.translate import observation, with_answers
 from stateward.operator.vigil import Vigil, ending
 from stateward.operator.wanted import Wanted
+from stateward.planning.actions import Action
 from stateward.planning.observation import Database, Observation, Refusal
 from stateward.planning.plan import Plan, plan
 from stateward.planning.questions import questions
@@ -111,6 +112,8 @@ class Reconciler:
         self._vigil = parts.vigil
         self._fence = parts.fence
         self._wanted = Wanted(parts.family)
+        self._done: dict[Key, tuple[Action, ...]] = {}
+        """The actions of the last round of each cluster."""
 
     async def reconcile(self, key: Key) -> float | None:
         """Bring one cluster a step closer; returns the seconds after which to look again, None when it is gone."""
@@ -123,6 +126,7 @@ class Reconciler:
             self._keeper.forget(key)
             self._wanted.forget(key)
             self._data.forget(key)
+            self._done.pop(key, None)
             return None
         with structlog.contextvars.bound_contextvars(cluster=str(key)):
             try:
@@ -155,7 +159,8 @@ class Reconciler:
             raise outcome.failure
         closely = any(m.pod is not None and m.pod.phase for m in turn.observed.members)
         closely = closely or any(wait.reason == SETTLING for wait in turn.plan.waits)
-        idle = 0.0 if turn.plan.actions else still
+        idle = still if repeats(turn.plan.actions, self._done.get(key, ())) else 0.0
+        self._done[key] = turn.plan.actions
         return next_look(key, settled=settled, now=self._now(), closely=closely, idle=idle)
 
     async def _decide(self, holdings: Holdings) -> Round:

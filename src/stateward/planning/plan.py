@@ -15,17 +15,12 @@ from msgspec import Struct
 from stateward.planning.actions import (
     Action,
     Create,
-    FinishRestart,
-    Flush,
+    Drain,
+    ExcludeVoters,
     GrowVolume,
-    LimitAllocation,
     MoveCopies,
     OwnVolume,
-    RestoreAllocation,
     RetainVolume,
-    SetPhase,
-    Stage,
-    StartProcess,
 )
 from stateward.planning.alone import beyond_reach
 from stateward.planning.arrive import create
@@ -40,7 +35,6 @@ from stateward.planning.intent import Intent, Part, State, Wait, merge
 from stateward.planning.leave import leave
 from stateward.planning.left import left
 from stateward.planning.observation import Crossing, Observation, Refusal, Removal, Unknown
-from stateward.planning.phase import Phase
 from stateward.planning.removal import Removals, drained
 from stateward.planning.repair import repair
 from stateward.planning.replacement import replacement
@@ -81,28 +75,21 @@ class Plan(Struct, frozen=True):
     @property
     def endings(self) -> tuple[Action, ...]:
         """What comes before everything else, because it only ends what was begun."""
-        return tuple(action for action in self.actions if ends(action))
+        return tuple(action for action in self.actions if first(action))
 
     @property
     def steps(self) -> tuple[Action, ...]:
         """What comes after the endings."""
-        return tuple(action for action in self.actions if not ends(action))
-
-    @property
-    def destructive(self) -> bool:
-        """Whether carrying it out destroys something."""
-        return any(action.destructive for action in self.actions)
+        return tuple(action for action in self.actions if not first(action))
 
     @property
     def needs_live(self) -> bool:
-        """Whether it has to be made again from live reads: it destroys, writes over or forgets somebody.
+        """Whether it has to be made again from live reads: one of its actions asks for that, or it forgets somebody.
 
-        What the status remembers can be asked nowhere else, nor what a stopped process is to start with. The disasters
-        this prevents: a cache that begins with an old state does not show a new member. Forgotten, it counts as nobody
-        while it is down, and another one goes. Or it shows the spec of before, whose configuration is written over that
-        of a process which is about to start.
+        What the status remembers can be asked nowhere else. The disaster this prevents: a cache that begins with an old
+        state does not show a new member. Forgotten, it counts as nobody while it is down, and another one goes.
         """
-        return self.forgets or self.destructive or any(isinstance(action, Stage) for action in self.actions)
+        return self.forgets or any(action.needs_live for action in self.actions)
 
 
 ENDING = 30.0
@@ -194,15 +181,13 @@ def refused(obs: Observation) -> tuple[Refusal, ...]:
     return (*obs.desired.refusals, Refusal("spec.version", "CannotGoBack", text, everything=False))
 
 
-def ends(action: Action) -> bool:
-    """Return whether an action only ends, or takes back, what was begun.
+def first(action: Action) -> bool:
+    """Return whether an action goes before objects that members share are written, as it only ends something.
 
-    These are first, and go before objects that members share are written: one that cannot be written must keep neither
-    the allocation limited nor a process stopped.
+    One that cannot be written must keep neither the allocation limited nor a process stopped. A drain that is lifted
+    can wait for them, and what it may meet in the database must not keep a process stopped either.
     """
-    if isinstance(action, SetPhase):
-        return action.phase in (Phase.START, Phase.START_COORDINATED)
-    return isinstance(action, RestoreAllocation | StartProcess | FinishRestart)
+    return action.ends and not isinstance(action, Drain | ExcludeVoters)
 
 
 LATE = (RetainVolume, OwnVolume, GrowVolume, Create, MoveCopies)
@@ -223,18 +208,18 @@ def in_order(actions: tuple[Action, ...]) -> tuple[Action, ...]:
 
 def urgency(action: Action) -> int:
     """Return what sorts an action among the others of its plan; those of one urgency keep their order."""
-    return LATE.index(type(action)) if isinstance(action, LATE) else -2 if ends(action) else -1
+    return LATE.index(type(action)) if isinstance(action, LATE) else -2 if first(action) else -1
 
 
 def trusted(obs: Observation, actions: tuple[Action, ...]) -> tuple[Action, ...]:
-    """Return the actions that may be taken on what was read: none that leads to a loss while caches lag behind.
+    """Return the actions that may be taken on what was read: none that begins something while caches lag behind.
 
-    The disaster this prevents: the operator does not see its own deletion yet, and takes a second manager.
+    The disaster this prevents: the operator does not see its own deletion yet, and takes a second manager. What only
+    ends something is kept: where it needs live reads it is the reason for them, and does not wait for the caches.
     """
     if obs.settled_writes:
         return actions
-    with_deletion = (LimitAllocation, Flush)
-    return tuple(action for action in actions if not action.destructive and not isinstance(action, with_deletion))
+    return tuple(action for action in actions if action.ends or not action.needs_live)
 
 
 def work(facts: Facts, scaling: Scale) -> Part:

@@ -26,10 +26,13 @@ def undo(facts: Facts, part: Part, *, hold: bool) -> tuple[Action, ...]:
     if database.limited and not allocation_needed(facts, part):
         actions.append(RestoreAllocation(why="no member is restarting"))
     drain, exclude = part.drain | still_draining(facts), part.exclude | still_excluded(facts) | departed(facts)
-    if not hold and drain != database.draining:
-        actions.append(Drain(why=say("data moves away from", drain), members=drain))
-    if not hold and exclude != database.voting_exclusions:
-        actions.append(ExcludeVoters(why=say("votes are taken from", exclude), members=exclude))
+    before, without = database.draining, database.voting_exclusions
+    if not hold and drain != before:
+        actions.append(Drain(why=say("data moves away from", drain), members=drain, lifts=drain < before))
+    if not hold and exclude != without:
+        actions.append(
+            ExcludeVoters(why=say("votes are taken from", exclude), members=exclude, lifts=exclude < without)
+        )
     return tuple(actions)
 
 

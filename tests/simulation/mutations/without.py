@@ -25,7 +25,7 @@ def unpinned(patch: pytest.MonkeyPatch) -> None:
 
 def cached(patch: pytest.MonkeyPatch) -> None:
     for kind in (*plan.Action.__subclasses__(),):
-        patch.setattr(kind, "destructive", False)
+        patch.setattr(kind, "needs_live", False)
     patch.setattr(plan.Plan, "needs_live", property(lambda made: made.forgets))
 
 

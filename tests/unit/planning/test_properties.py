@@ -14,9 +14,15 @@ from tests.unit.planning.chaos import NOW, observations
 
 moderate = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
-DESTROYING = (a.DeletePod, a.StopProcess, a.Release, a.Forget, a.DeleteVolume, a.CollectConfiguration, a.GrantBootstrap)
-ONCE = (a.RecordBootstrap, a.SetPhase, a.StartProcess, a.FinishRestart, a.ClearSchedule, a.ClearConsent)
-"""What destroys nothing, and is decided on live reads all the same: off an old cache it would be said again."""
+ON_CACHED_READS = (
+    a.Create,
+    a.NoteData,
+    a.MarkVolume,
+    a.RetainVolume,
+    a.RecordRemoval,
+    a.TakeBack,
+    a.RestoreAllocation,
+)
 RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.TakeBack, a.MarkVolume, a.RetainVolume, a.OwnVolume)
 UNDOING = (a.RestoreAllocation, a.Drain, a.ExcludeVoters)
 
@@ -109,7 +115,7 @@ def test_everything_that_is_destroyed_is_named_exactly_as_it_was_seen(obs: o.Obs
     seen = {m.workload.ref for m in obs.members if m.workload} | {m.pod.ref for m in obs.members if m.pod}
     seen |= {m.claim.ref for m in obs.members if m.claim}
     for action in plan(obs, NOW).actions:
-        assert action.destructive == isinstance(action, (*DESTROYING, *ONCE))
+        assert action.needs_live == (not isinstance(action, ON_CACHED_READS))
         ref = ref_of(action)
         assert ref is None or ref in seen
         assert ref is not None or not isinstance(action, a.DeletePod | a.Release | a.DeleteVolume)
@@ -217,10 +223,12 @@ def test_every_member_that_is_not_ready_says_why_and_every_held_one_waits_for_a_
 
 @moderate
 @given(observations)
-def test_caches_that_lag_behind_destroy_nothing(obs: o.Observation) -> None:
-    made = plan(msgspec.structs.replace(obs, settled_writes=False), NOW)
-    assert not made.destructive
-    assert not any(isinstance(x, a.LimitAllocation) for x in made.actions)
+def test_caches_that_lag_behind_begin_nothing(obs: o.Observation) -> None:
+    settled, lagging = (plan(msgspec.structs.replace(obs, settled_writes=known), NOW) for known in (True, False))
+    assert all(x.ends or isinstance(x, ON_CACHED_READS) for x in lagging.actions)
+    assert not any(isinstance(x, a.DeletePod | a.StopProcess | a.LimitAllocation) for x in lagging.actions)
+    ending = [x for x in settled.actions if x.ends]
+    assert [x for x in lagging.actions if x.ends] == ending, "what ends something does not wait"
 
 
 @moderate
