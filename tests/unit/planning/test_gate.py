@@ -1,5 +1,7 @@
 """Is the database whole enough: wait for what waiting brings, and for nothing else."""
 
+from msgspec import structs
+
 from stateward.planning import observation as o
 from stateward.planning.gate import HELD_PATIENCE, lost, unit_problem
 
@@ -58,6 +60,13 @@ def test_a_copy_that_only_newer_nodes_may_take_is_not_waited_for() -> None:
 
 def test_more_copies_than_nodes_are_not_waited_for() -> None:
     assert problem(database(), started("a", primary=True), started("b"), started("c"), missing()) is None
+
+
+def test_a_copy_that_only_a_drained_node_could_take_is_not_waited_for() -> None:
+    """A member that leaves is no place: a change would wait for its data to come back to it."""
+    base = structs.replace(database(), draining=frozenset({"c"}))
+    assert problem(base, started("a", primary=True), started("b"), missing()) is None
+    assert problem(database(), started("a", primary=True), started("b"), missing()) is not None
 
 
 def test_the_verdict_of_the_database_is_believed_only_after_a_while() -> None:
