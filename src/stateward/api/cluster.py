@@ -25,7 +25,7 @@ class Retention(StrEnum):
 
 
 class VolumeShrink(StrEnum):
-    """What to do when a pool asks for smaller volumes or another storage class."""
+    """What to do when a pool asks for volumes that those of its members cannot become."""
 
     REPLACE = "Replace"
     REFUSE = "Refuse"
@@ -168,7 +168,11 @@ class VolumePolicy(Record):
         Retention, Meta(description="Volumes of members that were removed after their data had moved away.")
     ] = Retention.RETAIN
     on_shrink: Annotated[
-        VolumeShrink, Meta(description="A smaller size or another storage class: replace member by member, or refuse.")
+        VolumeShrink,
+        Meta(
+            description="A smaller size, a larger one that the storage class does not allow, or another storage class:"
+            " replace member by member, or refuse."
+        ),
     ] = VolumeShrink.REPLACE
 
 

@@ -175,7 +175,8 @@ ADVICE = {
     ),
     "VolumeGrowing": Advice("the storage driver has made the volume and its file system larger"),
     "VolumeNotExpandable": Advice(
-        "the storage class allows expansion", "set allowVolumeExpansion on the class, or set the old size again"
+        "the storage class allows expansion",
+        "set allowVolumeExpansion on the class, set the old size again, or set volumes.onShrink to Replace",
     ),
     "VolumeRefused": Advice(
         "the size and class are those that the members have", "set them back, or set volumes.onShrink to Replace"

@@ -10,6 +10,8 @@ from stateward.api import names
 from stateward.planning.actions import Create
 from stateward.planning.change import member_version
 from stateward.planning.facts import Facts
+from stateward.planning.fitting import may_hold_last_copy, usable
+from stateward.planning.gate import lost
 from stateward.planning.intent import Intent, Part, State, Wait, merge
 from stateward.planning.observation import Effect, Pool
 from stateward.planning.scale import Scale
@@ -28,7 +30,19 @@ def create(facts: Facts, scaling: Scale) -> Part:
                 continue
             new_voter = f"{name} joins first"
         part = merge(part, made(facts, pool, ordinal, name))
-    return part
+    return merge(part, *(unused(facts, pool) for pool in dict.fromkeys(pool.name for pool, _ in scaling.missing)))
+
+
+def unused(facts: Facts, name: str) -> Part:
+    """Return which kept volumes may hold what the database is missing, while new members cannot start with them."""
+    pool, missing = facts.pools[name], lost(facts.database) if facts.database is not None else []
+    kept = (m for m in facts.obs.members if m.pool == name and not m.present and not usable(pool, m))
+    held = [m for m in kept if missing and may_hold_last_copy(pool, m, facts.database)]
+    if not held:
+        return Part()
+    because = f"pool {name} keeps data in pods now" if pool.ephemeral else "it is being deleted"
+    text = f"the volume that was kept of {{}} may hold the last copy of shard {missing[0]}, and {because}"
+    return Part(waits=tuple(Wait(m.name, "MayHoldLastCopy", text.format(m.name)) for m in held))
 
 
 def made(facts: Facts, pool: Pool, ordinal: int, name: str) -> Part:

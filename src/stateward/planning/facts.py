@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from stateward.planning.crossing import crossing
-from stateward.planning.fitting import unfit
+from stateward.planning.fitting import passed_over
 from stateward.planning.observation import Crossing, Database, Effect, Member, Node, Observation, Pool, Unit, Unknown
 from stateward.planning.phase import BEGUN, Phase
 from stateward.planning.upgrade import pool_in_turn, versions
@@ -215,7 +215,7 @@ def expected(obs: Observation, database: Database | None, member: Member, *, hel
     if member.alive or (database is not None and (held or member.name in database.voters)):
         return True
     pool = next((pool for pool in obs.desired.pools if pool.name == member.pool), None)
-    if pool is None or (unfit(pool, member) and not member.present):
+    if pool is None or (passed_over(pool, member, database) and not member.present):
         return False
     return sum(m.alive for m in obs.members if m.pool == member.pool) < pool.replicas
 

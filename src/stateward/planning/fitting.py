@@ -1,7 +1,7 @@
-"""Does a volume that is there fit what its pool asks for."""
+"""Does a volume that is there fit what its pool asks for, and may a new member start with it."""
 
 from stateward.api.quantity import readable
-from stateward.planning.observation import Claim, Member, Pool
+from stateward.planning.observation import Claim, Database, Member, Pool
 
 
 def claim_mismatch(pool: Pool, claim: Claim) -> str | None:
@@ -20,8 +20,56 @@ def claim_mismatch(pool: Pool, claim: Claim) -> str | None:
     return None
 
 
+def ungrowable(pool: Pool, claim: Claim) -> str | None:
+    """Return why a claim that is too small never grows to what the pool asks for; None when it may.
+
+    A class that could not be read may allow it. Where the pool names the very class that is gone, a new volume could
+    not be had either.
+    """
+    if not claim.capacity or claim.requested >= pool.volume_size:
+        return None
+    sizes = f"from {readable(claim.requested)} to {readable(pool.volume_size)}"
+    if claim.expandable is False:
+        return f"storage class {claim.storage_class} does not allow the volume to grow {sizes}"
+    if claim.classless and pool.storage_class is None:
+        return f"storage class {claim.storage_class} is gone, so the volume cannot grow {sizes}"
+    return None
+
+
 def unfit(pool: Pool, member: Member) -> bool:
     """Return whether a claim of this ordinal is there and cannot become what the pool asks for."""
-    if member.claim is None:
+    claim = member.claim
+    if claim is None:
         return False
-    return member.claim.terminating or pool.ephemeral or claim_mismatch(pool, member.claim) is not None
+    problem = claim_mismatch(pool, claim) or ungrowable(pool, claim)
+    return claim.terminating or pool.ephemeral or problem is not None
+
+
+def passed_over(pool: Pool, member: Member, database: Database | None) -> bool:
+    """Return whether no new member starts with the volume that was kept under this ordinal.
+
+    One that is unfit and may hold the last copy of something is used all the same: its member comes back, and is
+    replaced once nothing is missing. The disaster this prevents: a cluster is deleted and made again with another size,
+    forms anew on empty volumes, and everything that it held stays on the volumes of before.
+    """
+    if not unfit(pool, member):
+        return False
+    return not usable(pool, member) or not may_hold_last_copy(pool, member, database)
+
+
+def usable(pool: Pool, member: Member) -> bool:
+    """Return whether a member of the pool could start with the volume, whatever its size and class."""
+    return member.claim is not None and not member.claim.terminating and not pool.ephemeral
+
+
+def may_hold_last_copy(pool: Pool, member: Member, database: Database | None) -> bool:
+    """Return whether something may be on a kept volume that is nowhere else: unknown is not absent.
+
+    One that was never bound holds nothing; one that a replaced member has left was left while nothing was missing.
+    """
+    claim = member.claim
+    if claim is None or not claim.capacity or claim.left:
+        return False
+    if database is None:
+        return pool.data or pool.voting
+    return pool.data and any(not any(copy.live for copy in unit.copies) for unit in database.units)

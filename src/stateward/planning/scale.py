@@ -11,7 +11,7 @@ from msgspec import Struct
 from stateward.api import names
 from stateward.planning.change import change_of
 from stateward.planning.facts import Facts
-from stateward.planning.fitting import unfit
+from stateward.planning.fitting import passed_over
 from stateward.planning.observation import Effect, Member, Pool, Removal
 from stateward.planning.removal import in_flight, reserved
 from stateward.planning.volume import to_replace
@@ -113,7 +113,7 @@ def free_ordinals(facts: Facts, pool: Pool, count: int) -> list[int]:
     mine = [m for m in facts.obs.members if m.pool == pool.name]
     keep = facts.obs.desired.replacement.keep
     left = (m for m in mine if m.claim is not None and m.claim.left and m.name not in keep)
-    taken = {m.ordinal for m in mine if m.alive or unfit(pool, m)} | {m.ordinal for m in left}
+    taken = {m.ordinal for m in mine if m.alive or passed_over(pool, m, facts.database)} | {m.ordinal for m in left}
     never = reserved(facts.obs)
     found: list[int] = []
     ordinal = 0

@@ -1,14 +1,14 @@
 """Bigger, smaller, other: what a change of storage means for each member.
 
-A larger volume is asked for in place and disturbs nobody. A smaller one, another class, or the step between a volume
-and data in the pod cannot be had on the same member: a new member takes its place, or the change is refused when the
-user said so.
+A larger volume is asked for in place and disturbs nobody. A smaller one, a larger one that its storage class does not
+allow, another class, or the step between a volume and data in the pod cannot be had on the same member: a new member
+takes its place, or the change is refused when the user said so.
 """
 
 from stateward.api.quantity import readable
 from stateward.planning.actions import GrowVolume
 from stateward.planning.facts import Facts
-from stateward.planning.fitting import claim_mismatch
+from stateward.planning.fitting import claim_mismatch, ungrowable
 from stateward.planning.intent import Part, State, Wait, merge, told
 from stateward.planning.observation import Claim, Effect, Member
 
@@ -22,7 +22,7 @@ def to_replace(facts: Facts, member: Member) -> str | None:
         return "data moves from the pod to a volume" if facts.ephemeral(member) and not pool.ephemeral else None
     if pool.ephemeral:
         return "data moves from the volume into the pod"
-    return claim_mismatch(pool, member.claim)
+    return claim_mismatch(pool, member.claim) or ungrowable(pool, member.claim)
 
 
 def volumes(facts: Facts) -> Part:
@@ -33,6 +33,9 @@ def volumes(facts: Facts) -> Part:
         if pool is None or member.workload is None:
             continue
         problem = to_replace(facts, member)
+        small = claim is not None and problem is not None and problem == ungrowable(pool, claim)
+        if small and not facts.obs.desired.replace_on_shrink:
+            problem = None  # It may still grow, once its class allows that.
         if problem is not None and not facts.obs.desired.replace_on_shrink:
             wait = Wait(member.name, "VolumeRefused", f"refused: {problem}", stalled=True)
             parts.append(Part(waits=(wait,)))

@@ -1,7 +1,10 @@
 """Volumes: larger in place, anything else with a new member, or refused where that was asked for."""
 
+import pytest
+
+from stateward.api.status import ClusterStatus
 from stateward.planning import actions as a
-from stateward.planning.fitting import claim_mismatch
+from stateward.planning.fitting import claim_mismatch, ungrowable
 from stateward.planning.observation import Claim, Ref
 from tests.unit.planning.world import GIB, World, hot, managers, settled
 
@@ -20,10 +23,23 @@ def test_a_larger_volume_grows_in_place_and_restarts_nobody() -> None:
     assert len(world.did(a.GrowVolume)) == 3
 
 
-def test_a_class_that_cannot_grow_is_named() -> None:
-    world = settled(managers(), hot()).edit(expandable=False, pools=[managers(), hot(size=20 * GIB)]).ticks(5)
+def test_a_class_that_cannot_grow_is_named_where_replacing_was_not_wanted() -> None:
+    world = settled(managers(), hot(), replace_on_shrink=False)
+    world.edit(expandable=False, pools=[managers(), hot(size=20 * GIB)]).ticks(5)
     assert not world.log
     assert "VolumeNotExpandable" in reasons(world)
+    world.edit(expandable=True).run()
+    assert len(world.did(a.GrowVolume)) == 3
+
+
+def test_a_volume_whose_class_cannot_grow_is_a_new_member_in_place_of_each_one_at_a_time() -> None:
+    world = settled(managers(), hot(3), indices=((2,), (1,), (2,))).edit(expandable=False)
+    world.hooks.append(lambda _: one_at_a_time(world))
+    world.edit(pools=[managers(), hot(3, size=20 * GIB)]).run(900)
+    assert not world.did(a.GrowVolume)
+    sizes = {n: world.bodies[n].claim for n in world.pods() if "hot" in n}
+    assert {c.requested for c in sizes.values() if c} == {20 * GIB}
+    assert len(sizes) == 3
 
 
 def test_a_class_that_is_not_known_to_grow_is_waited_for() -> None:
@@ -108,3 +124,74 @@ def test_a_volume_that_was_never_bound_does_not_wait_for_a_class_that_there_is_n
     assert claim_mismatch(named, waiting) is None
     assert claim_mismatch(anything, bound) is None
     assert claim_mismatch(anything, known) is None
+
+
+def kept_small(**policy: object) -> World:
+    """Return a cluster with the volume of hot-2 kept: half as large as is asked for now, and it never grows."""
+    world = settled(managers(), hot(3), indices=((2,), (2,)), **policy)
+    world.edit(pools=[managers(), hot(2)]).run()
+    for name in ("c-hot-0", "c-hot-1"):  # Only the kept one is of the other size.
+        claim = world.bodies[name].claim
+        assert claim is not None
+        claim.requested = claim.capacity = 20 * GIB
+    world.log.clear()
+    return world.edit(expandable=False)
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_kept_volume_that_can_never_grow_to_what_is_asked_is_not_used_again(*, replaced: bool) -> None:
+    world = kept_small(replace_on_shrink=replaced).edit(pools=[managers(), hot(3, size=20 * GIB)]).run(900)
+    assert world.did(a.Create) == ["c-hot-3"]
+    assert not world.did(a.Release)
+
+
+def test_a_member_that_has_started_on_a_volume_that_can_never_grow_is_replaced() -> None:
+    world = kept_small().edit(expandable=None, pools=[managers(), hot(3, size=20 * GIB)])
+    world.until(lambda w: "c-hot-2" in w.pods())  # Whether it grows was not known.
+    world.edit(expandable=False).run(900)
+    assert {n for n in world.pods() if "hot" in n} == {"c-hot-0", "c-hot-1", "c-hot-3"}
+    assert world.did(a.Release) == ["c-hot-2"]
+
+
+def test_a_kept_volume_that_does_not_fit_is_brought_back_while_it_may_hold_the_last_copy() -> None:
+    world = kept_small()
+    world.indices[0].copies.clear()
+    world.edit(pools=[managers(), hot(3, size=20 * GIB)]).tick()
+    assert world.did(a.Create) == ["c-hot-2"]
+
+
+def test_a_cluster_that_is_made_again_with_another_size_forms_on_the_volumes_of_before() -> None:
+    world = settled(managers(), hot(3), indices=((2,),))
+    for body in world.bodies.values():
+        body.workload = body.pod = body.config = None
+    world.status = ClusterStatus()
+    world.edit(pools=[managers(size=5 * GIB), hot(3, size=5 * GIB)]).tick()
+    assert set(world.did(a.Create)) == {f"c-{pool}-{n}" for pool in ("managers", "hot") for n in range(3)}
+
+
+def test_a_kept_volume_that_cannot_be_used_and_may_hold_the_last_copy_is_named() -> None:
+    world = settled(managers(), hot(3), indices=((2,),))
+    world.edit(pools=[managers(), hot(2)]).run()
+    world.edit(pools=[managers(), hot(3, ephemeral=True)])
+    assert "MayHoldLastCopy" not in reasons(world)
+    world.indices[0].copies.clear()
+    waits = {w.subject: w.message for w in world.plan().waits if w.reason == "MayHoldLastCopy"}
+    assert "c-hot-2" in waits
+    assert "pool hot keeps data in pods" in waits["c-hot-2"]
+
+
+def claim(size: int, storage_class: str, *, expandable: bool | None, gone: bool = False) -> Claim:
+    return Claim(Ref("data-c-hot-2", "claim", "1"), size, size, storage_class, expandable, classless=gone)
+
+
+def test_what_never_grows_is_told_from_what_is_not_known_to() -> None:
+    anything, named = hot().desired("1.0.0", "1.0.0"), hot(storage_class="rigid").desired("1.0.0", "1.0.0")
+    small, enough = 5 * GIB, 10 * GIB
+    text = "storage class rigid does not allow the volume to grow from 5Gi to 10Gi"
+    assert ungrowable(anything, claim(small, "rigid", expandable=False)) == text
+    assert ungrowable(named, claim(small, "rigid", expandable=False)) == text
+    assert ungrowable(anything, claim(enough, "rigid", expandable=False)) is None
+    assert ungrowable(anything, claim(small, "rigid", expandable=None)) is None
+    text = "storage class rigid is gone, so the volume cannot grow from 5Gi to 10Gi"
+    assert ungrowable(anything, claim(small, "rigid", expandable=None, gone=True)) == text
+    assert ungrowable(named, claim(small, "rigid", expandable=None, gone=True)) is None
