@@ -1,6 +1,7 @@
 """`simulate`: the operator in worlds in memory, seed after seed, with everything that goes wrong in a year."""
 
 import os
+from typing import Any
 
 import click
 from msgspec import structs
@@ -8,6 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from stateward.cli import screen, simulated
 from stateward.cli.advice import ADVICE
+from stateward.simulation.bounds import STEPS, WALL, WALL_PER_HOUR, Bounds
 from stateward.simulation.branches import missed
 from stateward.simulation.campaign import Report, report, simulate_many, usual
 from stateward.simulation.run import YEAR, Outcome, Plan, simulate_one
@@ -26,6 +28,19 @@ from stateward.simulation.scenes import ENGINES, FOUNDATIONDB
     type=click.FloatRange(min=0, max=366, min_open=True),
     help="Simulated days of ordinary operation, in all runs: about ten faults and edits a day.",
 )
+@click.option(
+    "--step-limit",
+    type=click.IntRange(min=1),
+    default=STEPS,
+    show_default=True,
+    help="End a run that takes more steps than this in one simulated hour; it counts as failed.",
+)
+@click.option(
+    "--wall-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    help="End a run that takes more real seconds than this; it counts as failed. Default: "
+    f"{WALL:g}, and {WALL_PER_HOUR:g} for each simulated hour with faults.",
+)
 @click.option("-j", "--jobs", type=click.IntRange(min=1), help="Runs at once; default: one for each core.")
 @click.option("--require-all", is_flag=True, help="Fail when a fault or a decision of the planner was never met.")
 def simulate(
@@ -36,7 +51,7 @@ def simulate(
     hours: float | None,
     days: float | None,
     jobs: int | None,
-    **campaign: int,
+    **campaign: Any,
 ) -> None:
     """Look for mistakes of the operator in worlds in memory. Nothing outside this process is touched.
 
@@ -53,15 +68,18 @@ def simulate(
     plan = None if hours is None else Plan(engine=engine, chaos=hours * 3600)
     if days is not None:
         plan = Plan(engine=engine, chaos=days * 86400, slower=YEAR)
-    chosen = "" if hours is None else f"--hours {hours:g}"
-    extent = chosen if days is None else f"--days {days:g}"
+    storm = "" if hours is None else f"--hours {hours:g}"
+    extent = storm if days is None else f"--days {days:g}"
+    bounds = Bounds(campaign["step_limit"], campaign["wall_limit"])
     if seed is not None:
-        found = alone(seed, usual(engine, seed) if plan is None else plan, trace=trace)
+        chosen = usual(engine, seed) if plan is None else plan
+        found = alone(seed, structs.replace(chosen, bounds=bounds), trace=trace)
     elif trace:
         raise click.UsageError("--trace tells one run: say which with --seed")
     else:
         first = campaign["first"]
-        found = with_progress(engine, range(first, first + campaign["seeds"]), plan, jobs or os.cpu_count() or 1)
+        seeds = range(first, first + campaign["seeds"])
+        found = with_progress(engine, seeds, plan, bounds, jobs or os.cpu_count() or 1)
     never = missed(found.counts, ADVICE.keys(), engine)
     if not trace:
         screen.show(simulated.met(found, engine))
@@ -78,7 +96,7 @@ def alone(seed: int, plan: Plan, *, trace: bool) -> Report:
     return report([outcome], seconds)
 
 
-def with_progress(engine: str, seeds: range, plan: Plan | None, jobs: int) -> Report:
+def with_progress(engine: str, seeds: range, plan: Plan | None, bounds: Bounds, jobs: int) -> Report:
     """Run many seeds, with a bar on a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=screen.console(), transient=True) as bar:
@@ -91,4 +109,4 @@ def with_progress(engine: str, seeds: range, plan: Plan | None, jobs: int) -> Re
                 bar.update(task, description=f"[red]violations in {len(failed)} runs")
             bar.advance(task)
 
-        return simulate_many(engine, seeds, plan=plan, cores=jobs, progress=count)
+        return simulate_many(engine, seeds, plan=plan, bounds=bounds, cores=jobs, progress=count)

@@ -10,6 +10,7 @@ from functools import partial
 
 from msgspec import Struct, structs
 
+from stateward.simulation.bounds import Bounds
 from stateward.simulation.invariants import Violation
 from stateward.simulation.run import YEAR, Outcome, Plan, simulate_one
 from stateward.simulation.scenes import ENGINES, FOUNDATIONDB
@@ -45,6 +46,7 @@ def simulate_many(
     seeds: Iterable[int],
     *,
     plan: Plan | None = None,
+    bounds: Bounds | None = None,
     cores: int | None = None,
     progress: Callable[[Outcome], None] = lambda _: None,
 ) -> Report:
@@ -56,7 +58,7 @@ def simulate_many(
         raise ValueError(f"engine {engine!r} is not simulated; known are {', '.join(ENGINES)}")
     began = time.perf_counter()
     outcomes: list[Outcome] = []
-    work = partial(one_of_many, engine=engine, plan=plan)
+    work = partial(one_of_many, engine=engine, plan=plan, bounds=bounds)
     # What the modules consist of is left out of the collection before each run: it takes as long as minutes of a world.
     with multiprocessing.get_context("spawn").Pool(cores or os.cpu_count(), initializer=gc.freeze) as pool:
         for outcome in pool.imap_unordered(work, seeds):
@@ -76,9 +78,10 @@ def usual(engine: str, seed: int) -> Plan:
     return Plan(engine=engine, chaos=MONTH, slower=YEAR)
 
 
-def one_of_many(seed: int, engine: str, plan: Plan | None) -> Outcome:
+def one_of_many(seed: int, engine: str, plan: Plan | None, bounds: Bounds | None = None) -> Outcome:
     """Run one seed of a campaign."""
-    return attempt(seed, usual(engine, seed) if plan is None else structs.replace(plan, engine=engine))
+    plan = usual(engine, seed) if plan is None else plan
+    return attempt(seed, structs.replace(plan, engine=engine, bounds=bounds or plan.bounds))
 
 
 def attempt(seed: int, plan: Plan) -> Outcome:

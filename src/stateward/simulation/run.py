@@ -5,12 +5,15 @@ import gc
 import random
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
+from typing import cast
 
 from msgspec import Struct
 
 from stateward.api.base import Json
 from stateward.simulation import listening, telling
+from stateward.simulation.bounds import GRACE, STEPS, Bounds, Exhausted, Interrupted, interrupted_after
 from stateward.simulation.calm import Calm
 from stateward.simulation.faults import Stage, Swarm
 from stateward.simulation.invariants import Violation, Watchdog
@@ -52,6 +55,7 @@ class Plan(Struct, frozen=True):
     profile: str | None = None
     """The name of a profile; None lets the seed choose where nothing else is said, and "" is the plain swarm."""
     trace: bool = False
+    bounds: Bounds = Bounds()
 
 
 class Outcome(Struct, frozen=True):
@@ -68,13 +72,26 @@ class Outcome(Struct, frozen=True):
 
 
 def simulate_one(seed: int, plan: Plan | None = None) -> tuple[Outcome, float]:
-    """Run one seed to its end; return its outcome, which is the same every time, and the real seconds it took."""
+    """Run one seed to its end; return its outcome, which is the same every time, and the real seconds it took.
+
+    A run that reaches a limit of its plan ends there, and has violated `bound`.
+    """
     began = time.perf_counter()
+    plan = plan or Plan()
     gc.collect()
     gc.disable()
     try:
-        with asyncio.Runner(loop_factory=WorldLoop) as runner:
-            outcome = runner.run(Run(seed, plan or Plan(), runner.get_loop()).go())
+        # What is cancelled at the end of a run that spins may spin as well.
+        with suppress(Exhausted), asyncio.Runner(loop_factory=WorldLoop) as runner:
+            loop = cast("WorldLoop", runner.get_loop())
+            run, seconds = Run(seed, plan, loop), plan.bounds.seconds(plan.chaos)
+            loop.limit(steps=plan.bounds.steps, seconds=seconds)
+            try:
+                with interrupted_after(seconds + GRACE):
+                    outcome = runner.run(run.go())
+            except (Exhausted, Interrupted) as error:
+                loop.limit(steps=STEPS, seconds=GRACE)
+                outcome = run.exhausted(str(error))
         return outcome, time.perf_counter() - began
     finally:
         gc.enable()
@@ -92,6 +109,8 @@ class Run:
         if profile is not None:
             self.world.ground.count(f"profile: {profile.name}")
         self.violations: list[Violation] = []
+        self.stage = "nothing yet"
+        """What the run is about now, for a message."""
         self.watchdog = Watchdog(self.world, self.violations)
         if plan.trace:
             self.world.ground.story = []
@@ -115,13 +134,16 @@ class Run:
             for process in self.processes:
                 process.start()
             self.user.create()
+            self.stage = "the creation of the cluster"
             if self.calm_start:
                 await self.until_formed()
+            self.stage = "the time with faults"
             self.swarm.begin()
             await self.live(self.plan.chaos)
             self.swarm.end()
             await asyncio.sleep(60.0)
             self.user.calm_down()
+            self.stage = "the time in which the desired state has to be reached"
             await self.settle()
             for process in self.processes:
                 process.kill()
@@ -171,6 +193,7 @@ class Run:
             self._violated("g", f"the desired state was not reached: {'; '.join(missing[:6])}")
         if missing:
             return
+        self.stage = "the time in which nothing may be written"
         await asyncio.sleep(180.0)
         before = self.watchdog.writes
         pods = {pod.uid for pod in self.world.store.all("/pods")}
@@ -185,6 +208,13 @@ class Run:
             )
         if pods != {pod.uid for pod in self.world.store.all("/pods")}:
             self._violated("e", "pods were made anew in a settled cluster")
+
+    def exhausted(self, reached: str) -> Outcome:
+        """Return what came of it until it reached a limit."""
+        last = self.world.ground.last
+        said = f"; the last that was told: {last}" if last else ""
+        self._violated("bound", f"seed {self.seed} was ended in {self.stage}: it {reached}{said}")
+        return self.outcome()
 
     def outcome(self) -> Outcome:
         """Return what came of it."""

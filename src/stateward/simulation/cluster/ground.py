@@ -28,8 +28,11 @@ class Ground:
         self.skipped = 0.0
         """Seconds that were passed over because nothing could happen in them."""
         self._timers: list[asyncio.TimerHandle] = []
+        self._room = KEPT
         self.story: list[tuple[float, str]] | None = None
         """What happened, in words, with its time; None where nobody listens."""
+        self.last = ""
+        """What happened last, in words."""
 
     @property
     def now(self) -> float:
@@ -49,8 +52,9 @@ class Ground:
         """Run a function after some seconds of virtual time."""
         timer = self.loop.call_later(seconds, do, *arguments)
         self._timers.append(timer)
-        if len(self._timers) > KEPT:
+        if len(self._timers) > self._room:
             self.ahead()
+            self._room = max(KEPT, 2 * len(self._timers))
         return timer
 
     def soon(self, low: float, high: float, do: Callable[..., None], *arguments: Any) -> asyncio.TimerHandle:
@@ -79,6 +83,7 @@ class Ground:
 
     def tell(self, sentence: str) -> None:
         """Add a sentence to the story of the run."""
+        self.last = sentence
         if self.story is not None:
             self.story.append((self.passed, sentence))
 

@@ -4,6 +4,7 @@ Source of the rules: the allocation deciders of OpenSearch; two incoming and two
 whose node left is not made anew elsewhere for a minute.
 """
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,6 +39,8 @@ class Allocator:
         self._databases = databases
         self._ground = databases.ground
         self._allocations = 0
+        self._look: asyncio.TimerHandle | None = None
+        """The next look at copies that are delayed."""
 
     # What happens.
 
@@ -155,9 +158,21 @@ class Allocator:
         if known:
             self._recover(shard, copy, known[0], self._new_allocation(), self._ground.chance.uniform(1.0, 8.0))
         elif self._ground.now < copy.delayed_until:
-            self._ground.later(copy.delayed_until - self._ground.now + 0.1, self.reroute)
+            self._look_by(copy.delayed_until + 0.1)
         elif others:
             self._recover(shard, copy, others[0], self._new_allocation(), self._seconds(shard))
+
+    def _look_by(self, when: float) -> None:
+        """Look again at that time at the latest: one timer for all copies, or each look sets as many as there are."""
+        if self._look is not None and self._look.when() > when:
+            self._look.cancel()
+            self._look = None
+        if self._look is None:
+            self._look = self._ground.later(when - self._ground.now, self._look_again)
+
+    def _look_again(self) -> None:
+        self._look = None
+        self.reroute()
 
     def _leave_excluded(self) -> None:
         excluded = self._cluster.settings.excluded
