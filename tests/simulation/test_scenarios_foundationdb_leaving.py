@@ -131,3 +131,25 @@ async def everybody_of(story: Story, coordinators: set[str]) -> None:
     story.edit(members={"replace": sorted(coordinators)})
     gone = await story.until(lambda: not coordinators & (story.coordinators() | story.members()), 7200.0)
     assert gone, story.doing
+
+
+async def test_coordinators_change_once_when_all_members_of_their_pool_are_replaced() -> None:
+    with Story().told() as story:
+        await story.begin()
+        assert {member.split("-")[1] for member in story.coordinators()} == {"storage"}
+        seen: list[str] = []
+
+        async def watch() -> None:
+            while True:
+                assert story.database.cluster is not None
+                seen.append(story.database.cluster.state.generation)
+                await asyncio.sleep(0.5)
+
+        watching = asyncio.create_task(watch())
+        before = {m for m in story.members() if "-storage-" in m}
+        story.edit(pools=[pool("storage", 5, storage={"size": "512Mi"}), *pools()[1:]])
+        assert await story.until(lambda: not before & story.members(), 14400.0), story.doing
+        assert await story.settled(), story.doing
+        watching.cancel()
+        assert len(set(seen)) == 2, "they were changed once"
+        story.check()

@@ -24,6 +24,7 @@ from stateward.kube.pods import Pod
 from stateward.operator.agents import Agents
 from stateward.operator.holdings import Holdings
 from stateward.operator.kinds import FOUNDATIONDB
+from stateward.operator.prospects import prospects
 from stateward.operator.translate import inputs
 from stateward.planning.budget import Budget
 from stateward.planning.observation import Crossing, Desired
@@ -83,6 +84,7 @@ class FoundationDBFamily:
             ),
             fresh=frozenset(s.metadata.name for s in holdings.sets) - {m.name for m in states if m.version},
             missing=away,
+            prospects=prospects(cluster, holdings),
         )
 
 

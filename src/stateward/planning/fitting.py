@@ -36,13 +36,17 @@ def ungrowable(pool: Pool, claim: Claim) -> str | None:
     return None
 
 
+def mismatch(pool: Pool, claim: Claim) -> str | None:
+    """Return why a claim cannot become what the pool asks for: another class, a smaller size, or one it cannot have."""
+    return claim_mismatch(pool, claim) or ungrowable(pool, claim)
+
+
 def unfit(pool: Pool, member: Member) -> bool:
     """Return whether a claim of this ordinal is there and cannot become what the pool asks for."""
     claim = member.claim
     if claim is None:
         return False
-    problem = claim_mismatch(pool, claim) or ungrowable(pool, claim)
-    return claim.terminating or pool.ephemeral or problem is not None
+    return claim.terminating or pool.ephemeral or mismatch(pool, claim) is not None
 
 
 def passed_over(pool: Pool, member: Member, database: Database | None) -> bool:

@@ -8,7 +8,7 @@ takes its place, or the change is refused when the user said so.
 from stateward.api.quantity import readable
 from stateward.planning.actions import GrowVolume
 from stateward.planning.facts import Facts
-from stateward.planning.fitting import claim_mismatch, ungrowable
+from stateward.planning.fitting import mismatch, ungrowable
 from stateward.planning.intent import Part, State, Wait, merge, told
 from stateward.planning.observation import Claim, Effect, Member
 
@@ -22,7 +22,7 @@ def to_replace(facts: Facts, member: Member) -> str | None:
         return "data moves from the pod to a volume" if facts.ephemeral(member) and not pool.ephemeral else None
     if pool.ephemeral:
         return "data moves from the volume into the pod"
-    return claim_mismatch(pool, member.claim) or ungrowable(pool, member.claim)
+    return mismatch(pool, member.claim)
 
 
 def volumes(facts: Facts) -> Part:

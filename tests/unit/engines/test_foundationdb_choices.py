@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from stateward.engines.foundationdb import commands
 from stateward.engines.foundationdb.commands import Outcome, Printed, judge
 from stateward.engines.foundationdb.connection import Address
-from stateward.engines.foundationdb.coordinators import Candidate, choose, count_of, has_to_change
+from stateward.engines.foundationdb.coordinators import Candidate, Prospect, choose, count_of, has_to_change
 
 NOBODY: frozenset[str] = frozenset()
 
@@ -34,6 +34,25 @@ def test_one_that_leaves_or_does_not_serve_is_none() -> None:
     choice = choose(candidates, frozenset({"s0", "s1", "s2"}), 3)
     assert choice.members == {"s2", "s3", "s4"}
     assert has_to_change(frozenset({"s0", "s1", "s2"}), choice, candidates, frozenset({"s0", "s1", "s2"}))
+
+
+def test_members_that_will_go_or_be_away_soon_are_chosen_only_where_no_others_are() -> None:
+    goes, away = Prospect.GOES, Prospect.AWAY_SOON
+    candidates = [Candidate(f"s{i}", f"z{i}", "storage", prospect=goes) for i in range(5)]
+    candidates += [
+        Candidate("l0", "z5", "log", prospect=away),
+        Candidate("l1", "z6", "log"),
+        Candidate("l2", "z7", "log"),
+    ]
+    now = frozenset({"s0", "s1", "s2"})
+    assert choose(candidates, now, 3).members == {"l0", "l1", "l2"}
+    assert choose(candidates[:-1], now, 3).members == {"l0", "l1", "s0"}
+    assert not has_to_change(now, choose(candidates, now, 3), candidates, now)
+
+
+def test_a_zone_of_its_own_counts_more_than_that_a_member_stays() -> None:
+    candidates = [*storage(4, 2), Candidate("s9", "z9", "storage", prospect=Prospect.GOES)]
+    assert choose(candidates, NOBODY, 3).members == {"s0", "s1", "s9"}
 
 
 def test_a_majority_in_one_zone_is_said() -> None:

@@ -7,10 +7,13 @@ import msgspec
 from stateward.api import names
 from stateward.engines import pods
 from stateward.engines.foundationdb.build import Build
+from stateward.engines.foundationdb.coordinators import Prospect
 from stateward.engines.foundationdb.inputs import inputs
 from stateward.engines.foundationdb.pools import resolve
 from stateward.engines.foundationdb.target import FoundationTarget
+from stateward.kube.nodes import Node
 from stateward.kube.pods import Pod
+from stateward.kube.storage import PersistentVolumeClaim
 from stateward.kube.workloads import StatefulSet
 from stateward.operator.foundationdb import FoundationDBFamily, addresses, domains
 from stateward.operator.holdings import Holdings
@@ -80,3 +83,59 @@ def test_a_member_has_as_many_processes_as_it_was_made_with_whatever_its_pool_as
     assert found.processes == {"ledger-log-0": 1, "ledger-log-1": 2, "ledger-log-2": 1}
     assert found.known == {"ledger-log-2": {"10.0.0.2:4500"}}
     assert found.fresh == {"ledger-log-1", "ledger-log-2"}
+
+
+def node(name: str, *, ready: bool = True, taint: str = "") -> Node:
+    body: dict[str, Any] = {
+        "metadata": {"name": name},
+        "spec": {"taints": [{"key": "worn", "effect": taint}] if taint else []},
+        "status": {"conditions": [{"type": "Ready", "status": "True" if ready else "False"}]},
+    }
+    return msgspec.convert(body, Node)
+
+
+def volume(member: str, size: str, storage_class: str) -> PersistentVolumeClaim:
+    labels = {names.LABEL_MEMBER: member, names.LABEL_POOL: "log"}
+    body: dict[str, Any] = {
+        "metadata": {"name": f"data-{member}", "labels": labels},
+        "spec": {"storageClassName": storage_class, "resources": {"requests": {"storage": size}}},
+        "status": {"capacity": {"storage": size}},
+    }
+    return msgspec.convert(body, PersistentVolumeClaim)
+
+
+def test_what_is_to_be_expected_of_members_is_read_from_their_objects_and_the_status() -> None:
+    members = {"replace": ["ledger-log-0"], "replaceWithoutDraining": ["ledger-log-1"], "keep": ["ledger-log-9"]}
+    pool = {"name": "log", "processClass": "log", "storage": {"size": "10Gi", "storageClass": "fast"}}
+    of = cluster([pool], members=members)
+    states = [
+        {"name": "ledger-log-2", "state": "Waiting", "pending": "recreate"},
+        {"name": "ledger-log-3", "state": "Waiting", "pending": "replace"},
+        {"name": "ledger-log-4", "state": "Waiting", "pending": "restart"},
+    ]
+    more = {"memberStates": states, "pendingRemovals": [{"name": "ledger-log-2", "by": "Spec"}]}
+    status = msgspec.convert({**msgspec.to_builtins(of.status), **more}, type(of.status))
+    of = msgspec.structs.replace(of, status=status)
+    nodes = {n.metadata.name: n for n in (node("n1"), node("n2", ready=False), node("n3", taint="NoSchedule"))}
+    where = {
+        "ledger-log-5": "n1",
+        "ledger-log-6": "n2",
+        "ledger-log-7": "n3",
+        "ledger-log-8": "gone",
+        "ledger-log-a": "",
+    }
+    claims = (
+        volume("ledger-log-9", "20Gi", "fast"),
+        volume("ledger-log-10", "20Gi", "fast"),
+        volume("ledger-log-11", "10Gi", "slow"),
+        volume("ledger-log-12", "10Gi", "fast"),
+    )
+    pods = tuple(pod(member, name) for member, name in where.items())
+    holdings = Holdings(of, (), pods, claims, (), nodes, {})
+    goes, away = Prospect.GOES, Prospect.AWAY_SOON
+    target = FoundationDBFamily(Nobody()).target(holdings)
+    assert isinstance(target, FoundationTarget)
+    assert target.prospects == {
+        **{f"ledger-log-{i}": goes for i in (0, 1, 2, 3, 10, 11)},
+        **{f"ledger-log-{i}": away for i in (6, 7, 8)},
+    }

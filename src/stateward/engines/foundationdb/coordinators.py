@@ -1,17 +1,29 @@
 """Which members are coordinators: one zone loses at most one of them, and as few change as have to.
 
 Coordinators are where clients find the database. Losing a majority of them makes it unavailable for everybody, whatever
-else runs; so they are spread over zones first, and none is on a member that leaves.
+else runs; so they are spread over zones first, and none is on a member that leaves. When they change, they change to
+members that stay: each change makes all clients connect anew, so one has to be enough for all members that will go.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 
 COUNTS = {"single": 1, "double": 3, "triple": 5, "three_data_hall": 9, "three_datacenter": 9}
 """Coordinators by redundancy mode: with 2n+1 of them, n may fail; as FoundationDB's administration guide has them."""
 
 PREFERRED = ("coordinator", "storage", "log", "transaction", "stateless")
 """Classes from the best to the least: those whose members are moved least often, and keep their disks, come first."""
+
+
+class Prospect(IntEnum):
+    """What is to be expected of a member, from the best to the worst."""
+
+    STAYS = 0
+    AWAY_SOON = 1
+    """Its pod is made anew soon, or its node is tainted or not ready."""
+    GOES = 2
+    """It will be replaced or removed, though not now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +39,7 @@ class Candidate:
     """Whether its process was reached, and is what it should be."""
     leaves: bool = False
     """Whether it is excluded, or on its way out."""
+    prospect: Prospect = Prospect.STAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +58,12 @@ def count_of(redundancy: str) -> int:
 def choose(candidates: Iterable[Candidate], now: frozenset[str], count: int) -> Choice:
     """Return who should be a coordinator, given who is one now.
 
-    Those that are coordinators stay where that costs no zone; the rest is filled from zones that have the fewest. Where
-    there are not enough that serve and stay, there are fewer, but always an odd number: an even one bears no more.
+    In each zone those come first that are expected to stay, and of these the ones that are coordinators; the rest is
+    filled from zones that have the fewest. Where there are not enough that serve, there are fewer, but always an odd
+    number: an even one bears no more.
     """
     fit = [c for c in candidates if c.serves and not c.leaves and c.kind in PREFERRED]
-    fit.sort(key=lambda c: (c.name not in now, PREFERRED.index(c.kind), c.name))
+    fit.sort(key=lambda c: (c.prospect, c.name not in now, PREFERRED.index(c.kind), c.name))
     chosen = spread(fit, count)
     if len(chosen) % 2 == 0:
         chosen = chosen[:-1]

@@ -6,6 +6,7 @@ from typing import Protocol
 from stateward.api.foundationdb import FoundationDBCluster
 from stateward.engines.base import RefusedError, Target
 from stateward.engines.foundationdb.commands import Printed
+from stateward.engines.foundationdb.coordinators import Prospect
 
 
 class FoundationTarget(Target, frozen=True, kw_only=True):
@@ -24,6 +25,8 @@ class FoundationTarget(Target, frozen=True, kw_only=True):
     """Members that are meant to run, and have never been in the database."""
     missing: Mapping[str, float] = {}
     """By member that is missing: since when, in seconds since the epoch."""
+    prospects: Mapping[str, Prospect] = {}
+    """What is to be expected of members that do not just stay."""
 
 
 class Shell(Protocol):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from stateward.engines.foundationdb.connection import ConnectionStringError, parse_address
-from stateward.engines.foundationdb.coordinators import Candidate, Choice, choose, count_of, has_to_change
+from stateward.engines.foundationdb.coordinators import Candidate, Choice, Prospect, choose, count_of, has_to_change
 from stateward.engines.foundationdb.identity import member_of
 from stateward.engines.foundationdb.members import View
 from stateward.engines.foundationdb.status import Status
@@ -69,7 +69,14 @@ def chosen(target: FoundationTarget, fit: Iterable[Candidate], coordinators: fro
 def candidates(target: FoundationTarget, seen: View, leaving: frozenset[str]) -> list[Candidate]:
     """Return who may be a coordinator: members with volumes, or the database is lost with their pods."""
     return [
-        Candidate(m.name, m.zone, m.kind, serves=m.reached, leaves=m.excluded or m.name in leaving)
+        Candidate(
+            m.name,
+            m.zone,
+            m.kind,
+            serves=m.reached,
+            leaves=m.excluded or m.name in leaving,
+            prospect=target.prospects.get(m.name, Prospect.STAYS),
+        )
         for m in seen.members.values()
         if m.name in target.lasting
     ]
