@@ -30,8 +30,11 @@ def pools(storage: int = 5, log: int = 4, stateless: int = 3) -> list[Json]:
 class Story:
     """One world with a cluster called logs, and its operator."""
 
-    def __init__(self, *, seed: int = 1, agents: bool = False, capacity: int = 4, **spec: Any) -> None:
-        self.world = World(seed, Layout(zones=3, nodes_per_zone=4, capacity=capacity), asyncio.get_running_loop())
+    def __init__(
+        self, *, seed: int = 1, agents: bool = False, capacity: int = 4, where: str = "zone", **spec: Any
+    ) -> None:
+        layout = Layout(zones=3, nodes_per_zone=4, capacity=capacity, where=where)
+        self.world = World(seed, layout, asyncio.get_running_loop())
         self.process = Process(self.world, "op0", foundationdb=True)
         self.process.agent_image = "stateward:1" if agents else ""
         self.process.failed = lambda error: self.failures.append(f"{type(error).__name__}: {error}")

@@ -4,9 +4,13 @@ import asyncio
 
 import pytest
 
+from stateward.api.base import Json
+from stateward.kube.client import PatchKind
+from stateward.kube.metadata import Key
 from stateward.planning.times import parse_time
 from stateward.simulation.foundationdb import cluster
-from tests.simulation.foundationdb_story import Story, pool, pools
+from stateward.simulation.world import NAMESPACE
+from tests.simulation.foundationdb_story import KIND, NAME, Story, pool, pools
 
 pytestmark = pytest.mark.simulation
 
@@ -153,3 +157,30 @@ async def test_coordinators_change_once_when_all_members_of_their_pool_are_repla
         watching.cancel()
         assert len(set(seen)) == 2, "they were changed once"
         story.check()
+
+
+async def test_a_member_is_replaced_that_is_lost_with_its_volume_and_whose_address_nobody_knows() -> None:
+    with Story(where="node").told() as story:
+        await story.begin()
+        victim = "logs-storage-4"
+        pods = story.world.foundations.pods.values()
+        machine = next(p.container.node for p in pods if p.container.pod.name == f"{victim}-0")
+        story.world.nodes.lose(machine, power=True)
+        story.world.nodes.remove(machine)
+        # Its new pod never gets an address: its volume was on that machine.
+        before = story.pods()[f"{victim}-0"]
+        assert await story.until(lambda: story.pods().get(f"{victim}-0", before) != before, 1200.0), story.doing
+        await asyncio.sleep(30.0)
+        states = [{**m, "address": "" if m["name"] == victim else m.get("address", "")} for m in states_of(story)]
+        key = Key(NAMESPACE, NAME)
+        story.world.server.patch(KIND, key, {"status": {"memberStates": states}}, PatchKind.MERGE, "status")
+        story.edit(members={"replace": [victim]})
+        assert await story.until(lambda: "address of logs-storage-4 is not known" in story.doing, 3600.0), story.doing
+        assert await story.until(lambda: victim not in story.members(), 7200.0), story.doing
+        assert await story.settled(), story.doing
+        assert await story.excluded() == []
+        story.check()
+
+
+def states_of(story: Story) -> list[Json]:
+    return list(story.status["memberStates"])

@@ -71,6 +71,7 @@ class FoundationDBFamily:
         counts = processes(holdings)
         states = cluster.status.member_states
         away = {m.name: since for m in states if (since := parse_time(m.missing_since)) is not None}
+        silent = {m.name: since for m in states if (since := parse_time(m.not_serving_since)) is not None}
         return FoundationTarget(
             endpoints=tuple(f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in pods),
             name=cluster.metadata.name,
@@ -84,6 +85,7 @@ class FoundationDBFamily:
             ),
             fresh=frozenset(s.metadata.name for s in holdings.sets) - {m.name for m in states if m.version},
             missing=away,
+            silent=silent,
             prospects=prospects(cluster, holdings),
         )
 

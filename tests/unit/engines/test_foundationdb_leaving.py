@@ -1,11 +1,14 @@
 """Members of FoundationDB that leave while something stands in the way, or somebody dies half way."""
 
 import asyncio
+from typing import Any
 
 import msgspec
 import pytest
 
 from stateward.engines.foundationdb.commands import MARK, Outcome, Printed, judge
+from stateward.engines.foundationdb.exclusion import whole
+from stateward.engines.foundationdb.status import Status
 from stateward.planning.observation import Database
 from stateward.simulation.foundationdb.commandline import FULL
 from tests.unit.engines.foundationdb_town import Town, cluster
@@ -115,3 +118,92 @@ def test_a_name_is_no_error(name: str) -> None:
 @pytest.mark.parametrize("text", [FULL, "ERROR: 'x' is no address", "Fatal Error: internal", "Error: io_error (1510)"])
 def test_what_the_command_line_calls_an_error_is_one_whatever_its_code(text: str) -> None:
     assert judge(Printed(0, f">>> exclude x\n{text}\n"))[0] is Outcome.REFUSED
+
+
+GONE = "ledger-storage-4"
+
+
+async def unaddressed(town: Town, *, after: float = 900.0) -> Database:
+    """Let a storage server that is excluded end for good, with an address that nobody knows; return what is seen."""
+    began = town.now
+    town.ensemble.end(town.addresses[GONE])
+    await town.settle(30.0)
+    await town.engine.drain(town.target(missing={GONE: 1.0}), frozenset({GONE}))
+    await town.settle(after)
+    return await town.seen(**forgotten(town, began))
+
+
+def forgotten(town: Town, since: float) -> dict[str, Any]:
+    known = {name: frozenset({address}) for name, address in town.addresses.items() if name != GONE}
+    return {"known": known, "missing": {GONE: since}, "silent": {GONE: since}}
+
+
+def why(database: Database) -> str | None:
+    """Return why the member may not go, or None where it may."""
+    return next((u.copies[0].why for u in database.units if u.name == f"data({GONE})"), None)
+
+
+async def test_a_member_whose_address_nobody_knows_may_go_when_the_database_has_long_been_whole_without_it(
+    town: Town,
+) -> None:
+    assert why(await unaddressed(town)) is None
+    assert not [c for c in town.commands if "stateward_proves" in c]
+
+
+async def test_one_whose_address_another_member_has_by_now_may_go_in_the_same_way(town: Town) -> None:
+    await unaddressed(town)
+    town.addresses[GONE] = town.addresses["ledger-log-1"]
+    assert why(await town.seen(missing={GONE: 1.0}, silent={GONE: 1.0})) is None
+
+
+async def test_a_member_whose_address_nobody_knows_stays_while_it_may_be_on_its_way_back(town: Town) -> None:
+    found = why(await unaddressed(town, after=200.0))
+    assert found is not None
+    assert "the address of ledger-storage-4 is not known" in found
+    assert "whole without it for 300 s" in found
+    assert "since when it has been away is not known" in (
+        why(await town.seen(**{**forgotten(town, 1.0), "silent": {}})) or ""
+    )
+
+
+async def test_a_member_whose_address_nobody_knows_stays_while_the_database_misses_a_storage_server(town: Town) -> None:
+    await unaddressed(town)
+    town.ensemble.end(town.addresses["ledger-storage-3"])
+    found = why(await town.seen(**forgotten(town, 1.0)))
+    assert found is not None
+    assert "replicated" in found or "1 of its storage servers" in found
+
+
+TEAM: dict[str, Any] = {
+    "primary": True,
+    "unhealthy_servers": 0,
+    "state": {"healthy": True, "min_replicas_remaining": 2},
+}
+WHOLE: dict[str, Any] = {
+    "client": {"database_status": {"available": True}},
+    "cluster": {
+        "messages": [],
+        "processes": {},
+        "recovery_state": {"name": "fully_recovered", "active_generations": 1},
+        "full_replication": True,
+        "data": {"team_trackers": [TEAM]},
+        "logs": [{"current": True, "log_fault_tolerance": 1, "log_replication_factor": 2}],
+    },
+}
+
+
+def told(**team: Any) -> str | None:
+    state = {**TEAM["state"], **team.pop("state", {})}
+    data = {"team_trackers": [{**TEAM, **team, "state": state}]}
+    return whole(msgspec.convert({**WHOLE, "cluster": {**WHOLE["cluster"], "data": data}}, Status), 2)
+
+
+def test_what_the_database_does_not_say_is_not_whole() -> None:
+    assert told() is None
+    assert told(unhealthy_servers=None) == "the database does not say whether it misses a storage server"
+    assert (
+        told(state={"min_replicas_remaining": None}) == "the database does not say whether it misses a storage server"
+    )
+    assert told(unhealthy_servers=2) == "2 of its storage servers are missing or being emptied"
+    assert told(state={"min_replicas_remaining": 1}) == "some data has only 1 replicas"
+    assert told(state={"healthy": False}) is not None

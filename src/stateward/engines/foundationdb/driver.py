@@ -12,7 +12,7 @@ from stateward.engines.foundationdb.commands import STATUS, Outcome, Printed, ju
 from stateward.engines.foundationdb.connection import Address
 from stateward.engines.foundationdb.exclusion import draining
 from stateward.engines.foundationdb.identity import coordinator
-from stateward.engines.foundationdb.leaving import Exclusions, addresses_of, exclusions, known_addresses, marked
+from stateward.engines.foundationdb.leaving import Exclusions, askable, exclusions, known_addresses, marked
 from stateward.engines.foundationdb.maintenance import PERIOD, own, zone_of
 from stateward.engines.foundationdb.members import view
 from stateward.engines.foundationdb.picture import NEVER, absent, picture, provable
@@ -188,8 +188,7 @@ class FoundationEngine:
         The addresses are included again at once: they may be another pod's next, and its locality keeps the member
         itself excluded. They are marked before: the next look includes those that a crash has left excluded.
         """
-        taken = {(process.address or "").removesuffix(":tls") for process in (status.cluster.processes or {}).values()}
-        addresses = tuple(a for a in addresses_of(target, name) if a.endpoint not in taken)
+        addresses = askable(target, status, name)
         if not addresses:
             return False
         await self._told(pod, commands.mark(addresses), Outcome.MATCHES_NOBODY)

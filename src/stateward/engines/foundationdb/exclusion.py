@@ -54,6 +54,24 @@ def replicated(status: Status) -> str | None:
     return "the logs bear fewer failures than they should" if weak is not None else None
 
 
+def whole(status: Status, copies: int) -> str | None:
+    """Return why the database may miss something that is on no process that it lists; None when it misses nothing.
+
+    A storage server that failed stays one of its servers, as an unhealthy one, until everything is elsewhere.
+    """
+    problem = unclear(status) or replicated(status)
+    if problem is not None:
+        return problem
+    for team in (status.cluster.data.team_trackers if status.cluster.data is not None else None) or ():
+        if team.unhealthy_servers is None or team.state.min_replicas_remaining is None:
+            return "the database does not say whether it misses a storage server"
+        if team.unhealthy_servers:
+            return f"{team.unhealthy_servers} of its storage servers are missing or being emptied"
+        if team.state.min_replicas_remaining < copies:
+            return f"some data has only {team.state.min_replicas_remaining} replicas"
+    return None
+
+
 def missing_logs(tolerance: int | None, factor: int | None) -> bool:
     """Return whether a generation of logs bears less than all but one of its replicas; true where it does not say."""
     return tolerance is None or factor is None or tolerance < factor - 1

@@ -7,10 +7,10 @@ it what others need.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from stateward.api.foundationdb import ProcessClass, replicas, tolerance
+from stateward.api.foundationdb import COPIES, ProcessClass, replicas, tolerance
 from stateward.engines.foundationdb.commands import MARK
 from stateward.engines.foundationdb.connection import Address, ConnectionStringError, parse_address
-from stateward.engines.foundationdb.exclusion import allowed, draining, excludable, listed, unclear
+from stateward.engines.foundationdb.exclusion import SETTLING, allowed, draining, excludable, listed, unclear, whole
 from stateward.engines.foundationdb.members import MemberView, View, view
 from stateward.engines.foundationdb.status import Status
 from stateward.engines.foundationdb.target import FoundationTarget
@@ -111,6 +111,32 @@ def marked(status: Status) -> list[Address]:
 def addresses_of(target: FoundationTarget, name: str) -> list[Address]:
     """Return the last known addresses of a member's processes."""
     return parsed(sorted(target.known.get(name, ())))
+
+
+def askable(target: FoundationTarget, status: Status, name: str) -> tuple[Address, ...]:
+    """Return the addresses by which a member without a process can be proved empty: none that another one has now."""
+    taken = {(process.address or "").removesuffix(":tls") for process in (status.cluster.processes or {}).values()}
+    return tuple(a for a in addresses_of(target, name) if a.endpoint not in taken)
+
+
+def unaddressed(target: FoundationTarget, status: Status, seen: View, name: str) -> str | None:
+    """Return why a member without a process and without an address may not be taken to be empty; None when it may.
+
+    No blocking `exclude` can be asked about it. So the database has to be whole without it, with no storage server that
+    it misses, for as long as a member may be on its way back; its locality is excluded, so nothing comes to it either.
+    """
+    unproved = f"the address of {name} is not known, so it cannot be asked about"
+    if name in seen.members or askable(target, status, name):
+        return "it is not proved yet that nothing is left on it"
+    problem = whole(status, COPIES[target.cluster.spec.redundancy])
+    if problem is not None:
+        return f"{unproved}, and {problem}"
+    now, since = status.client.timestamp, target.silent.get(name)
+    if now is None or since is None:
+        return f"{unproved}, and since when it has been away is not known either"
+    if now - since < SETTLING:
+        return f"{unproved}; it leaves when the database has been whole without it for {SETTLING:.0f} s"
+    return None
 
 
 def parsed(texts: Iterable[str]) -> list[Address]:

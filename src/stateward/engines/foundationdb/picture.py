@@ -11,7 +11,7 @@ from stateward.api.foundationdb import COPIES
 from stateward.engines.foundationdb.connection import ConnectionStringError, parse_connection_string
 from stateward.engines.foundationdb.exclusion import draining, removal_problem, replicated, unclear
 from stateward.engines.foundationdb.identity import description
-from stateward.engines.foundationdb.leaving import held_back
+from stateward.engines.foundationdb.leaving import askable, held_back, unaddressed
 from stateward.engines.foundationdb.maintenance import maintained, own
 from stateward.engines.foundationdb.members import MemberView, View, view
 from stateward.engines.foundationdb.status import Status
@@ -114,8 +114,13 @@ def units(
     if lost(status):
         yield Unit("(some of the data)", wanted, (Copy(CopyState.UNASSIGNED, why="no replica of it is left"),))
     for name in sorted(leaving & target.processes.keys()):
-        problem = removal_problem(status, seen, name, coordinators) or "it is not proved yet that nothing is left on it"
-        own = Copy(CopyState.RELOCATING, member=name, target=OTHERS, in_sync=name in seen.members, why=problem)
+        problem = removal_problem(status, seen, name, coordinators) or unaddressed(target, status, seen, name)
+        if problem is None:
+            continue
+        if name in seen.members or askable(target, status, name):
+            own = Copy(CopyState.RELOCATING, member=name, target=OTHERS, in_sync=name in seen.members, why=problem)
+        else:  # Nothing moves that could be waited for: the reason is what a person has to read.
+            own = Copy(CopyState.STARTED, member=name, in_sync=False, why=problem)
         yield Unit(f"data({name})", wanted, (own, elsewhere))
 
 

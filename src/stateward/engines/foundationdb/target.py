@@ -25,6 +25,8 @@ class FoundationTarget(Target, frozen=True, kw_only=True):
     """Members that are meant to run, and have never been in the database."""
     missing: Mapping[str, float] = {}
     """By member that is missing: since when, in seconds since the epoch."""
+    silent: Mapping[str, float] = {}
+    """By member that does not serve: since when, in seconds since the epoch."""
     prospects: Mapping[str, Prospect] = {}
     """What is to be expected of members that do not just stay."""
 
