@@ -63,6 +63,7 @@ CLUSTER: Mapping[str, Change] = {
     "update.order": _POLICY,
     "update.minLiveCopies": _POLICY,
     "update.singleCopy": _POLICY,
+    "update.surge": _POLICY,
     "update.inPlace": Change(
         Does.AT_ONCE, "Pods that are made from then on have an agent, or none; no pod is made anew for it."
     ),

@@ -67,7 +67,7 @@ class Ground:
         self.clock = clock = WorldClock(asyncio.get_running_loop())
         store = Store(clock.monotonic, clock.now)
         self.api = WorldApi(Server(store), Bell(store), Network(random.Random(0), lambda _: None))  # noqa: S311
-        self.keeper = Keeper(self.api, Caches(found), clock, lambda: None)
+        self.keeper = Keeper(self.api, Caches(found), clock)
 
     def typed(self, spec: Json, status: Json | None = None) -> Cluster:
         meta = {"name": "c", "namespace": "data", "uid": "u"}

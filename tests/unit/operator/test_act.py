@@ -54,6 +54,8 @@ ACTIONS: tuple[a.Action, ...] = (
     a.DeleteVolume(why="x", member=MEMBER, claim=REF),
     a.GrowVolume(why="x", member=MEMBER, claim=REF, size=1 << 40),
     a.MarkVolume(why="x", member=MEMBER, claim=REF, left=True),
+    a.RetainVolume(why="x", member=MEMBER, claim=REF),
+    a.OwnVolume(why="x", member=MEMBER, claim=REF),
     a.RecordRemoval(why="x", member=MEMBER),
     a.TakeBack(why="x", member=MEMBER),
     a.RecordBootstrap(why="x", member=MEMBER, volume="v"),
