@@ -137,10 +137,10 @@ class Reconciler:
     async def _round(self, key: Key, holdings: Holdings) -> float | None:
         try:
             if suspected(holdings.cluster, self._now()):
-                holdings = await read_live(self._api, key, self._kind)
+                holdings = await self._live(key)
             turn = await self._decide(holdings)
             if turn.plan.needs_live and not holdings.live:
-                holdings = await read_live(self._api, key, self._kind)
+                holdings = await self._live(key)
                 turn = await self._decide(holdings)
         except NotFound:
             # Gone, says this read; the cache says so too when its watch has told of it, and not before.
@@ -162,6 +162,16 @@ class Reconciler:
         idle = still if repeats(turn.plan.actions, self._done.get(key, ())) else 0.0
         self._done[key] = turn.plan.actions
         return next_look(key, settled=settled, now=self._now(), closely=closely, idle=idle)
+
+    async def _live(self, key: Key) -> Holdings:
+        """Return the cluster as it is now; raises NotFound also when it is on its way out, as caches may not show yet.
+
+        The disaster this prevents: what the garbage collector has just removed is made again, for nobody.
+        """
+        holdings = await read_live(self._api, key, self._kind)
+        if holdings.cluster.metadata.deletion_timestamp is not None:
+            raise NotFound(f"{key} is being deleted")
+        return holdings
 
     async def _decide(self, holdings: Holdings) -> Round:
         before = holdings.cluster.status

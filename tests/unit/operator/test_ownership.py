@@ -16,11 +16,11 @@ KEY = Key("prod", "logs-hot-0-data")
 LABELS = {names.LABEL_CLUSTER: "logs", names.LABEL_ENGINE: "opensearch"}
 
 
-async def found(labels: dict[str, str], uid: str = "") -> bool:
+async def found(labels: dict[str, str], uid: str = "", **more: Any) -> bool:
     """Return whether a volume with these labels, and this owner, is the cluster's."""
     api = MemoryApi(latency=0)
     owner = {"apiVersion": "v1", "kind": "OpenSearchCluster", "name": "logs", "uid": uid, "controller": True}
-    meta: dict[str, Any] = {"name": KEY.name, "labels": labels, **({"ownerReferences": [owner]} if uid else {})}
+    meta: dict[str, Any] = {"name": KEY.name, "labels": labels, **({"ownerReferences": [owner]} if uid else {}), **more}
     await api.create(kinds.CLAIMS, {"metadata": meta}, namespace=KEY.namespace)
     return await exists(api, kinds.CLAIMS, KEY, cluster())
 
@@ -67,3 +67,9 @@ async def test_a_secret_without_an_owner_is_ours_by_its_mark() -> None:
 async def test_a_secret_of_another_cluster_or_a_copy_is_not_ours(made_for: str) -> None:
     with pytest.raises(NotOurs):
         await secret_found(made_for)
+
+
+async def test_what_is_being_deleted_is_not_ours_any_more() -> None:
+    """Written to once more it would seem to be there, and be gone a moment later."""
+    with pytest.raises(NotOurs):
+        await found(LABELS, cluster().metadata.uid, deletionTimestamp="2026-01-01T00:00:00Z")

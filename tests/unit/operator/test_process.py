@@ -11,19 +11,23 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from stateward.api.base import Metadata
+from stateward.api.base import API_VERSION, Metadata
 from stateward.api.search import OpenSearchCluster, OpenSearchSpec, Pool
 from stateward.api.security import Security
 from stateward.api.status import ClusterStatus
 from stateward.kube import resources as kinds
+from stateward.kube.client import DeleteOptions, PatchKind, Preconditions
+from stateward.kube.errors import Conflict
 from stateward.kube.fence import LostLease
 from stateward.kube.metadata import Key
+from stateward.operator import reconcile
 from stateward.operator.engine import OpenSearchFamily
 from stateward.operator.holdings import Holdings
+from stateward.operator.kinds import OPENSEARCH
 from stateward.operator.options import OperatorOptions
 from stateward.operator.process import Operator
 from stateward.operator.reconcile import Reconciler
-from stateward.planning.observation import Database, Health, Unknown
+from stateward.planning.observation import Database, Health, Observation, Removal, Unknown
 from stateward.planning.security import Protection
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
@@ -54,9 +58,9 @@ async def api() -> Written:
     return made
 
 
-def operator(api: WorldApi, *, leader_elect: bool = True) -> Operator:
+def operator(api: WorldApi, *, leader_elect: bool = True, **more: Any) -> Operator:
     silent: Any = None
-    options = OperatorOptions(leader_elect=leader_elect, lease_namespace="stateward", identity="a")
+    options = OperatorOptions(leader_elect=leader_elect, lease_namespace="stateward", identity="a", **more)
     return Operator(api, (OpenSearchFamily(silent),), options)
 
 
@@ -159,3 +163,73 @@ async def test_a_database_is_not_spoken_to_unless_the_lease_is_held(api: Written
         else:
             await call(one)
         assert bool(database.heard) is not leader_elect
+
+
+# What two clusters, or two processes, must not both write
+
+
+async def stored(api: Written) -> Any:
+    body = {"apiVersion": API_VERSION, "kind": OPENSEARCH.resource.kind, "metadata": {"name": "logs"}}
+    spec = {"version": "2.19.5", "pools": [{"name": "hot", "replicas": 1}]}
+    return await api.create(OPENSEARCH.resource, {**body, "spec": spec}, namespace="data")
+
+
+KEY = Key("data", "logs")
+LATER = ClusterStatus(version="2.19.5")
+
+
+async def test_the_status_is_written_onto_the_cluster_that_was_read(api: Written) -> None:
+    one = reconciler(operator(api, leader_elect=False))
+    await one._patch_status(KEY, await stored(api), LATER)
+    assert (await api.get(OPENSEARCH.resource, KEY)).status.version == "2.19.5"
+
+
+async def test_a_status_is_not_written_over_what_was_written_since_the_cluster_was_read(api: Written) -> None:
+    """Another leader has recorded there which member may form the cluster, and it would be recorded once more."""
+    one = reconciler(operator(api, leader_elect=False))
+    read = await stored(api)
+    theirs = [{"op": "add", "path": "/status", "value": {"version": "2.17.1"}}]
+    await api.patch(OPENSEARCH.resource, KEY, theirs, kind=PatchKind.JSON, subresource="status")
+    with pytest.raises(Conflict):
+        await one._patch_status(KEY, read, LATER)
+    assert (await api.get(OPENSEARCH.resource, KEY)).status.version == "2.17.1"
+
+
+async def test_a_status_is_not_written_onto_a_successor_of_the_cluster(api: Written) -> None:
+    one = reconciler(operator(api, leader_elect=False))
+    read = await stored(api)
+    await api.delete(OPENSEARCH.resource, KEY, DeleteOptions(Preconditions(read.metadata.uid)))
+    successor = await stored(api)
+    version = successor.metadata.resource_version
+    mixed: Any = structs.replace(read, metadata=structs.replace(read.metadata, resource_version=version))
+    with pytest.raises(Conflict):
+        await one._patch_status(KEY, mixed, LATER)
+    assert (await api.get(OPENSEARCH.resource, KEY)).status.version == ""
+
+
+async def test_two_clusters_that_are_decided_on_at_once_do_not_take_the_last_place_both(
+    api: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The place is held from the decision on, until the status says who is replaced."""
+    places: dict[str, int] = {}
+
+    def replacing(observed: Observation, _now: float) -> Any:
+        places[observed.uid] = observed.slots or 0
+        chosen = {"m": Removal("missing", 0.0, automatic=True)} if observed.slots else {}
+        return SimpleNamespace(removals=chosen)
+
+    monkeypatch.setattr(reconcile, "plan", replacing)
+    one = reconciler(operator(api, leader_elect=False, max_replacements=1))
+    database: Any = Told()
+    one._family.engine = database
+
+    async def decide(uid: str) -> None:
+        metadata = Metadata(name=uid, namespace="data", uid=uid)
+        await one._decide(replace(holdings(), cluster=OpenSearchCluster(metadata=metadata, spec=SPEC)))
+
+    await asyncio.gather(decide("a"), decide("b"))
+    assert sorted(places.values()) == [0, 1]
+    (first,) = (uid for uid, place in places.items() if place)
+    one._limit.release(first)
+    await decide("c")
+    assert places["c"] == 1

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from stateward.api.status import ClusterStatus
 from stateward.planning.facts import derive
-from stateward.planning.observation import Desired, Refusal
+from stateward.planning.observation import Database, Desired, Observation, Refusal
 from stateward.planning.plan import plan
 from stateward.planning.status import parse_time, rfc3339, status
 from tests.unit.planning.world import World, hot, managers, settled
@@ -187,3 +187,26 @@ def test_while_the_database_is_silent_nobody_who_was_away_is_taken_to_be_back() 
         assert pod.ready
         assert facts.away(facts.members["c-hot-1"]) == expected
         assert facts.away(facts.members["c-hot-2"]) is None
+
+
+def test_a_member_that_joins_with_another_volume_is_recorded_with_it_and_with_the_version_it_has() -> None:
+    """An empty volume may hold any version: the one of before would keep a lower one from ever being wanted again."""
+    world = settled(managers(), hot(), indices=((2,),), version="2.19.5")
+    before = next(m for m in world.status.member_states if m.name == "c-hot-1")
+    observed = world.observe()
+    assert isinstance(observed.database, Database)
+    nodes = dict(observed.database.nodes)
+    nodes["c-hot-1"] = replace(nodes["c-hot-1"], version="2.17.1")
+    lower = replace(observed, database=replace(observed.database, nodes=nodes))
+
+    def recorded(obs: Observation) -> tuple[str, str]:
+        after = status(obs, world.plan(), world.status, world.now)
+        member = next(m for m in after.member_states if m.name == "c-hot-1")
+        return member.version, member.volume
+
+    assert recorded(lower) == ("2.19.5", before.volume), "data never goes back to a lower version"
+    claimed = next(m.claim for m in lower.members if m.name == "c-hot-1")
+    assert claimed is not None
+    other = replace(claimed, ref=replace(claimed.ref, uid="another"))
+    members = tuple(replace(m, claim=other) if m.name == "c-hot-1" else m for m in lower.members)
+    assert recorded(replace(lower, members=members)) == ("2.17.1", "another")

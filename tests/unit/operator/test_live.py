@@ -1,0 +1,139 @@
+"""A live read shows everything, as it is now, or nothing: what cannot be read may be what matters."""
+
+import asyncio
+import random
+from typing import Any
+
+import pytest
+
+from stateward.api import names
+from stateward.api.base import API_VERSION, Json
+from stateward.kube import resources as kinds
+from stateward.kube.client import DeleteOptions, ListOptions, Page, Preconditions
+from stateward.kube.errors import DecodeError, NotFound
+from stateward.kube.metadata import Key, ObjectMeta
+from stateward.kube.resource import Resource, Selection
+from stateward.kube.watching import Unreadable
+from stateward.operator.kinds import OPENSEARCH
+from stateward.operator.live import read_live
+from stateward.operator.translate import observation
+from stateward.planning.observation import Desired, Unknown
+from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.network import Network
+from stateward.simulation.apiserver.store import Store
+from stateward.simulation.apiserver.writes import Server
+from stateward.simulation.loop import WorldClock
+from tests.unit.operator.test_process import operator, reconciler
+
+KEY = Key("data", "logs")
+MEMBER = "logs-hot-0"
+LABELS = {
+    names.LABEL_CLUSTER: "logs",
+    names.LABEL_ENGINE: "opensearch",
+    names.LABEL_POOL: "hot",
+    names.LABEL_ORDINAL: "0",
+    names.LABEL_MEMBER: MEMBER,
+}
+CONTAINERS = {"containers": [{"name": "opensearch", "image": "i"}]}
+HELD = ["stateward.dev/test"]
+"""A finalizer: what has it is not gone before it was taken off."""
+
+
+class Garbled(WorldApi):
+    """An API server on which one object of a kind cannot be read."""
+
+    garbled = ""
+
+    async def list(
+        self, resource: Resource[Any], selection: Selection, options: ListOptions | None = None
+    ) -> Page[Any]:
+        page = await super().list(resource, selection, options)
+        if resource.plural != self.garbled:
+            return page
+        return Page(page.items, page.resource_version, "", (Unreadable(ObjectMeta(name="odd"), "no number"),))
+
+
+@pytest.fixture
+async def api() -> Garbled:
+    clock = WorldClock(asyncio.get_running_loop())
+    store = Store(clock.monotonic, clock.now)
+    made = Garbled(Server(store), Bell(store), Network(random.Random(0), lambda _: None))  # noqa: S311
+    await made.create(kinds.NAMESPACES, {"metadata": {"name": "data"}})
+    spec = {"version": "2.19.5", "pools": [{"name": "hot", "replicas": 1}]}
+    meta = {"name": "logs", "namespace": "data", "finalizers": HELD}
+    body = {"apiVersion": API_VERSION, "kind": OPENSEARCH.resource.kind, "metadata": meta, "spec": spec}
+    cluster = await made.create(OPENSEARCH.resource, body, namespace="data")
+    owner = {"apiVersion": API_VERSION, "kind": OPENSEARCH.resource.kind, "name": "logs", "controller": True}
+    owned = {"ownerReferences": [{**owner, "uid": cluster.metadata.uid}]}
+    template = {"metadata": {"labels": LABELS}, "spec": CONTAINERS}
+    await make(made, kinds.STATEFUL_SETS, MEMBER, owned, spec=workload(template))
+    await make(made, kinds.PODS, f"{MEMBER}-0", {}, spec=CONTAINERS)
+    volume = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    await make(made, kinds.CLAIMS, f"data-{MEMBER}", {}, spec=volume)
+    left = {names.LABEL_ORDINAL: "7", names.LABEL_MEMBER: "logs-hot-7"}
+    await make(made, kinds.SECRETS, "logs-hot-7-config", {**owned, "labels": LABELS | left})
+    return made
+
+
+def workload(template: Json) -> Json:
+    return {"replicas": 1, "serviceName": "logs", "selector": {"matchLabels": LABELS}, "template": template}
+
+
+async def make(api: WorldApi, kind: Resource[Any], name: str, meta: Json, **more: Any) -> None:
+    whole = {"name": name, "namespace": "data", "labels": LABELS, "finalizers": HELD, **meta}
+    await api.create(kind, {"metadata": whole, **more}, namespace="data")
+
+
+async def delete(api: WorldApi, kind: Resource[Any], name: str) -> None:
+    """Begin to delete an object that something holds."""
+    found = await api.get(kind, Key("data", name))
+    await api.delete(kind, Key("data", name), DeleteOptions(Preconditions(found.metadata.uid)))
+
+
+async def seen(api: WorldApi) -> Any:
+    holdings = await read_live(api, KEY, OPENSEARCH)
+    return observation(holdings, Desired("2.19.5", ()), Unknown("no answer"), "opensearch")
+
+
+async def test_all_objects_of_a_cluster_are_read(api: Garbled) -> None:
+    found = await seen(api)
+    (member,) = found.members
+    assert found.live
+    assert found.settled_writes
+    assert member.name == MEMBER
+    assert not any(part.terminating for part in (member.workload, member.pod, member.claim))
+    assert [orphan.ref.name for orphan in found.orphans] == ["logs-hot-7-config"]
+
+
+@pytest.mark.parametrize(
+    "plural", ["statefulsets", "pods", "persistentvolumeclaims", "secrets", "nodes", "storageclasses"]
+)
+async def test_nothing_is_known_while_one_object_cannot_be_read(api: Garbled, plural: str) -> None:
+    """It may be the pod of the manager that makes the quorum, or the volume with the last copy."""
+    api.garbled = plural
+    with pytest.raises(DecodeError, match="odd cannot be read: no number"):
+        await seen(api)
+
+
+async def test_what_is_being_deleted_is_seen_so(api: Garbled) -> None:
+    await delete(api, kinds.STATEFUL_SETS, MEMBER)
+    await delete(api, kinds.PODS, f"{MEMBER}-0")
+    await delete(api, kinds.CLAIMS, f"data-{MEMBER}")
+    await delete(api, kinds.SECRETS, "logs-hot-7-config")
+    found = await seen(api)
+    (member,) = found.members
+    assert member.workload.terminating
+    assert member.pod.terminating
+    assert member.claim.terminating
+    assert not member.alive
+    assert found.orphans == (), "who deletes it already needs no help"
+
+
+async def test_nothing_is_done_for_a_cluster_that_is_being_deleted_though_the_cache_does_not_show_it(
+    api: Garbled,
+) -> None:
+    one = reconciler(operator(api, leader_elect=False))
+    assert (await one._live(KEY)).cluster.metadata.name == "logs"
+    await delete(api, OPENSEARCH.resource, "logs")
+    with pytest.raises(NotFound):
+        await one._live(KEY)
