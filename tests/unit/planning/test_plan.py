@@ -27,6 +27,15 @@ def test_what_was_begun_is_ended_before_anything_that_may_be_refused() -> None:
     assert made.endings + made.steps == made.actions
 
 
+def test_a_drain_that_is_lifted_does_not_go_before_what_keeps_a_process_stopped() -> None:
+    """What it may meet in the database would end the round."""
+    world = settled(managers(), hot(4), indices=((2,), (1,)))
+    world.edit(draining=frozenset({"c-gone-0"}), allocation=o.Allocation.PRIMARIES, limited=True)
+    made = world.plan()
+    assert [type(action) for action in made.endings] == [a.RestoreAllocation]
+    assert [type(action) for action in made.steps] == [a.Drain]
+
+
 def test_the_sentence_names_what_goes_on_before_what_waits() -> None:
     world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(config=A), hot(config=A)])
     assert world.tick().doing == "c-hot-2 is prepared for a restart to apply config/a: its next template is written"
