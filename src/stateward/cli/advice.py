@@ -147,6 +147,10 @@ ADVICE = {
         "the Secret that is named for the keystore is there, with its keys",
         "make it, or take it out of spec.secureSettings",
     ),
+    "RoundsFail": Advice(
+        "a round of the operator over the cluster succeeds",
+        "read the operator's log: it has the whole error; where rights are missing, grant them",
+    ),
     "SecretNotUsable": Advice(
         "the Secret that is named can be used; until then what it replaces goes on being used",
         "correct the Secret, or name another one; it is read again every half minute",

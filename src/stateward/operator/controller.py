@@ -25,6 +25,7 @@ from stateward.operator.caches import Caches, Objects
 from stateward.operator.credentials import Credentials
 from stateward.operator.data import Data
 from stateward.operator.engine import Family
+from stateward.operator.failing import Failing
 from stateward.operator.furnish import Furnisher
 from stateward.operator.liaison import Liaison
 from stateward.operator.limit import ReplacementLimit
@@ -82,8 +83,11 @@ class Controller:
             fence=common.fence,
         )
         common.limit.count(self.caches.clusters)
-        reconcile = Reconciler(api, parts).reconcile
-        self._workers = Workers(self.queue, reconcile, count=common.workers, clock=clock, observer=observer)
+        reconciler = Reconciler(api, parts)
+        listener = Failing(family.kind.resource.plural, common.metrics, clock, reconciler.tell_failure)
+        work = reconciler.reconcile
+        self._workers = Workers(self.queue, work, count=common.workers, clock=clock, observer=observer)
+        self._workers.tell(listener)
         watching = ReflectorOptions(clock=clock, observer=common.metrics, chance=common.chance)
         self.reflectors = tuple(self.caches.reflectors(api, watching))
         self.caches.on_change(self.queue.add)

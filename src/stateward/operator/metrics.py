@@ -48,6 +48,12 @@ class Metrics:
             registry=registry,
         )
         self.actions = Counter("stateward_actions", "Actions carried out.", (*CLUSTER, "action"), registry=registry)
+        self.failures = Gauge(
+            "stateward_failing_rounds",
+            "Rounds of one resource that have failed in a row, from the second one on.",
+            ("controller", "resource"),
+            registry=registry,
+        )
         self.leader = Gauge("stateward_leader", "1 while this process is the one that acts.", registry=registry)
         self.reconciled = Counter(
             "controller_runtime_reconcile", "Reconciliations.", ("controller", "result"), registry=registry
@@ -99,6 +105,14 @@ class Metrics:
         series = {"engine": engine, "namespace": key.namespace, "name": key.name}
         self.health.remove_by_labels(series)
         self.actions.remove_by_labels(series)
+
+    def failing(self, controller: str, key: str, failures: int) -> None:
+        """Note the failures in a row of a resource; 0 when there are none any more."""
+        if failures:
+            self.failures.labels(controller, key).set(failures)
+            return
+        with suppress(KeyError):
+            self.failures.remove(controller, key)
 
     def queue(self, name: str) -> "QueueMetrics":
         """Return what counts the work of one controller."""

@@ -201,6 +201,7 @@ def restart_control(operator: Operator) -> RestartControl:
             namespace=options.lease_namespace,
             namespaces=options.namespaces or ("",),
             chance=operator.chance,
+            gauge=operator.metrics,
         )
     )
 
@@ -217,6 +218,7 @@ def installation_control(operator: Operator, execute: Exec) -> InstallationContr
             namespaces=options.namespaces or ("",),
             execute=execute,
             chance=operator.chance,
+            gauge=operator.metrics,
         )
     )
 
@@ -232,6 +234,7 @@ def detection_control(operator: Operator) -> DetectionControl:
             place=Place(options.lease_namespace, options.agent_image, options.service_account),
             kinds=[controller.caches for controller in operator.controllers.values()],
             namespaces=options.namespaces or ("",),
+            gauge=operator.metrics,
         )
     )
 

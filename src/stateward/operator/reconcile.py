@@ -39,6 +39,7 @@ from stateward.operator.translate import observation, with_answers
 from stateward.operator.vigil import Vigil, ending
 from stateward.operator.wanted import Wanted
 from stateward.planning.actions import Action
+from stateward.planning.failing import failing
 from stateward.planning.observation import Database, Observation, Refusal
 from stateward.planning.plan import Plan, plan
 from stateward.planning.questions import questions
@@ -114,9 +115,11 @@ class Reconciler:
         self._wanted = Wanted(parts.family)
         self._done: dict[Key, tuple[Action, ...]] = {}
         """The actions of the last round of each cluster."""
+        self._told: set[Key] = set()
 
     async def reconcile(self, key: Key) -> float | None:
         """Bring one cluster a step closer; returns the seconds after which to look again, None when it is gone."""
+        self._told.discard(key)
         holdings = self._caches.holdings(key)
         if holdings is None or holdings.cluster.metadata.deletion_timestamp is not None:
             if holdings is None:
@@ -156,6 +159,7 @@ class Reconciler:
             _log.info("looking again", why=error.message)
             return EDITED_SECONDS
         if outcome.failure is not None:
+            self._told.add(key)  # The status that was just written says so.
             raise outcome.failure
         closely = any(m.pod is not None and m.pod.phase for m in turn.observed.members)
         closely = closely or any(wait.reason == SETTLING for wait in turn.plan.waits)
@@ -238,6 +242,19 @@ class Reconciler:
         if after != before:
             await self._patch_status(key, turn.holdings.cluster, after)
         return shown.settled, stillness(after, now)
+
+    async def tell_failure(self, key: Key, sentence: str) -> None:
+        """Write into the status that rounds fail, where the last one has not; raises ApiError, Conflict."""
+        if key in self._told:
+            return
+        try:
+            cluster = await self._api.get(self._kind.resource, key)
+        except NotFound:
+            return
+        after = failing(cluster.status, key.name, sentence, self._now())
+        if after != cluster.status and cluster.metadata.deletion_timestamp is None:
+            await self._patch_status(key, cluster, after)
+            self._announcer.changed(cluster, cluster.status, after)
 
     async def _patch_status(self, key: Key, cluster: Cluster, after: ClusterStatus) -> None:
         """Replace the status, if the cluster is still the one that was read: two leaders must not overwrite another."""

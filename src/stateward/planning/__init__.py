@@ -40,5 +40,6 @@ refuses a step, `depend`.
 
 Who goes now is the `choice` after which fewest sets are left: one of a `division` of all who are still to go.
 
-What people read of all that: `status`, with its `conditions` and where each pool stands (`standing`), and its `times`.
+What people read of all that: `status`, with its `conditions` and where each pool stands (`standing`), and its `times`;
+and `failing`, while there is no plan because the operator's rounds fail.
 """

@@ -274,3 +274,39 @@ async def test_stopping_gives_up_on_work_that_outlasts_the_grace() -> None:
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
+
+
+class Told:
+    """Who hears of failures; what is raised there changes nothing."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.heard: list[tuple[str, int]] = []
+        self._error = error
+
+    async def failed(self, key: str, failures: int, error: Exception) -> None:
+        self.heard.append((f"{key} {error}", failures))
+        if self._error is not None:
+            raise self._error
+
+    async def recovered(self, key: str) -> None:
+        self.heard.append((key, 0))
+
+
+@pytest.mark.parametrize("trouble", [None, RuntimeError("it cannot be told")])
+async def test_from_the_second_failure_on_it_is_told_and_so_is_the_end(trouble: Exception | None) -> None:
+    q, told, left = queue(), Told(trouble), [3]
+
+    async def reconcile(key: str) -> None:
+        if key == "bad" and left[0]:
+            left[0] -= 1
+            raise RuntimeError("broken")
+
+    workers = Workers(q, reconcile, clock=VirtualClock())
+    workers.tell(told)
+    task = asyncio.create_task(workers.run())
+    q.add("good")
+    q.add("bad")
+    await asyncio.sleep(1_000)
+    assert told.heard == [("bad broken", 2), ("bad broken", 3), ("bad", 0)]
+    await workers.stop(grace=1.0)
+    await task

@@ -1,5 +1,6 @@
 """A CronJob for each cluster that is looked after: how often, with what, and when it goes."""
 
+import asyncio
 import base64
 from types import SimpleNamespace
 from typing import Any, cast
@@ -20,6 +21,7 @@ from stateward.operator.detection.control import DetectionControl, Setting
 from stateward.operator.detection.cronjob import LONGEST_NAME, Place, cron_job, schedule
 from stateward.operator.detection.cronjob import name as job_name
 from stateward.operator.detection.look import access, suspected
+from stateward.simulation.loop import run_virtual
 
 PLACE = Place("system", "stateward:1", "stateward")
 LOGS = Key("data", "logs")
@@ -225,3 +227,27 @@ async def test_a_look_enters_a_secured_database_with_the_operators_own_certifica
     assert len(asked) == 2
     assert await access(secrets, cluster()) is None
     assert len(asked) == 2
+
+
+def test_a_comparison_that_fails_again_and_again_is_told_on_the_clusters_and_ends_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def broken(*_: object) -> None:
+        raise KeyError("hunter2")
+
+    async def live() -> None:
+        made = Control().know(cluster())
+        made.caches.clusters.subscribe = lambda _: None  # type: ignore[method-assign]
+        running = asyncio.create_task(made.control.run())
+        with monkeypatch.context() as patched:
+            patched.setattr(made.jobs, "list", broken)
+            await asyncio.sleep(10 * 62.0)
+            assert not running.done()
+        assert made.told
+        assert all("KeyError" in note and "hunter2" not in note for note in made.told)
+        await asyncio.sleep(2 * 62.0)
+        assert made.jobs.writes
+        await made.control.stop(1.0)
+        await running
+
+    run_virtual(live())

@@ -8,7 +8,7 @@ namespace, that this process does not know completely is left alone: unknown is 
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -25,14 +25,19 @@ from stateward.kube.listing import list_all
 from stateward.kube.metadata import Key, PartialObject, key_of
 from stateward.kube.resource import Selection
 from stateward.kube.resources import CRON_JOBS
+from stateward.kube.workers import TOLD
 from stateward.operator.caches import Caches
 from stateward.operator.detection.cronjob import ANNOTATION_CLUSTER, LABEL_DETECTS, Place, cron_job
+from stateward.operator.failing import Failing, FailureGauge, Uncounted
 from stateward.operator.kinds import ClusterKind
+from stateward.planning.failing import REASON
 
 _log = structlog.get_logger(__name__)
 
 TOGETHER = 2.0
 """Seconds within which changes are taken up together."""
+ALL = "cronjobs"
+"""What is said of a comparison, which is of all CronJobs at once."""
 AGAIN = 60.0
 """Seconds after which everything is compared again, whether or not something was heard."""
 
@@ -47,6 +52,7 @@ class Setting:
     place: Place
     kinds: Sequence[Caches]
     namespaces: tuple[str, ...] = ("",)
+    gauge: FailureGauge = field(default_factory=Uncounted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +73,39 @@ class DetectionControl:
         self._stopped = asyncio.Event()
         self._made: dict[str, tuple[str, int, Json]] = {}
         self._said: dict[str, str] = {}
+        self._failing = Failing[str]("detection", setting.gauge, setting.clock, self._tell_failure)
 
     async def run(self) -> None:
         """Work until cancelled, or until `stop`."""
         for caches in self._setting.kinds:
             caches.clusters.subscribe(lambda _: self._heard.set())
+        failures = 0
         while not self._stopped.is_set():
             try:
                 await self.sweep()
-            except ApiError as error:
-                _log.warning("the CronJobs that detect missing members cannot be compared", error=str(error))
+                failures = await self._recovered(failures)
+            except Exception as error:  # noqa: BLE001 - clusters are looked after whatever this is
+                failures += 1
+                trace = None if isinstance(error, ApiError) else error
+                words = f"{type(error).__name__}: {error}"
+                _log.warning("the CronJobs that detect missing members cannot be compared", error=words, exc_info=trace)
+                if failures >= TOLD:
+                    await self._failing.failed(ALL, failures, error)
             self._heard.clear()
             await self._setting.clock.sleep(TOGETHER)
             with suppress(TimeoutError):
                 async with asyncio.timeout(AGAIN):
                     await self._heard.wait()
+
+    async def _recovered(self, failures: int) -> int:
+        if failures >= TOLD:
+            await self._failing.recovered(ALL)
+        return 0
+
+    async def _tell_failure(self, _: str, sentence: str) -> None:
+        """Tell as an event on each cluster for which CronJobs should look that they are not kept."""
+        for one in self._wanted().values():
+            self._say(one, REASON, f"the CronJob that detects missing members is not kept: {sentence}")
 
     async def stop(self, grace: float) -> None:  # noqa: ARG002 - a sweep is one write at a time
         """Begin nothing more."""
@@ -144,5 +168,8 @@ class DetectionControl:
             return
         self._said[name] = note
         _log.warning("no detection", cluster=str(key_of(one.cluster)), why=note)
+        self._say(one, "DetectionRefused", note)
+
+    def _say(self, one: Wanted, reason: str, note: str) -> None:
         subject = about(one.kind.resource, one.cluster)
-        self._setting.recorder.record(Occurrence(subject, Severity.WARNING, "DetectionRefused", "Detect", note))
+        self._setting.recorder.record(Occurrence(subject, Severity.WARNING, reason, "Detect", note))

@@ -26,11 +26,12 @@ from stateward.kube.resource import Selection
 from stateward.kube.store import Store
 from stateward.kube.workers import Workers
 from stateward.operator.aside import Aside, in_thread
+from stateward.operator.failing import Failing, FailureGauge, Uncounted
 from stateward.operator.installations.claims import names_in
 from stateward.operator.installations.hands import Tools
 from stateward.operator.installations.kinds import Kinds, ServedKinds
 from stateward.operator.installations.library import Library
-from stateward.operator.installations.look import look
+from stateward.operator.installations.look import look, tell_failure
 from stateward.operator.installations.memory import Memory
 from stateward.operator.installations.surroundings import Surroundings
 from stateward.operator.installations.tasks import Exec, no_exec
@@ -49,7 +50,7 @@ class Setting:
 
     `namespace` is where the key of digests is kept, `kinds` finds kinds
     (None: the API server is asked), `execute` runs commands in pods, `aside` does what takes a processor for long,
-    `chance` spreads what is tried again.
+    `chance` spreads what is tried again, `gauge` shows what fails.
     """
 
     api: Api
@@ -62,6 +63,7 @@ class Setting:
     execute: Exec = no_exec
     aside: Aside = in_thread
     chance: random.Random = field(default_factory=random.Random)
+    gauge: FailureGauge = field(default_factory=Uncounted)
 
 
 class InstallationControl:
@@ -78,6 +80,7 @@ class InstallationControl:
         self._watches = Watches(setting.api, self._kinds, setting.namespaces, self._options, self._queue.add)
         self._memory = Memory()
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=self._clock)
+        self._workers.tell(Failing("installations", setting.gauge, self._clock, self._tell_failure))
         self._around: Surroundings | None = None
 
     async def run(self) -> None:
@@ -116,6 +119,11 @@ class InstallationControl:
         if self._around is None:
             raise RuntimeError("the key of digests is read before the work begins")
         return await look(self._around, key)
+
+    async def _tell_failure(self, key: ObjectKey, sentence: str) -> None:
+        """Write into the status that rounds fail; raises ApiError, LostLease."""
+        if self._around is not None:
+            await tell_failure(self._around, key, sentence)
 
     def _reflectors(self) -> list[Reflector[Any]]:
         api, options = self._setting.api, self._options

@@ -14,6 +14,7 @@ from stateward.operator.installations.marks import marked
 from stateward.operator.installations.surroundings import Surroundings
 from stateward.operator.installations.views import INSTALLATIONS, GroupKind
 from stateward.packages.reporting import reported
+from stateward.planning.failing import REASON
 
 Stuck = tuple[str, str]
 """Why a person is needed: a reason for programs, and a sentence."""
@@ -42,8 +43,15 @@ class Journal:
         Raises Conflict when somebody was faster, ApiError.
         """
         stuck = stuck or self.standing
+        return await self._replace(reported(status, stuck, self.live.metadata.generation, self.now(), doing), stuck)
+
+    async def fail(self, sentence: str) -> None:
+        """Write that rounds fail, and leave all that was known; raises Conflict, ApiError."""
+        status, stuck = self.live.status, (REASON, sentence)
+        await self._replace(reported(status, stuck, status.observed_generation, self.now()), stuck)
+
+    async def _replace(self, after: InstallationStatus, stuck: Stuck | None) -> InstallationStatus:
         before = self.live.status
-        after = reported(status, stuck, self.live.metadata.generation, self.now(), doing)
         if after == before:
             return after
         if stuck is not None and stuck[1] not in {before.doing, _said(before)}:

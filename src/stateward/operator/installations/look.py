@@ -18,7 +18,7 @@ from stateward.operator.installations.renewal import renewed
 from stateward.operator.installations.resting import Keeper
 from stateward.operator.installations.run import BUSY_SECONDS, Running, go_on
 from stateward.operator.installations.surroundings import Surroundings
-from stateward.operator.installations.views import FINALIZER, GroupKind, kinds_in
+from stateward.operator.installations.views import FINALIZER, INSTALLATIONS, GroupKind, kinds_in
 from stateward.packages.choice import CLEANUP, Chosen, State
 from stateward.packages.decision import ANNOTATION_TRIGGER, Begin, Decision, GoOn, Stop, decide
 from stateward.packages.ledger import at_once, begun, is_running, state_status
@@ -53,6 +53,18 @@ async def look(around: Surroundings, key: ObjectKey) -> float | None:
         return None
     visit = Visit(around, live)
     return await (visit.go() if live.metadata.deletion_timestamp is None else visit.end())
+
+
+async def tell_failure(around: Surroundings, key: ObjectKey, sentence: str) -> None:
+    """Write into the status that looking at an installation fails; raises ApiError, LostLease.
+
+    The generation that was observed stays what it was: an edit that was not obeyed is still one.
+    """
+    try:
+        journal = Journal(around, await around.tools.api.get(INSTALLATIONS, key))
+    except NotFound:
+        return
+    await journal.fail(sentence)
 
 
 class Visit:

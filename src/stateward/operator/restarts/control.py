@@ -26,6 +26,7 @@ from stateward.kube.resource import Selection
 from stateward.kube.resources import BUDGETS
 from stateward.kube.store import Store
 from stateward.kube.workers import Workers
+from stateward.operator.failing import Failing, FailureGauge, Uncounted
 from stateward.operator.restarts.digestkey import digest_key, keep_key
 from stateward.operator.restarts.sources import read_sources
 from stateward.operator.restarts.uses import Uses
@@ -43,6 +44,7 @@ from stateward.packages.digests import Key, digests_of
 from stateward.packages.guards import Hold, Settling, hold, settling, touched
 from stateward.packages.restarts import Verdict, annotated, digest_in, judge, read_record
 from stateward.packages.trees import at, obj, text
+from stateward.planning.failing import REASON
 
 _log = structlog.get_logger(__name__)
 CLASSES_SECONDS = 60.0
@@ -68,6 +70,7 @@ class Setting:
     settle: float = SETTLE_SECONDS
     classes: float = CLASSES_SECONDS
     chance: random.Random = field(default_factory=random.Random)
+    gauge: FailureGauge = field(default_factory=Uncounted)
 
 
 class RestartControl:
@@ -87,6 +90,7 @@ class RestartControl:
         self._said: dict[Workload, str] = {}
         self._queue = WorkQueue[Workload](clock=self._clock, chance=setting.chance)
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=self._clock)
+        self._workers.tell(Failing("restarts", setting.gauge, self._clock, self._tell_failure))
         self._key: Key | None = None
 
     @property
@@ -188,6 +192,10 @@ class RestartControl:
         if written and workload not in self._touched:
             self._judged[workload] = (verdict.record, verdict.digest, used)
         return None
+
+    async def _tell_failure(self, workload: Workload, sentence: str) -> None:
+        """Tell as an event on the workload that looking at it fails: its status is not Stateward's."""
+        self._record(workload, Severity.WARNING, REASON, sentence)
 
     async def _read(self, workload: Workload) -> dict[str, Any] | None:
         try:

@@ -1,0 +1,44 @@
+"""A workload under restart control whose rounds fail unexpectedly: an event on it says so."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from stateward.kube.events import EventRecorder
+from stateward.kube.virtual_time import VirtualClock
+from stateward.operator.metrics import Metrics
+from stateward.operator.restarts.control import RestartControl, Setting
+from stateward.operator.restarts.views import ANNOTATION_CONTROL
+from tests.unit.operator.installations.town import HOME, Town
+
+POD = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
+
+
+async def test_an_event_on_it_says_so_and_the_metric_goes_when_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    town, clock, metrics = Town(), VirtualClock(), Metrics()
+    recorder = EventRecorder(town.api, "stateward.dev/test", "test", clock=clock)
+    control = RestartControl(Setting(town.api, recorder, clock, lambda: None, "stateward", gauge=metrics))
+    tasks = [asyncio.create_task(recorder.run()), asyncio.create_task(control.run())]
+
+    def broken(*_: Any) -> Any:
+        raise KeyError("hunter2")
+
+    def failing() -> list[Any]:
+        return [sample for metric in metrics.failures.collect() for sample in metric.samples]
+
+    with monkeypatch.context() as patched:
+        patched.setattr("stateward.operator.restarts.control.dependencies", broken)
+        meta = {"name": "app", "annotations": {ANNOTATION_CONTROL: "true"}}
+        body = {"metadata": meta, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": POD}}
+        town.server.create("apps/deployments", HOME, body)
+        await asyncio.sleep(300)
+        events = [stored.doc for stored in town.store.all("events.k8s.io/events")]
+        assert [event["regarding"]["name"] for event in events if event["reason"] == "RoundsFail"] == ["app"]
+        assert "hunter2" not in str(events)
+        assert failing()[0].value >= 2
+    await asyncio.sleep(200)
+    assert not failing()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
