@@ -133,7 +133,7 @@ async def test_a_plan_that_is_asked_for_works_each_time_and_cleanup_also_at_the_
     async with place.operator(), at_work(_watched(place, seen)):
         await place.ready()
         for time in (1, 2):
-            await place.annotate(ANNOTATION_TRIGGER, f"cleanup/{time}")
+            await place.annotate(ANNOTATION_TRIGGER, f"cleanup/web/{time}")
             await place.until(INSTALLATIONS, "web", lambda body, time=time: _ran(body, time))
             assert len(seen) == time
         await remove(place, "web")

@@ -107,7 +107,7 @@ def decided(found: Outlook, status: InstallationStatus) -> Outlook:
     wish = found.wanted.metadata.annotations.get(ANNOTATION_TRIGGER, "")
     before = found.before.parameters if found.before is not None else None
     state = State(found.package.digest, in_force(found.package, found.wanted.spec.parameters, before))
-    match decide(found.package, status, state, wish):
+    match decide(found.package, status, state, wish, found.wanted.metadata.name):
         case Begin(chosen=chosen, granted=granted):
             return replace(found, chosen=chosen, asked=bool(granted))
         case Stop(message=message):

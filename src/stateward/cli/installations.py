@@ -13,6 +13,7 @@ from stateward.kube.errors import ApiError, NotFound
 from stateward.kube.listing import list_all
 from stateward.kube.resource import Selection
 from stateward.operator.installations.views import INSTALLATIONS as INSTALLED
+from stateward.packages.choice import CLEANUP
 from stateward.packages.decision import ANNOTATION_TRIGGER
 
 
@@ -79,18 +80,23 @@ def history(name: str, **target: str) -> None:
 @installation.command()
 @click.argument("name")
 @click.argument("plan_name", metavar="PLAN")
+@click.option("--yes", "agreed", metavar="NAME", default="", help="For cleanup: the name once more, to confirm it.")
 @installation_options
-def trigger(name: str, plan_name: str, **target: str) -> None:
+def trigger(name: str, plan_name: str, agreed: str, **target: str) -> None:
     """Run a plan.
 
     It begins when the one that runs now has ended. Jobs that are done are done once more, but for those of the plans
-    deploy, update and upgrade. Sets the annotation stateward.dev/run-plan.
+    deploy, update and upgrade. Sets the annotation stateward.dev/run-plan. The plan cleanup removes what runs, so it
+    has to be confirmed: --yes NAME.
     """
+    if plan_name == CLEANUP and agreed != name:
+        raise Failure(f"the plan {CLEANUP} removes what runs: to run it all the same, add --yes {name}")
 
     async def work(session: Session) -> None:
         found = await read_installation(session, name)
         await _known(session, found, plan_name)
-        wish = f"{plan_name}/{session.clock.now():%Y-%m-%dT%H:%M:%S.%fZ}"
+        which = f"{plan_name}/{name}" if plan_name == CLEANUP else plan_name
+        wish = f"{which}/{session.clock.now():%Y-%m-%dT%H:%M:%S.%fZ}"
         patch = {"metadata": {"annotations": {ANNOTATION_TRIGGER: wish}}}
         await session.api.patch(INSTALLED, session.key(found.metadata.name), patch, kind=PatchKind.MERGE)
 

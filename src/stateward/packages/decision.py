@@ -9,14 +9,17 @@ from dataclasses import dataclass
 
 from stateward.api.base import GROUP
 from stateward.api.installation import InstallationStatus
-from stateward.packages.choice import Chosen, Refused, State, choose, join
+from stateward.packages.choice import CLEANUP, Chosen, Refused, State, choose, join
 from stateward.packages.ledger import is_running, state_of
 from stateward.packages.parameters import check_values
 from stateward.packages.progress import Stage
 from stateward.packages.records import Package
 
 ANNOTATION_TRIGGER = f"{GROUP}/run-plan"
-"""On an installation: a plan to run, once for each value (`backup`, `backup/2`, `backup/2026-11-21`)."""
+"""On an installation: a plan to run, once for each value (`backup`, `backup/2`, `backup/2026-11-21`).
+
+The plan `cleanup` removes what runs, so its value has to name the installation: `cleanup/NAME`, `cleanup/NAME/2`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +53,8 @@ class GoOn:
 Decision = Begin | GoOn | Rest | Stop
 
 
-def decide(package: Package, status: InstallationStatus, wanted: State, wish: str) -> Decision:
-    """Return what comes next for an installation that should become `wanted`; `package` is the wanted one."""
+def decide(package: Package, status: InstallationStatus, wanted: State, wish: str, name: str = "") -> Decision:
+    """Return what comes next for the installation `name` that should become `wanted`; `package` is the wanted one."""
     problem = _problem(package, status, wanted)
     if is_running(status.run):
         return GoOn(problem) if problem else _joined(package, status, wanted)
@@ -61,7 +64,7 @@ def decide(package: Package, status: InstallationStatus, wanted: State, wish: st
     if isinstance(chosen, Refused):
         return Stop("ParametersDisagree", chosen.message)
     due = wish if wish and wish != status.triggered else ""
-    return _wished(package, status, due) if chosen is None else _chosen(status, chosen, due)
+    return _wished(package, status, due, name) if chosen is None else _chosen(status, chosen, due)
 
 
 def _problem(package: Package, status: InstallationStatus, wanted: State) -> Stop | None:
@@ -104,11 +107,13 @@ def _same(plan: str, target: State | None, chosen: Chosen) -> bool:
     return plan == chosen.plan and target == chosen.state
 
 
-def _wished(package: Package, status: InstallationStatus, due: str) -> Decision:
+def _wished(package: Package, status: InstallationStatus, due: str, name: str) -> Decision:
     state = state_of(status.installed)
     if due and state is not None:
         if unknown := plan_unknown(package, due):
             return Stop("PlanUnknown", unknown)
+        if _plan_of(due) == CLEANUP and not confirmed(due, name):
+            return Stop("CleanupNotConfirmed", unconfirmed(due, name))
         return Begin(Chosen(_plan_of(due), state, "somebody asked for it"), due)
     run = status.run
     if run is not None and run.stage == Stage.FAILED:
@@ -121,6 +126,19 @@ def plan_unknown(package: Package, wish: str) -> str:
     if not wish or _plan_of(wish) in package.operator.plans:
         return ""
     return f"{ANNOTATION_TRIGGER}: {wish!r}: {package.name} has the plans {', '.join(package.operator.plans)}"
+
+
+def confirmed(wish: str, name: str) -> bool:
+    """Return whether a wish names the installation that it is for."""
+    return bool(name) and wish.split("/")[1:2] == [name]
+
+
+def unconfirmed(wish: str, name: str) -> str:
+    """Return why a cleanup is refused, and what to do."""
+    return (
+        f"{ANNOTATION_TRIGGER}: {wish!r}: the plan {CLEANUP} removes what runs, and {name} is not being deleted; to run"
+        f" it all the same, name the installation: {CLEANUP}/{name}"
+    )
 
 
 def _plan_of(wish: str) -> str:

@@ -157,3 +157,14 @@ def test_trigger_refuses_a_plan_that_the_package_does_not_have(run: Run, api: Sh
 
 def test_commands_on_packages_need_no_server(folder: str) -> None:
     assert CliRunner().invoke(cli, ["package", "verify", folder]).exit_code == 0
+
+
+def test_trigger_runs_a_cleanup_only_when_the_name_is_said_once_more(run: Run, api: Shelf, folder: str) -> None:
+    good(run, "package", "install", folder, "web")
+    del api.objects["packages", Key("default", "shop-1.2.0")]
+    for said in ((), ("--yes", "other")):
+        assert "add --yes web" in bad(run, "installation", "trigger", "web", "cleanup", *said)
+    assert api.there("installations", "web")["metadata"].get("annotations", {}) == {}
+    good(run, "installation", "trigger", "web", "cleanup", "--yes", "web")
+    wish = api.there("installations", "web")["metadata"]["annotations"][ANNOTATION_TRIGGER]
+    assert wish.startswith("cleanup/web/")

@@ -108,7 +108,8 @@ class Visit:
             return Found(GoOn(stop) if is_running(status.run) else stop)
         before = status.installed.parameters if status.installed else None
         wanted = State(package.digest, in_force(package, self._spec.parameters, before))
-        return Found(decide(package, status, wanted, meta.annotations.get(ANNOTATION_TRIGGER, "")), package)
+        wish = meta.annotations.get(ANNOTATION_TRIGGER, "")
+        return Found(decide(package, status, wanted, wish, self._name), package)
 
     async def _begin(self, decision: Begin, package: Package) -> InstallationStatus:
         status, chosen = self._journal.live.status, decision.chosen

@@ -45,12 +45,28 @@ async def test_a_cleanup_that_somebody_asked_for_runs_again_when_the_installatio
     town.install("other-1")
     async with town.operator():
         await town.until(town.ready)
-        town.annotate(ANNOTATION_TRIGGER, "cleanup/1")
+        town.annotate(ANNOTATION_TRIGGER, "cleanup/web/1")
         await town.until(lambda: ended(town, 2))
         assert town.jobs == {"job": 1}
         town.uninstall()
         await town.until(lambda: town.get("Installation", "web") is None)
     assert town.jobs == {"job": 2}
+
+
+@pytest.mark.parametrize("wish", ["cleanup", "cleanup/1", "cleanup/other", "cleanup/1/web"])
+async def test_a_cleanup_of_an_installation_that_lives_is_refused_unless_it_is_named(town: Town, wish: str) -> None:
+    town.package("other-1", working({"deploy": ["one"], "cleanup": ["job"]}))
+    town.install("other-1")
+    async with town.operator():
+        await town.until(town.ready)
+        town.annotate(ANNOTATION_TRIGGER, wish)
+        await town.until(lambda: town.condition("Stalled").get("reason") == "CleanupNotConfirmed")
+        assert "cleanup/web" in town.condition("Stalled")["message"]
+        await asyncio.sleep(60)
+        assert not town.jobs
+        town.annotate(ANNOTATION_TRIGGER, "cleanup/web")
+        await town.until(lambda: ended(town, 2))
+    assert town.jobs == {"job": 1}
 
 
 async def test_a_cleanup_that_still_runs_when_the_installation_goes_is_the_one_for_its_end(town: Town) -> None:
@@ -59,7 +75,7 @@ async def test_a_cleanup_that_still_runs_when_the_installation_goes_is_the_one_f
     async with town.operator():
         await town.until(town.ready)
         town.healthy = False
-        town.annotate(ANNOTATION_TRIGGER, "cleanup/1")
+        town.annotate(ANNOTATION_TRIGGER, "cleanup/web/1")
         await town.until(lambda: town.get("Job", "job"))
         town.uninstall()
         await asyncio.sleep(60)
@@ -101,7 +117,7 @@ async def test_the_end_comes_also_where_the_definition_of_installations_is_older
     town.install("other-1")
     async with town.operator(Older()):
         await town.until(town.ready)
-        town.annotate(ANNOTATION_TRIGGER, "cleanup/1")
+        town.annotate(ANNOTATION_TRIGGER, "cleanup/web/1")
         await town.until(lambda: ended(town, 2))
         assert "cause" not in town.status()["run"]
         town.uninstall()
