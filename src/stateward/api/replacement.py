@@ -63,6 +63,16 @@ class ReplacementPolicy(Record):
             extra={"map_keys": ["key"]},
         ),
     ] = None
+    max_fault_domains_with_taints: Annotated[
+        int,
+        Meta(
+            description="No replacement because of a taint begins while members run on nodes with such taints in more"
+            " zones than this; a node of which no zone is known counts as a zone of its own. One that was begun goes"
+            " on.",
+            ge=1,
+            le=1000,
+        ),
+    ] = 1
     detection: Annotated[
         Json | None,
         Meta(

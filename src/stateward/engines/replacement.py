@@ -14,6 +14,7 @@ def replacement(policy: ReplacementPolicy | None, members: MembersByHand | None)
         max_concurrent=policy.max_concurrent,
         per_zone=policy.per_zone,
         taints={taint.key: parse_duration(taint.after) for taint in policy.on_taints or []},
+        max_tainted=policy.max_fault_domains_with_taints,
         replace=frozenset(by_hand.replace or ()),
         undrained=frozenset(by_hand.replace_without_draining or ()),
         accepted=frozenset(by_hand.accept_data_loss or ()),

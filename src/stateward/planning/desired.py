@@ -89,6 +89,8 @@ class Replacement(Struct, frozen=True):
     """Whether all missing members of one zone are replaced together, and meanwhile none of another zone."""
     taints: Mapping[str, float] = {}
     """How long a member has to be on a node with a taint, by the taint's key."""
+    max_tainted: int = 1
+    """In how many fault domains nodes may have these taints so that a replacement because of one begins."""
     replace: frozenset[str] = frozenset()
     undrained: frozenset[str] = frozenset()
     """To be replaced without moving their data away first."""

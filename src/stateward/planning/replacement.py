@@ -20,6 +20,7 @@ from stateward.planning.missing import OF_THE_MACHINE, Cause, Missing, comparabl
 from stateward.planning.observation import Crossing, Member, Process, Removal
 from stateward.planning.removal import Removals, in_flight, obeyed
 from stateward.planning.scale import against
+from stateward.planning.taints import too_many_taints
 from stateward.planning.times import rfc3339
 from stateward.planning.undo import coming_back
 
@@ -144,6 +145,8 @@ def held(facts: Facts, member: Member, found: Missing, listed: Mapping[str, Remo
     if database.tolerance is not None and database.tolerance <= 0:
         yield "the database can bear no further failure until it has healed"
     yield from by_change(facts, member, found)
+    if found.cause is Cause.NODE_TAINTED:
+        yield from too_many_taints(facts)
     if found.cause is Cause.AGENT_UNREACHABLE and not any(isinstance(m.process, Process) for m in facts.obs.members):
         yield "no other agent answers either, so it may be the network that keeps the operator from them"
     back = next((n for n in sorted(facts.down - {member.name}) if coming_back(facts, n)), None)

@@ -329,3 +329,45 @@ def test_a_new_member_that_no_quota_lets_in_is_said_to_find_no_room() -> None:
     assert phase(world, "c-hot-0") == "Waiting"
     world.ticks(10)
     assert phase(world, "c-hot-0") == "NoRoom"
+
+
+def test_no_replacement_for_a_taint_begins_while_nodes_in_more_zones_have_it_than_are_allowed() -> None:
+    world = settled(managers(), hot(6), indices=((2,), (2,), (2,)), zones=3)
+    world.edit(policy=wishes(enabled=True, after=AFTER, taints={"maintenance": 60.0}))
+    world.taints = {f"node-hot-{i}": ["maintenance"] for i in range(3)}
+    world.ticks(60)
+    assert not world.did(a.RecordRemoval)
+    held = told(world, "ReplacementHeld")
+    assert "3 fault domains have nodes with such taints (zone zone-0, zone zone-1, zone zone-2)" in held
+    assert "maxFaultDomainsWithTaints is 1" in held
+    world.taints = {f"node-hot-{i}": ["maintenance"] for i in (0, 3)}
+    world.until(lambda w: sorted(w.did(a.Release)) == ["c-hot-0", "c-hot-3"], limit=400)
+    world.run()
+
+
+def test_more_zones_may_have_nodes_with_taints_where_that_is_allowed() -> None:
+    world = settled(managers(), hot(6), indices=((2,), (2,), (2,)), zones=3)
+    world.edit(policy=wishes(enabled=True, after=AFTER, taints={"maintenance": 60.0}, max_tainted=3))
+    world.taints = {f"node-hot-{i}": ["maintenance"] for i in range(3)}
+    world.until(lambda w: len(w.did(a.Release)) == 3, limit=400)
+
+
+def test_a_node_of_which_no_zone_is_known_is_a_fault_domain_and_other_taints_and_failures_are_none_of_this() -> None:
+    world = cluster(taints={"maintenance": 60.0})
+    world.taints = {"node-hot-0": ["maintenance"], "node-hot-1": ["other"], "node-hot-2": ["maintenance"]}
+    fail(world, "c-hot-3").ticks(DUE + 10)
+    assert "2 fault domains have nodes with such taints (node node-hot-0, node node-hot-2)" in told(
+        world, "ReplacementHeld"
+    )
+    assert world.did(a.RecordRemoval) == ["c-hot-3"]
+
+
+def test_what_was_begun_for_a_taint_goes_on_when_other_zones_get_it() -> None:
+    world = settled(managers(), hot(6), indices=((2,), (2,), (2,)), zones=3)
+    world.edit(policy=wishes(enabled=True, after=AFTER, taints={"maintenance": 60.0}))
+    world.taints = {"node-hot-0": ["maintenance"]}
+    world.until(lambda w: w.did(a.RecordRemoval) == ["c-hot-0"])
+    world.taints |= {f"node-hot-{i}": ["maintenance"] for i in (1, 2)}
+    world.until(lambda w: w.did(a.Release) == ["c-hot-0"])
+    world.ticks(60)
+    assert world.did(a.RecordRemoval) == ["c-hot-0"]

@@ -74,7 +74,7 @@ def test_tainted_members_stay_where_no_new_one_finds_a_node() -> None:
     world = settled(managers(), hot(5), indices=((3,), (3,)))
     world.hooks.append(lambda _: serve_as_before(world, frozenset(f"c-hot-{i}" for i in range(5))))
     taints = {f"node-hot-{i}": ("maintenance",) for i in range(5)}
-    policy = o.Replacement(enabled=True, max_concurrent=5, taints={"maintenance": 30.0})
+    policy = o.Replacement(enabled=True, max_concurrent=5, taints={"maintenance": 30.0}, max_tainted=5)
     new = {f"c-hot-{i}" for i in range(5, 12)}
     world.edit(unschedulable=new, scheduler_says=FULL, taints=taints, policy={"replacement": policy}).ticks(360)
     assert world.did(a.RecordRemoval)
