@@ -1,6 +1,7 @@
 """Members of FoundationDB that leave in ways that once stopped the operator of their cluster."""
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 
@@ -8,9 +9,10 @@ from stateward.api.base import Json
 from stateward.kube.client import PatchKind
 from stateward.kube.metadata import Key
 from stateward.planning.times import parse_time
+from stateward.simulation.apiserver.store import Event
 from stateward.simulation.foundationdb import cluster
 from stateward.simulation.world import NAMESPACE
-from tests.simulation.foundationdb_story import KIND, NAME, Story, pool, pools
+from tests.simulation.foundationdb_story import KIND, NAME, SETS, Story, pool, pools
 
 pytestmark = pytest.mark.simulation
 
@@ -184,3 +186,29 @@ async def test_a_member_is_replaced_that_is_lost_with_its_volume_and_whose_addre
 
 def states_of(story: Story) -> list[Json]:
     return list(story.status["memberStates"])
+
+
+@pytest.mark.parametrize("dies", [False, True])
+async def test_a_minute_passes_between_members_that_leave_also_where_the_operator_dies(*, dies: bool) -> None:
+    with Story().told() as story:
+        await story.begin()
+        gone: dict[str, float] = {}
+
+        def heard(_: str, event: Event) -> None:
+            stored = event.new
+            if stored is not None and stored.kind == SETS and not stored.doc["spec"]["replicas"]:
+                first = stored.key.name not in gone
+                gone.setdefault(stored.key.name, story.world.now)
+                if dies and first:
+                    story.process.kill()
+                    story.world.ground.later(2.0, story.process.start)
+
+        story.world.store.subscribers.append(heard)
+        victims = {"logs-storage-1", "logs-log-1", "logs-stateless-1"}
+        story.edit(members={"replace": sorted(victims)})
+        assert await story.until(lambda: "RemovalPaced" in story.doing, 3600.0), story.doing
+        assert await story.until(lambda: not victims & story.members(), 7200.0), story.doing
+        assert await story.settled(), story.doing
+        times = sorted(gone[name] for name in victims)
+        assert all(later - earlier >= 59.0 for earlier, later in pairwise(times)), times
+        story.check()

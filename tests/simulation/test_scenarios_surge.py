@@ -114,7 +114,8 @@ async def test_all_members_are_to_be_replaced_and_none_can_come() -> None:
 
 
 async def test_taints_on_all_nodes_replace_nobody_whose_successor_finds_no_node() -> None:
-    policy = {"enabled": True, "after": "10m", "maxConcurrent": 5, "onTaints": [{"key": "trouble", "after": "1m"}]}
+    policy = {"enabled": True, "after": "10m", "maxConcurrent": 5, "maxFaultDomainsWithTaints": 9}
+    policy |= {"onTaints": [{"key": "trouble", "after": "1m"}]}
     with Story(managers(), hot(5), replacement=policy).told() as story:
         await story.begin()
         for name in story.world.nodes.names:

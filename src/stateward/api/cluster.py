@@ -12,6 +12,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from stateward.api.base import API_VERSION, Json, Metadata, Record
+from stateward.api.duration import DURATION, SPAN
 from stateward.api.replacement import MembersByHand, ReplacementPolicy
 from stateward.api.shapes import POD_TEMPLATE, QUANTITY, RESOURCES
 from stateward.api.status import ClusterStatus
@@ -145,6 +146,13 @@ class UpdatePolicy(Record):
             " member of the cluster may leave first where nodes are full, while all others serve."
         ),
     ] = Surge.REQUIRED
+    wait_between_removals: Annotated[
+        Annotated[str, Meta(pattern=DURATION, max_length=20, extra=SPAN)] | None,
+        Meta(
+            description="How long the operator waits after it let one member go that holds data or votes before it lets"
+            " the next one go, for example 60s; 0s for no wait. Default: 60s with FoundationDB, 0s with others."
+        ),
+    ] = None
     in_place: Annotated[
         InPlace,
         Meta(

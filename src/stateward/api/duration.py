@@ -3,6 +3,8 @@
 import re
 
 DURATION = r"^([0-9]{1,6}h([0-9]{1,6}m)?([0-9]{1,8}s)?|[0-9]{1,6}m([0-9]{1,8}s)?|[0-9]{1,8}s)$"
+SPAN = {"accepts": "must be a span of time, for example 90s, 30m or 1h30m"}
+"""What a refused value is told."""
 _PARTS = re.compile(r"(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?", re.ASCII)
 
 

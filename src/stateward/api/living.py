@@ -64,6 +64,7 @@ CLUSTER: Mapping[str, Change] = {
     "update.minLiveCopies": _POLICY,
     "update.singleCopy": _POLICY,
     "update.surge": _POLICY,
+    "update.waitBetweenRemovals": _POLICY,
     "update.inPlace": Change(
         Does.AT_ONCE, "Pods that are made from then on have an agent, or none; no pod is made anew for it."
     ),
@@ -76,6 +77,7 @@ CLUSTER: Mapping[str, Change] = {
     "replacement.perZone": _POLICY,
     "replacement.onTaints[].key": _POLICY,
     "replacement.onTaints[].after": _POLICY,
+    "replacement.maxFaultDomainsWithTaints": _POLICY,
     "replacement.detection.metadata.labels": Change(Does.AT_ONCE, "The CronJob changes."),
     "replacement.detection.metadata.annotations": Change(Does.AT_ONCE, "The CronJob changes."),
     "replacement.detection.spec": Change(Does.AT_ONCE, "The CronJob changes."),

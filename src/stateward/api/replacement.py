@@ -5,11 +5,10 @@ from typing import Annotated
 from msgspec import Meta
 
 from stateward.api.base import Json, Record
-from stateward.api.duration import DURATION
+from stateward.api.duration import DURATION, SPAN
 from stateward.api.shapes import CRON_JOB
 
 Name = Annotated[str, Meta(min_length=1, max_length=57)]
-_SPAN = {"accepts": "must be a span of time, for example 90s, 30m or 1h30m"}
 
 
 class TaintTolerance(Record):
@@ -22,7 +21,7 @@ class TaintTolerance(Record):
             description="How long a member stays on such a node before it is replaced, for example 10m.",
             pattern=DURATION,
             max_length=20,
-            extra=_SPAN,
+            extra=SPAN,
         ),
     ] = "30m"
 
@@ -37,7 +36,7 @@ class ReplacementPolicy(Record):
             description="How long a member has to be missing before it is replaced, for example 30m.",
             pattern=DURATION,
             max_length=20,
-            extra=_SPAN,
+            extra=SPAN,
         ),
     ] = "30m"
     max_concurrent: Annotated[

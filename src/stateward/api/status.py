@@ -135,6 +135,9 @@ class ClusterStatus(Record):
         DataChangeStatus | None,
         Meta(description="When that data last changed: members begin to restart for it when it has settled."),
     ] = None
+    last_removal: Annotated[
+        str, Meta(description="When a member with data or a vote was last let go: the next one waits from then on.")
+    ] = ""
     last_progress: Annotated[
         str, Meta(description="When something last moved forward while changes were going on.")
     ] = ""

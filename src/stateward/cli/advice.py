@@ -135,6 +135,10 @@ ADVICE = {
         "the broken member can be made anew without losing data",
         "bring back the members that hold the other copies, or set a version that the member can run",
     ),
+    "RemovalPaced": Advice(
+        "the time between two members that leave is over: the database has to recover from the first",
+        "set update.waitBetweenRemovals to a shorter time if that is too long",
+    ),
     "ReplacedLater": Advice("the members before it have been replaced", "nothing is needed"),
     "ReplacementHeld": Advice(
         "what holds it is over; a wrong replacement moves all of a member's data, so none is begun in doubt",

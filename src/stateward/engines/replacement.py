@@ -1,5 +1,6 @@
 """What the spec says about replacing members, as planning understands it: the same for every engine."""
 
+from stateward.api.cluster import UpdatePolicy
 from stateward.api.duration import parse_duration
 from stateward.api.replacement import MembersByHand, ReplacementPolicy
 from stateward.planning.observation import Replacement
@@ -20,3 +21,9 @@ def replacement(policy: ReplacementPolicy | None, members: MembersByHand | None)
         accepted=frozenset(by_hand.accept_data_loss or ()),
         keep=frozenset(by_hand.keep or ()),
     )
+
+
+def wait_between_removals(update: UpdatePolicy, default: float) -> float:
+    """Return the seconds between one member that is let go and the next; the engine's default where nobody says."""
+    text = update.wait_between_removals
+    return default if text is None else parse_duration(text)

@@ -19,8 +19,9 @@ from stateward.kube.workloads import StatefulSet
 from stateward.operator.holdings import Holdings
 from stateward.operator.remembered import bootstrap, changing, records, times, waits
 from stateward.planning import observation as o
-from stateward.planning.pending import removals
+from stateward.planning.pending import let_go, removals
 from stateward.planning.phase import Phase, parse_phase
+from stateward.planning.times import parse_time
 
 TROUBLES = frozenset(
     {
@@ -60,6 +61,8 @@ def observation(
         missing=times(status, lambda m: m.missing_since),
         causes={m.name: m.missing for m in status.member_states if m.missing},
         removals=removals(status),
+        last_removal=parse_time(status.last_removal),
+        let_go=let_go(status),
         protection=holdings.protection,
         bootstrap=bootstrap(status),
         bootstrap_again=meta.annotations.get(names.ANNOTATION_BOOTSTRAP_AGAIN) == "accept-data-loss",

@@ -30,6 +30,8 @@ Then one file per question:
 
 Whether a member may leave before a new one has joined says `surge`; whether a new pod would find a node, `placement`.
 
+How fast members go one after the other says `pacing`, and in how many zones nodes have taints says `taints`.
+
 What was left by replaced members and is used by nobody again is `left`; which volumes are deleted with the cluster
 resource says `retention`.
 

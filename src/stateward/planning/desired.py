@@ -111,6 +111,8 @@ class Desired(Struct, frozen=True):
     min_live_copies: int = 1
     sole_copy: SoleCopy = SoleCopy.MOVE
     surge: Surge = Surge.REQUIRED
+    wait_between_removals: float = 0.0
+    """Seconds between one member that is let go and the next."""
     paused: bool = False
     formed_by_word: bool = False
     """Whether the database makes itself when it is told to, and not when a member of it starts with leave to."""

@@ -91,6 +91,10 @@ class Observation(Struct, frozen=True):
     """The cause that the status names for each missing member: what `missing` speaks of."""
     removals: Mapping[str, Removal] = {}
     """Members that are replaced, as the status lists them."""
+    last_removal: float | None = None
+    """When a member was last let go, as the status has it."""
+    let_go: frozenset[str] = frozenset()
+    """Members that the status knows to be let go: `last_removal` speaks of them, too."""
     slots: int | None = None
     """How many automatic replacements the operator's limit leaves to this cluster; None without a limit."""
     protection: Protection | None = None

@@ -10,6 +10,9 @@ from stateward.planning.times import parse_time, rfc3339
 
 AUTOMATIC, PERSON, SPEC = "Automatic", "Person", "Spec"
 
+TERMINATING = "Terminating"
+"""The phase of a member that was let go, of which something is still there."""
+
 IN_FLIGHT = ("Waiting", "Draining", "Leaving")
 """Phases in which a replacement takes up room that others may need; one that finds no room takes none."""
 
@@ -51,7 +54,7 @@ def phase(facts: Facts, plan: Plan, name: str) -> str:
     if member is None or not member.present:
         return "VolumeKept"
     if not member.alive:
-        return "Terminating"
+        return TERMINATING
     if no_room(facts):
         return "NoRoom"
     told = database is not None and name in database.draining | database.voting_exclusions
@@ -83,3 +86,8 @@ def removals(status: ClusterStatus) -> dict[str, Removal]:
         for entry in status.pending_removals
         if entry.by != SPEC
     }
+
+
+def let_go(status: ClusterStatus) -> frozenset[str]:
+    """Return the members that the status says were let go."""
+    return frozenset(entry.name for entry in status.pending_removals if entry.phase == TERMINATING)

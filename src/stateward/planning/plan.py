@@ -35,6 +35,7 @@ from stateward.planning.intent import Intent, Part, State, Wait, merge
 from stateward.planning.leave import leave
 from stateward.planning.left import left
 from stateward.planning.observation import Crossing, Observation, Refusal, Removal, Unknown
+from stateward.planning.pacing import paced
 from stateward.planning.removal import Removals, drained
 from stateward.planning.repair import repair
 from stateward.planning.replacement import replacement
@@ -231,7 +232,7 @@ def work(facts: Facts, scaling: Scale) -> Part:
     leaving = {n: why for n, why in scaling.leaving.items() if n not in part.intents}
     part = merge(part, cross(facts, leaving))
     leaving = {} if facts.crossing is Crossing.SWITCHED else leaving
-    part = merge(part, leave(facts, leaving, scaling, departures(facts, scaling)))
+    part = merge(part, paced(facts, leave(facts, leaving, scaling, departures(facts, scaling))))
     moving = next((name for name in sorted(part.drain) if is_moving(facts, name)), None)
     elsewhere = Elsewhere(moving=moving, unvoting=min(part.exclude, default=None), drained=part.drain)
     part = merge(part, repair(facts, frozenset(part.intents), part.drain))

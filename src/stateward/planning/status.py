@@ -7,12 +7,13 @@ All times are RFC 3339 in UTC with seconds.
 import msgspec
 
 from stateward.api.status import BootstrapStatus, ClusterStatus, MemberCounts, MemberStatus, WaitStatus
-from stateward.planning.actions import RecordBootstrap
+from stateward.planning.actions import RecordBootstrap, Release
 from stateward.planning.conditions import conditions
 from stateward.planning.facts import Facts, derive
 from stateward.planning.intent import State, Wait
 from stateward.planning.missing import comparable, missing, still_missing
 from stateward.planning.observation import Member, Observation
+from stateward.planning.pacing import counts, last_removal
 from stateward.planning.pending import pending_removals
 from stateward.planning.plan import Plan
 from stateward.planning.standing import standings
@@ -49,12 +50,20 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         waiting=[wait_status(wait, before, now) for wait in plan.waits],
         data=before.data,
         data_changed=before.data_changed,
+        last_removal=removed_last(facts, plan, before),
         last_progress=before.last_progress,
         pending_removals=pending_removals(facts, plan, before),
         conditions=conditions(facts, plan, before, now),
     )
     moved_on = progress_of(draft) != progress_of(before)
     return with_progress(draft, rfc3339(now)) if moved_on or not before.last_progress else draft
+
+
+def removed_last(facts: Facts, plan: Plan, before: ClusterStatus) -> str:
+    """Return when a member was last let go: now, where this plan does it, or its trace is seen for the first time."""
+    released = any(isinstance(a, Release) and counts(facts, facts.members[a.member]) for a in plan.actions)
+    last = facts.now if released else last_removal(facts)
+    return before.last_removal if last is None or last == facts.obs.last_removal else rfc3339(last)
 
 
 def with_progress(draft: ClusterStatus, when: str) -> ClusterStatus:

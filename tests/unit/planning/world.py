@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from stateward.planning import actions as a
 from stateward.planning import observation as o
-from stateward.planning.pending import removals
+from stateward.planning.pending import let_go, removals
 from stateward.planning.phase import COORDINATED
 from stateward.planning.plan import Plan, plan
 from stateward.planning.questions import questions
@@ -75,6 +75,8 @@ class World(Hands):
             missing={m.name: when for m in self.status.member_states if (when := parse_time(m.missing_since))},
             causes={m.name: m.missing for m in self.status.member_states if m.missing},
             removals=removals(self.status),
+            last_removal=parse_time(self.status.last_removal),
+            let_go=let_go(self.status),
             slots=self.slots,
             bootstrap=(o.Bootstrap(b.member, b.volume, b.formed) if (b := self.status.bootstrap) is not None else None),
             bootstrap_again=self.bootstrap_again,

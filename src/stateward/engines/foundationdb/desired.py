@@ -7,8 +7,11 @@ from stateward.api.version import parse_version
 from stateward.engines.foundationdb.build import Build
 from stateward.engines.foundationdb.inputs import COORDINATED, EFFECTS, inputs
 from stateward.engines.foundationdb.pools import TIERS, ResolvedPool, resolve
-from stateward.engines.replacement import replacement
+from stateward.engines.replacement import replacement, wait_between_removals
 from stateward.planning.observation import Crossing, Desired, Inputs, Pool, Refusal, SoleCopy, Surge
+
+WAIT_BETWEEN_REMOVALS = 60.0
+"""Seconds, as with FoundationDB's own operator: the database has to notice that a process is gone, and to recover."""
 
 
 def desired(cluster: FoundationDBCluster) -> Desired:
@@ -25,6 +28,7 @@ def desired(cluster: FoundationDBCluster) -> Desired:
         sole_copy=SoleCopy.WAIT,
         formed_by_word=True,
         surge=Surge(update.surge.value),
+        wait_between_removals=wait_between_removals(update, WAIT_BETWEEN_REMOVALS),
         paused=update.paused,
         order=tuple(update.order or ()),
         replace_on_shrink=volumes.on_shrink is VolumeShrink.REPLACE,

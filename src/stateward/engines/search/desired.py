@@ -3,7 +3,7 @@
 from stateward.api.cluster import InPlace, Retention, UpdatePolicy, VolumePolicy, VolumeShrink
 from stateward.api.quantity import parse_bytes
 from stateward.engines import agent
-from stateward.engines.replacement import replacement
+from stateward.engines.replacement import replacement, wait_between_removals
 from stateward.engines.search.flavor import Flavor, SearchCluster
 from stateward.engines.search.images import knows_versions
 from stateward.engines.search.inputs import COORDINATED, EFFECTS, inputs
@@ -25,6 +25,7 @@ def desired(flavor: Flavor, cluster: SearchCluster) -> Desired:
         min_live_copies=update.min_live_copies,
         sole_copy=SoleCopy(update.single_copy.value),
         surge=Surge(update.surge.value),
+        wait_between_removals=wait_between_removals(update, 0.0),
         paused=update.paused,
         order=tuple(update.order or ()),
         replace_on_shrink=volumes.on_shrink is VolumeShrink.REPLACE,
