@@ -26,6 +26,7 @@ ONLY_FOUNDATIONDB: Mapping[str, str] = {
     "wait: MembersFirst": BY_WORD,
     "wait: Tending": BY_WORD,
     "wait: InMaintenance": "only databases that know of zones in maintenance, as FoundationDB",
+    "wait: RemovalPaced": "only databases with a wait between two members that leave, as FoundationDB has by default",
     "wait: CrossingFirst": CROSSING,
     "wait: ProgramsBeside": CROSSING,
 }

@@ -59,6 +59,7 @@ SAMPLES: dict[str, tuple[Any, Json]] = {
     "update.maxUnavailable": (2, {}),
     "update.order": (["hot"], {}),
     "replacement.after": ("45m", {}),
+    "update.waitBetweenRemovals": ("90s", {}),
     "replacement.onTaints[].key": ("broken", {"replacement": {"onTaints": [{"key": "slow"}]}}),
     "replacement.onTaints[].after": ("45m", {"replacement": {"onTaints": [{"key": "slow"}]}}),
     "replacement.detection.metadata.labels": ({"team": "a"}, JOB),
