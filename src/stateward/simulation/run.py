@@ -80,20 +80,21 @@ def simulate_one(seed: int, plan: Plan | None = None) -> tuple[Outcome, float]:
     plan = plan or Plan()
     gc.collect()
     gc.disable()
+    runner = asyncio.Runner(loop_factory=WorldLoop)
     try:
-        # What is cancelled at the end of a run that spins may spin as well.
-        with suppress(Exhausted), asyncio.Runner(loop_factory=WorldLoop) as runner:
-            loop = cast("WorldLoop", runner.get_loop())
-            run, seconds = Run(seed, plan, loop), plan.bounds.seconds(plan.chaos)
-            loop.limit(steps=plan.bounds.steps, seconds=seconds)
-            try:
-                with interrupted_after(seconds + GRACE):
-                    outcome = runner.run(run.go())
-            except (Exhausted, Interrupted) as error:
-                loop.limit(steps=STEPS, seconds=GRACE)
-                outcome = run.exhausted(str(error))
+        loop = cast("WorldLoop", runner.get_loop())
+        run, seconds = Run(seed, plan, loop), plan.bounds.seconds(plan.chaos)
+        loop.limit(steps=plan.bounds.steps, seconds=seconds)
+        try:
+            with interrupted_after(seconds + GRACE):
+                outcome = runner.run(run.go())
+        except (Exhausted, Interrupted) as error:
+            loop.limit(steps=STEPS, seconds=GRACE)
+            outcome = run.exhausted(str(error))
         return outcome, time.perf_counter() - began
     finally:
+        with suppress(Exhausted):  # What is cancelled at the end of a run that spins may spin as well.
+            runner.close()
         gc.enable()
 
 

@@ -56,6 +56,7 @@ def test_who_is_released_in_one_plan_with_others_goes_alone() -> None:
 
 def test_an_operator_that_died_before_it_wrote_the_status_knows_of_the_one_that_it_let_go() -> None:
     world = leaving(wait_between_removals=WAIT)
+    before = world.status
     while not released(world):
         before = world.status
         world.tick()
