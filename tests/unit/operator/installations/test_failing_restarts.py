@@ -18,7 +18,7 @@ POD = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c",
 async def test_an_event_on_it_says_so_and_the_metric_goes_when_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     town, clock, metrics = Town(), VirtualClock(), Metrics()
     recorder = EventRecorder(town.api, "stateward.dev/test", "test", clock=clock)
-    control = RestartControl(Setting(town.api, recorder, clock, lambda: None, "stateward", gauge=metrics))
+    control = RestartControl(Setting(town.api, recorder, clock, "stateward", gauge=metrics))
     tasks = [asyncio.create_task(recorder.run()), asyncio.create_task(control.run())]
 
     def broken(*_: Any) -> Any:
