@@ -88,8 +88,8 @@ async def operate(kubeconfig: str) -> None:
         api.calls = Counter()
         clock, spaces = SystemClock(), (NAMESPACE,)
         recorder = EventRecorder(api, "stateward.dev/bench", "bench", clock=clock)
-        installations = InstallationSetting(api, recorder, clock, _free, NAMESPACE, spaces)
-        restarts = RestartSetting(api, recorder, clock, _free, NAMESPACE, spaces)
+        installations = InstallationSetting(api, recorder, clock, NAMESPACE, spaces)
+        restarts = RestartSetting(api, recorder, clock, NAMESPACE, spaces)
 
         async def told(_: web.Request) -> web.Response:
             return web.Response(body=msgspec.json.encode(api.calls), content_type="application/json")
@@ -103,10 +103,6 @@ async def operate(kubeconfig: str) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _free() -> None:
-    """Let everything be written: nobody else works here."""
 
 
 if __name__ == "__main__":

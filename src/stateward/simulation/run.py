@@ -87,11 +87,10 @@ def simulate_one(seed: int, plan: Plan | None = None) -> tuple[Outcome, float]:
         loop.limit(steps=plan.bounds.steps, seconds=seconds)
         try:
             with interrupted_after(seconds + GRACE):
-                outcome = runner.run(run.go())
+                return runner.run(run.go()), time.perf_counter() - began
         except (Exhausted, Interrupted) as error:
             loop.limit(steps=STEPS, seconds=GRACE)
-            outcome = run.exhausted(str(error))
-        return outcome, time.perf_counter() - began
+            return run.exhausted(str(error)), time.perf_counter() - began
     finally:
         with suppress(Exhausted):  # What is cancelled at the end of a run that spins may spin as well.
             runner.close()
