@@ -19,6 +19,7 @@ from tests.simulation.story import PODS, Story, hot, managers
 pytestmark = pytest.mark.simulation
 
 POLICY: Json = {"enabled": True, "after": "10m", "onTaints": [{"key": "worn", "after": "10m"}]}
+WIDE: Json = {**POLICY, "maxFaultDomainsWithTaints": 3}
 FOR_EVER = 1e9
 
 
@@ -88,10 +89,10 @@ async def test_a_finding_is_taken_back_when_all_are_there_and_not_because_nobody
 
 
 async def test_clusters_share_the_places_for_replacements_and_none_is_forgotten() -> None:
-    with Story(managers(), hot(4), replacement=POLICY).told() as story:
+    with Story(managers(), hot(4), replacement=WIDE).told() as story:
         story.process.max_replacements = 1
         await story.begin()
-        story.world.create({"version": "2.17.1", "pools": [managers(), hot(4)], "replacement": POLICY}, "more")
+        story.world.create({"version": "2.17.1", "pools": [managers(), hot(4)], "replacement": WIDE}, "more")
         assert await story.until(lambda: (db := story.world.database("more")) is not None and len(db.nodes) == 7)
         await asyncio.sleep(300.0)
         names = ("logs-hot-1", "more-hot-1")

@@ -45,8 +45,8 @@ async def test_a_coordinator_is_given_up_without_draining_and_nothing_waits_for_
         assert not story.world.databases.damage.losses
 
 
-async def test_whoever_has_no_place_keeps_nobody_who_would_make_it() -> None:
-    with Story(capacity=1).told() as story:
+async def test_a_new_member_without_a_node_lets_the_old_one_leave_first_where_the_user_prefers_that() -> None:
+    with Story(capacity=1, update={"surge": "Preferred"}).told() as story:
         await story.begin()
         victim = max(m for m in story.members() if "storage" in m)
         story.edit(members={"replace": [victim]})

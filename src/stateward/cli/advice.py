@@ -119,8 +119,8 @@ ADVICE = {
     "Paused": Advice("update.paused is taken back", "run `resume` with the cluster's name"),
     "PoolOrder": Advice("the pools before it have changed"),
     "PoolNeeded": Advice(
-        "the pool that the broken member belongs to is in the spec again",
-        "add the pool again with a spec that starts; it may leave once the database answers",
+        "the pool of the member that is named is in the spec again",
+        "add the pool again with a spec that starts; it may leave once the database answers and misses nothing",
     ),
     "ProgramsBeside": Advice(
         "each member serves from a pod with the programs of both versions; until then the old version may be set again",

@@ -8,7 +8,7 @@ them, and the only copy of something stays on one with a higher number.
 from stateward.planning.actions import Action, MarkVolume
 from stateward.planning.facts import Facts
 from stateward.planning.gate import lost
-from stateward.planning.intent import Part
+from stateward.planning.intent import Part, Wait, merge
 from stateward.planning.observation import Member
 from stateward.planning.removal import obeyed
 
@@ -25,7 +25,25 @@ def left(facts: Facts) -> Part:
             actions.append(MarkVolume(why="it is used again", member=member.name, claim=claim.ref, left=False))
         elif not claim.left and member.name in listed and given_up(facts, member):
             actions.append(MarkVolume(why="its member was replaced", member=member.name, claim=claim.ref, left=True))
-    return Part(actions=tuple(actions))
+    return merge(Part(actions=tuple(actions)), pools_needed(facts))
+
+
+def pools_needed(facts: Facts) -> Part:
+    """Return which kept volumes may hold what the database is missing, and are of pools that the spec does not have.
+
+    The disaster this prevents: a cluster is deleted while one of its pools gets another name, and made again; the new
+    pool is empty, and nothing says that all data is on the volumes of the old one.
+    """
+    missing = lost(facts.database) if facts.database is not None else []
+    kept = [m for m in facts.obs.members if m.pool not in facts.pools and not m.present and m.claim is not None]
+    held = [m for m in kept if missing and m.claim is not None and m.claim.capacity and not m.claim.left]
+    text = (
+        f"shard {missing[0]} has no started copy, and the volume that was kept of {{}} may hold the last one; it can"
+        " only be used with pool {} in the spec"
+        if missing
+        else ""
+    )
+    return Part(waits=tuple(Wait(m.name, "PoolNeeded", text.format(m.name, m.pool), stalled=True) for m in held))
 
 
 def given_up(facts: Facts, member: Member) -> bool:

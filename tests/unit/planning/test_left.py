@@ -123,3 +123,15 @@ def test_who_is_listed_and_has_not_left_its_volume_is_brought_back_before_others
     world.run()
     assert {name for name in world.pods() if "hot" in name} == {"c-hot-2", "c-hot-3"}
     assert marked(world) == {"c-hot-0", "c-hot-1"}
+
+
+def test_data_on_volumes_of_a_pool_that_the_spec_has_no_more_is_asked_for() -> None:
+    """A cluster is deleted while a pool gets another name, and made again: the new pool is empty."""
+    world = made_again(cluster(2)).edit(pools=[managers(), hot(2, "warm")])
+    waits = [w for _ in range(30) for w in world.tick().waits if w.reason == "PoolNeeded"]
+    assert {w.subject for w in waits} >= {"c-hot-0", "c-hot-1"}
+    assert all(w.stalled and "with pool hot in the spec" in w.message for w in waits)
+    world.edit(pools=[managers(), hot(2, "warm"), hot(2)]).run()
+    world.edit(pools=[managers(), hot(2, "warm")]).run()
+    assert not any(w.reason == "PoolNeeded" for w in world.plan().waits)
+    assert {name for name in world.pods() if "managers" not in name} == {"c-warm-0", "c-warm-1"}
