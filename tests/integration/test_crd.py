@@ -149,6 +149,9 @@ CASES: dict[str, Document] = {
     "metadata.name: FoundationDB": foundationdb(name="1ledger"),
     "spec.version: 6.3": foundationdb(version="6.3.25"),
     "spec.pools: no log": foundationdb(pools=[{"name": "storage", "processClass": "storage"}]),
+    "spec.update.maxUnavailable: FoundationDB": foundationdb(update={"maxUnavailable": 2}),
+    "spec.update.minLiveCopies: FoundationDB": foundationdb(update={"minLiveCopies": 2}),
+    "spec.update.singleCopy: FoundationDB": foundationdb(update={"singleCopy": "Wait"}),
     "spec.image: other tag of Elasticsearch": elasticsearch(image="registry.example:5000/elasticsearch:8.19.40"),
 }
 MESSAGES = {
@@ -177,6 +180,9 @@ MESSAGES = {
     "metadata.name: FoundationDB": "1ledger: the name must be lower-case letters",
     "spec.version: 6.3": "6.3.25: must be 7.1.0 or later",
     "spec.pools: no log": "one pool must have the class storage, and one the class log",
+    "spec.update.maxUnavailable: FoundationDB": "must be 1: members change one at a time",
+    "spec.update.minLiveCopies: FoundationDB": "must be 1: members change one at a time",
+    "spec.update.singleCopy: FoundationDB": "must be Move, or left out: members change one at a time",
     "spec.image: other tag of Elasticsearch": "the tag must have spec.version in it, for example 8.19.4",
 }
 
