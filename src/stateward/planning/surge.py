@@ -101,8 +101,14 @@ def spared(facts: Facts, leaving: Sequence[Member], counted: Collection[str]) ->
 
 
 def places(facts: Facts, member: Member) -> list[tuple[str, str]]:
-    """Return where a member counts: in its pool, and for each of its roles."""
-    return [(POOL, member.pool), *((ROLE, role) for role in roles(facts.holds_data(member), facts.votes(member)))]
+    """Return where a member counts: in its pool, and for each of its roles that its pool still asks for.
+
+    The disaster this prevents: one edit takes the data role from a pool and removes another pool with data. The members
+    of the first still hold data, but not for long, and those of the second leave as if they were replaced by them.
+    """
+    has, pool = roles(facts.holds_data(member), facts.votes(member)), facts.pools.get(member.pool)
+    stays = has if pool is None else [role for role in has if role in roles(pool.data, pool.voting)]
+    return [(POOL, member.pool), *((ROLE, role) for role in stays)]
 
 
 def roles(data: bool, voting: bool) -> list[str]:

@@ -11,7 +11,7 @@ from tests.e2e.clusters import Clusters, condition, pool, settled
 from tests.e2e.operators import kubectl
 from tests.e2e.witness import Promises, Writer
 
-pytestmark = [pytest.mark.e2e, pytest.mark.images("opensearch:2.19.5")]
+pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.images("opensearch:2.19.5")]
 
 VERSION = "2.19.5"
 STANDS = 90.0
@@ -46,7 +46,6 @@ async def test_a_storage_class_that_does_not_exist_costs_no_member(clusters: Clu
     assert await writer.missing() == set()
 
 
-@pytest.mark.full
 async def test_cordoned_nodes_and_smaller_volumes_cost_no_member(clusters: Clusters, stateward: Sandbox) -> None:
     await clusters.apply("cordoned", version=VERSION, pools=[nodes()])
     await clusters.until("cordoned", settled, seconds=600)

@@ -101,6 +101,15 @@ def test_a_renamed_pool_whose_new_members_find_no_node_keeps_the_old_ones() -> N
     world.edit(unschedulable=set()).run()
 
 
+def test_members_that_are_about_to_lose_a_role_stand_in_for_none_that_has_it() -> None:
+    world = settled(managers(), hot(3), hot(3, "extra"), indices=((2,), (2,)))
+    changed = PoolSpec("extra", 3, config={"storage/roles": "none"})
+    new = {"c-data-0", "c-data-1", "c-data-2"}
+    world.edit(unschedulable=new, pools=[managers(), hot(3, "data"), changed]).ticks(100)
+    assert not {"c-hot-0", "c-hot-1", "c-hot-2"} & set(world.did(a.Release))
+    world.edit(unschedulable=set()).run(900)
+
+
 def test_a_pool_that_shrinks_to_make_room_for_another_one_is_not_held_by_it() -> None:
     world = settled(managers(), hot(4), hot(1, "warm"), indices=((2,),))
     world.edit(unschedulable={"c-warm-1"}, pools=[managers(), hot(3), hot(2, "warm")])
