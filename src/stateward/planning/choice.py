@@ -12,7 +12,7 @@ from msgspec import Struct
 from stateward.planning.division import Ground, bits, next_set
 from stateward.planning.facts import Facts
 from stateward.planning.observation import Member
-from stateward.planning.safety import member_problem, needed
+from stateward.planning.safety import member_problem, moves, needed, settled_holders
 
 Units = list[tuple[tuple[int, ...], int]]
 
@@ -113,7 +113,9 @@ def shared(facts: Facts, able: Sequence[Member]) -> Units:
     for unit in units.values():
         live = facts.holders[unit.name] - facts.down
         spare = max(1, len(live) - needed(facts, unit))
-        inside = tuple(sorted(place[name] for name in live if name in place))
+        # A copy that is on its way may have arrived before they go.
+        near = live | settled_holders(unit) if moves(unit) else live
+        inside = tuple(sorted(place[name] for name in near if name in place))
         if len(inside) > spare:
             found[inside, spare] = None
     return list(found)

@@ -20,8 +20,9 @@ from stateward.planning.intent import Intent, Part, State, Wait, merge, told
 from stateward.planning.observation import Effect, Member, SoleCopy
 from stateward.planning.phase import Phase
 from stateward.planning.prepare import keeps_pod, prepare, stage
+from stateward.planning.safety import sole_units
 from stateward.planning.settling import SETTLING, settles
-from stateward.planning.sole import moves_for, sole_verdict
+from stateward.planning.sole import moves_for, moving, sole_verdict
 from stateward.planning.upgrade import pool_order
 
 
@@ -114,12 +115,23 @@ def next_step(facts: Facts, waiting: list[Member], changes: Mapping[str, Change]
     chosen, reasons = pick(facts, [m for m in waiting if m.name not in verdicts])
     part = prepare(facts, [facts.members[name] for name in chosen], changes)
     if not chosen and room_left(facts, 1) > 0 and facts.obs.desired.sole_copy is SoleCopy.MOVE:
-        moves = {m.name: moves_for(facts, m, drained) for m in waiting if m.name in verdicts}
+        freed = on_their_way(facts, [m for m in waiting if m.name in verdicts])
+        moves = {m.name: moves_for(facts, m, drained) for m in freed}
         alone = [m for m in waiting if moves.get(m.name) and choose(facts, [m]).chosen][:1]
         part = merge(part, *(move_away(facts, m, changes[m.name], verdicts[m.name], moves[m.name]) for m in alone))
     rest = [m for m in waiting if m.name not in part.intents]
     said = {m.name: verdicts.get(m.name) or reasons.get(m.name) or "waiting for its turn" for m in rest}
     return merge(part, *(hold([m], changes, "NotSafeYet", said[m.name]) for m in rest))
+
+
+def on_their_way(facts: Facts, members: Sequence[Member]) -> Sequence[Member]:
+    """Return the members that only copies may be moved away from: one at a time.
+
+    The disaster this prevents: while the only copies of one member move to another one, those of the other move to the
+    first, and the next plan finds each with what the other had, for ever.
+    """
+    begun = [m for m in members if any(moving(unit, m.name) for unit in sole_units(facts, m.name))]
+    return begun[:1] or members
 
 
 def pending(facts: Facts, taken: frozenset[str]) -> dict[str, Change]:

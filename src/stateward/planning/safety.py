@@ -20,14 +20,30 @@ def sole_units(facts: Facts, name: str, gone: frozenset[str] = frozenset()) -> l
     """Return the units that would keep too few live copies if the member went down on top of those that are gone."""
     found: list[Unit] = []
     for unit in facts.units_of(name):
-        holders = facts.holders[unit.name] - gone
-        if name in holders and len(holders) - 1 < needed(facts, unit):
+        sets = (facts.holders[unit.name], settled_holders(unit)) if moves(unit) else (facts.holders[unit.name],)
+        if any(name in holders - gone and len(holders - gone) - 1 < needed(facts, unit) for holders in sets):
             found.append(unit)
     return found
 
 
+def moves(unit: Unit) -> bool:
+    """Return whether a copy of the unit is on its way from one member to another."""
+    return any(copy.target for copy in unit.copies)
+
+
+def settled_holders(unit: Unit) -> frozenset[str]:
+    """Return the members with a live copy once every copy that is on its way has arrived, which may be in a moment.
+
+    The disaster this prevents: the only copy of a shard is about to arrive on a member, and the member goes down
+    between the operator's look at the database and the deletion of its pod.
+    """
+    return frozenset(copy.target or copy.member for copy in unit.copies if copy.live)
+
+
 def sole_reason(facts: Facts, unit: Unit, name: str) -> str:
     """Return in words that a unit cannot spare the member's copy."""
+    if name not in facts.holders[unit.name]:
+        return f"the only copy of shard {unit.name} is on its way to {name}"
     others = len(facts.holders[unit.name] - {name})
     if not others:
         return f"shard {unit.name} has its only started copy on {name}"

@@ -1,7 +1,12 @@
 """Rolling changes: what restarts whom, how many at once, and what is left alone."""
 
+from msgspec.structs import replace
+
 from stateward.planning import actions as a
 from stateward.planning import observation as o
+from stateward.planning.choice import choose
+from stateward.planning.facts import derive
+from stateward.planning.plan import plan
 from tests.unit.planning.world import Index, Shard, World, gateway, hot, managers, mixed, settled
 
 A = {"config/a": "1"}
@@ -212,3 +217,54 @@ def test_an_only_copy_is_not_moved_to_a_member_that_the_same_plan_begins_to_drai
     assert [x.members for x in made.actions if isinstance(x, a.Drain)] == [{"c-old-0"}]
     assert [m.target for x in made.actions if isinstance(x, a.MoveCopies) for m in x.moves] == ["c-hot-0"]
     world.run()
+
+
+def on_its_way(world: World, origin: str, target: str) -> o.Observation:
+    """Return the observation with the only copy of every shard on one member on its way to another one."""
+    seen = world.observe()
+    assert isinstance(seen.database, o.Database)
+    units = tuple(
+        replace(u, copies=tuple(replace(c, state=o.CopyState.RELOCATING, target=target) for c in u.copies))
+        if [c.member for c in u.copies] == [origin]
+        else u
+        for u in seen.database.units
+    )
+    return replace(seen, database=replace(seen.database, units=units))
+
+
+def test_while_only_copies_leave_one_member_none_is_moved_onto_it() -> None:
+    """Else two members hand each other their only copies for ever."""
+    world = settled(managers(), hot(2), indices=((1,), (1,)))
+    world.edit(pools=[managers(), hot(2, config=A)]).until(lambda w: bool(w.plan().actions))
+    world.until(lambda w: any(isinstance(x, a.MoveCopies) for x in w.plan().actions))
+    (first,) = (x for x in world.plan().actions if isinstance(x, a.MoveCopies))
+    origin, target = first.moves[0].origin, first.moves[0].target
+    made = plan(on_its_way(world, origin, target), world.now)
+    assert not any(isinstance(x, a.MoveCopies | a.Stage) for x in made.actions), "the other one is not prepared either"
+    world.run()
+
+
+def test_a_member_to_which_an_only_copy_is_on_its_way_does_not_go_down() -> None:
+    """It may have arrived before the pod is deleted."""
+    world = settled(managers(), hot(2), indices=((1,),))
+    (holder,) = (c.member for c in world.indices[0].copies)
+    other = ({"c-hot-0", "c-hot-1"} - {holder}).pop()
+    world.edit(pools=[managers(), hot(2, config=A)]).until(lambda w: other in w.did(a.Stage))
+    assert any(isinstance(x, a.DeletePod) and x.member == other for x in world.plan().actions)
+    made = plan(on_its_way(world, holder, other), world.now)
+    assert not any(isinstance(x, a.DeletePod) for x in made.actions)
+    assert any("is on its way to" in w.message for w in made.waits if w.subject == other)
+
+
+def test_two_members_do_not_go_together_where_a_copy_is_on_its_way_between_them() -> None:
+    world = settled(managers(), hot(4), max_unavailable=3, indices=((2,), (1,)))
+    seen = world.observe()
+    assert isinstance(seen.database, o.Database)
+    pair = next(u for u in seen.database.units if u.wanted == 2)
+    first, second = (c.member for c in pair.copies)
+    free = next(n for n in ("c-hot-0", "c-hot-1", "c-hot-2", "c-hot-3") if n not in (first, second))
+    copies = (replace(pair.copies[0], state=o.CopyState.RELOCATING, target=free), pair.copies[1])
+    moved = tuple(replace(u, copies=copies) if u is pair else u for u in seen.database.units)
+    facts = derive(replace(seen, database=replace(seen.database, units=moved)), world.now)
+    both = [facts.members[second], facts.members[free]]
+    assert len(choose(facts, both).chosen) == 1
