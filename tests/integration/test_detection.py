@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from sandbox.kubeapi import KubeApi
-from stateward.api.base import Json
 from stateward.api.names import ANNOTATION_MISSING
 from stateward.api.search import OpenSearchCluster
 from stateward.engines.base import Target
@@ -46,7 +45,7 @@ PATHS = {
     "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
     "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
 }
-FILES = ("namespace", "service-account", "operator-role", "leases-role")
+FILES = ("namespace", "service-account", "operator-role", "detection-role", "leases-role")
 CLUSTERS = "/apis/stateward.dev/v1alpha1/namespaces/default/opensearchclusters"
 
 
@@ -63,9 +62,9 @@ def server(control_plane: Path) -> KubeApi:
 
 
 @asynccontextmanager
-async def as_operator(control_plane: Path, server: KubeApi) -> AsyncGenerator[HttpApi]:
-    """Open a connection that may do what the operator may, and no more."""
-    path = f"/api/v1/namespaces/{SYSTEM}/serviceaccounts/stateward/token"
+async def as_operator(control_plane: Path, server: KubeApi, account: str = "stateward") -> AsyncGenerator[HttpApi]:
+    """Open a connection that may do what an account of the manifests may, and no more."""
+    path = f"/api/v1/namespaces/{SYSTEM}/serviceaccounts/{account}/token"
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
     token = server.post(path, request)["status"]["token"]
     connection = replace(connect(kubeconfig=str(control_plane)), credentials=StaticCredentials(Credential(token=token)))
@@ -93,17 +92,15 @@ def control(api: HttpApi, *clusters: OpenSearchCluster) -> DetectionControl:
             api=api,
             recorder=cast("Any", recorder),
             clock=SystemClock(),
-            place=Place(SYSTEM, "stateward:1", "stateward"),
+            place=Place(SYSTEM, "stateward:1", "stateward-detection"),
             kinds=[cast("Any", SimpleNamespace(clusters=stores, kind=OPENSEARCH))],
         )
     )
 
 
-async def test_there_is_one_while_replacement_is_enabled_with_all_overrides_and_none_when_not(
+async def test_there_is_one_while_replacement_is_enabled_with_its_settings_and_none_when_not(
     control_plane: Path, server: KubeApi
 ) -> None:
-    pod: Json = {"serviceAccountName": "own", "containers": [{"name": "detect", "image": "mine:2"}]}
-    jobs: Json = {"schedule": "@daily", "suspend": True, "jobTemplate": {"spec": {"template": {"spec": pod}}}}
     first = cluster(server, "watched", enabled=True, after="30m")
     path = f"/apis/batch/v1/namespaces/{SYSTEM}/cronjobs/{job_name('opensearch', Key('default', 'watched'))}"
     async with as_operator(control_plane, server) as api:
@@ -112,12 +109,14 @@ async def test_there_is_one_while_replacement_is_enabled_with_all_overrides_and_
         await control(api, first).sweep()
         made = server.get(path)["spec"]
         assert made["schedule"].endswith("/30 * * * *")
-        assert made["jobTemplate"]["spec"]["template"]["spec"]["serviceAccountName"] == "stateward"
-        await control(api, cluster(server, "watched", enabled=True, detection={"spec": jobs})).sweep()
+        assert made["jobTemplate"]["spec"]["template"]["spec"]["serviceAccountName"] == "stateward-detection"
+        await control(
+            api, cluster(server, "watched", enabled=True, detection={"schedule": "@daily", "suspend": True})
+        ).sweep()
         made = server.get(path)["spec"]
         container = made["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]
         assert (made["schedule"], made["suspend"]) == ("@daily", True)
-        assert (container["image"], container["args"][0]) == ("mine:2", "detect")
+        assert (container["image"], container["args"][0]) == ("stateward:1", "detect")
         await control(api, cluster(server, "watched", enabled=False)).sweep()
         assert server.find(path) is None
     server.delete(f"{CLUSTERS}/watched")
@@ -136,7 +135,7 @@ async def test_a_look_has_the_rights_to_read_everything_and_to_tell_what_it_foun
     cluster(server, "looked", enabled=True, after="30m")
     path = f"{CLUSTERS}/looked"
     server.patch(path, {"metadata": {"annotations": {ANNOTATION_MISSING: "2026-11-21T12:00:00Z"}}})
-    async with as_operator(control_plane, server) as api:
+    async with as_operator(control_plane, server, "stateward-detection") as api:
         findings = await look(api, OpenSearchFamily(Empty()), Key("default", "looked"), 0.0)
     assert (dict(findings.missing), findings.unanswered) == ({}, "")
     assert ANNOTATION_MISSING not in server.get(path)["metadata"].get("annotations", {})

@@ -85,3 +85,24 @@ app.kubernetes.io/component: operator
   resources: [clusterpackages]
   verbs: [get, list, watch]
 {{- end }}
+
+{{/* What the Jobs that look for missing members may do with the clusters. */}}
+{{- define "stateward.detectionRules" -}}
+# The one cluster that it looks at, and the annotation that it leaves there.
+- apiGroups: [stateward.dev]
+  resources: [opensearchclusters, elasticsearchclusters, foundationdbclusters]
+  verbs: [get, patch]
+- apiGroups: [apps]
+  resources: [statefulsets]
+  verbs: [list]
+- apiGroups: [""]
+  resources: [persistentvolumeclaims]
+  verbs: [list]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list]
+# The certificate with which the operator enters a secured database: a Secret of each cluster, read by its name.
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get]
+{{- end }}

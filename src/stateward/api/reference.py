@@ -69,7 +69,7 @@ def _accepts(info: mi.Type) -> str:
     return f" It {accepts}." if accepts else ""
 
 
-_SHAPES = {"object": "object", "array": "list"}
+_SHAPES = {"object": "object", "array": "list", "string": "text", "boolean": "true or false"}
 _SCALARS = {"StrType": "text", "IntType": "number", "BoolType": "true or false"}
 
 

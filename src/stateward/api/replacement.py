@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from stateward.api.base import Json, Record
 from stateward.api.duration import DURATION, SPAN
-from stateward.api.shapes import CRON_JOB
+from stateward.api.shapes import DETECTION
 
 Name = Annotated[str, Meta(min_length=1, max_length=57)]
 
@@ -75,11 +75,9 @@ class ReplacementPolicy(Record):
     detection: Annotated[
         Json | None,
         Meta(
-            description="Overrides of the CronJob that looks for missing members whatever the operator hears: fields as"
-            " `kubectl explain cronjob` has them, merged by the rules of Kubernetes, such as spec.suspend,"
-            " spec.schedule, or the image and service account of its pods. By default it looks as often as `after`"
-            " says.",
-            extra={"shape": CRON_JOB},
+            description="Settings of the CronJob that looks for missing members whatever the operator hears. It runs in"
+            " the operator's namespace, so what it runs, and with which rights, cannot be set here.",
+            extra={"shape": DETECTION},
         ),
     ] = None
 

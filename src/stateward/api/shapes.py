@@ -21,6 +21,12 @@ _AMOUNTS: Json = {
     "additionalProperties": {"x-kubernetes-int-or-string": True, "pattern": QUANTITY, "minimum": 0},
 }
 
+_SCALARS: Mapping[str, tuple[type, str]] = {
+    "string": (str, "text"),
+    "boolean": (bool, "true or false"),
+    "integer": (int, "a whole number"),
+}
+
 POD_TEMPLATE: Json = {
     "properties": {
         "metadata": {
@@ -41,25 +47,6 @@ POD_TEMPLATE: Json = {
     },
 }
 
-CRON_JOB: Json = {
-    "properties": {
-        "metadata": {
-            "description": "Labels and annotations of the CronJob; its name is Stateward's.",
-            "type": "object",
-            "properties": {
-                "labels": {"description": "Labels added to the CronJob.", **_TEXTS},
-                "annotations": {"description": "Annotations added to the CronJob.", **_TEXTS},
-            },
-        },
-        "spec": {
-            "description": "Fields of a CronJob's spec, as `kubectl explain cronjob.spec` has them. The container is"
-            " called detect.",
-            "type": "object",
-            "x-kubernetes-preserve-unknown-fields": True,
-        },
-    },
-}
-
 RESOURCES: Json = {
     "properties": {
         "requests": {"description": "What a member is sure to get, for example cpu: 1 and memory: 4Gi.", **_AMOUNTS},
@@ -71,6 +58,49 @@ RESOURCES: Json = {
         },
     },
 }
+
+
+def _text(description: str, **more: object) -> Json:
+    return {"description": description, "type": "string", "maxLength": 317, **more}
+
+
+DETECTION: Json = {
+    "properties": {
+        "schedule": _text("When it looks, as a line of cron, for example */10 * * * *. By default as `after` says."),
+        "suspend": {"description": "Do not look for missing members this way.", "type": "boolean"},
+        "resources": {
+            "description": "Resources of its container.",
+            "type": "object",
+            "properties": {
+                "requests": {"description": "What it is sure to get, for example memory: 64Mi.", **_AMOUNTS},
+                "limits": {"description": "What it may use at most.", **_AMOUNTS},
+            },
+        },
+        "nodeSelector": {"description": "Labels of the nodes on which its pods may run.", **_TEXTS},
+        "tolerations": {
+            "description": "Taints of nodes that its pods tolerate.",
+            "type": "array",
+            "maxItems": 50,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "key": _text("Key of the taint; all without one."),
+                    "operator": _text("Exists or Equal."),
+                    "value": _text("Value of the taint."),
+                    "effect": _text("NoSchedule, PreferNoSchedule or NoExecute; all without one."),
+                    "tolerationSeconds": {
+                        "description": "Seconds for which NoExecute is tolerated.",
+                        "type": "integer",
+                        "format": "int64",
+                    },
+                },
+            },
+        },
+        "labels": {"description": "Labels added to the CronJob, not to its pods.", **_TEXTS},
+        "annotations": {"description": "Annotations added to the CronJob, not to its pods.", **_TEXTS},
+    },
+}
+"""What may be said of the CronJob that runs in the operator's namespace: nothing that chooses what runs, or as what."""
 
 
 def check_shape(shape: Json, value: object, path: str) -> Iterator[Problem]:
@@ -89,9 +119,17 @@ def check_shape(shape: Json, value: object, path: str) -> Iterator[Problem]:
 def _inside(schema: Json, value: object, path: str) -> Iterator[Problem]:
     if value is None:  # The API server drops it.
         return
-    if schema["type"] == "array":
+    if schema["type"] in _SCALARS:
+        yield from _scalar(schema, value, path)
+    elif schema["type"] == "array":
         if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in cast("list[object]", value)):
             yield Problem(path, value, "must be a list of objects")
+            return
+        items = cast("list[object]", value)
+        if len(items) > (most := schema.get("maxItems", len(items))):
+            yield Problem(path, len(items), f"must have at most {most} items")
+        for i, item in enumerate(items):
+            yield from check_shape(schema["items"], item, f"{path}[{i}]")
     elif not isinstance(value, Mapping):
         yield Problem(path, value, "must be an object")
     elif "additionalProperties" in schema:
@@ -99,6 +137,14 @@ def _inside(schema: Json, value: object, path: str) -> Iterator[Problem]:
             yield from _leaf(schema["additionalProperties"], inner, f"{path}[{name}]")
     else:
         yield from check_shape(schema, cast("object", value), path)
+
+
+def _scalar(schema: Json, value: object, path: str) -> Iterator[Problem]:
+    kind, said = _SCALARS[schema["type"]]
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        yield Problem(path, value, f"must be {said}")
+    elif isinstance(value, str) and len(value) > (most := schema.get("maxLength", len(value))):
+        yield Problem(path, value, f"must have at most {most} characters")
 
 
 def _leaf(schema: Json, value: object, path: str) -> Iterator[Problem]:

@@ -6,6 +6,7 @@ that never saw an API server. Pure. What a *change* may not do (a smaller volume
 
 from stateward.api.checks import (
     config,
+    detection,
     foundationdb,
     image,
     keystore,
@@ -35,13 +36,14 @@ _CHECKS = (
     update.check,
     security.check,
     keystore.check,
+    detection.check,
 )
 
 
 def validate(cluster: Cluster) -> list[Problem]:
     """Return everything that is wrong, each once, in the order of the checks; without errors the cluster may run."""
     if isinstance(cluster, FoundationDBCluster):
-        problems = list(foundationdb.check(cluster))
+        problems = [*foundationdb.check(cluster), *detection.check(cluster)]
     elif isinstance(cluster, SearchCluster):
         problems = [problem for check in _CHECKS for problem in check(cluster)]
     else:

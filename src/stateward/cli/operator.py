@@ -81,10 +81,11 @@ DEFAULTS = OperatorOptions()
     help="Members replaced by themselves at once, over all clusters.",
 )
 @click.option(
-    "--service-account",
-    envvar=["STATEWARD_SERVICE_ACCOUNT", "POD_SERVICE_ACCOUNT"],
+    "--detection-service-account",
+    envvar="STATEWARD_DETECTION_SERVICE_ACCOUNT",
     default="",
-    help="Service account of the Jobs that look for missing members: the operator's own.",
+    help="Service account of the Jobs that look for missing members, in the operator's namespace; never the operator's"
+    " own.",
 )
 @click.option(
     "--log-level",

@@ -16,11 +16,12 @@ from stateward.operator.kinds import ClusterKind
 T = TypeVar("T", bound=KubeObject)
 
 
-async def read_live(api: Api, key: Key, kind: ClusterKind) -> Holdings:
+async def read_live(api: Api, key: Key, kind: ClusterKind, *, secrets: bool = True) -> Holdings:
     """Return the cluster and its objects as the API server has them now.
 
     Raises NotFound when the cluster is gone, any other ApiError when a part could not be read: then nothing is known,
-    and nothing may be destroyed.
+    and nothing may be destroyed. Without `secrets`, the holdings have none: only for a reader that does not look at
+    them, and has no right to.
     """
     cluster = await api.get(kind.resource, key)
     labels = f"{names.LABEL_CLUSTER}={key.name},{names.LABEL_ENGINE}={kind.engine}"
@@ -31,7 +32,7 @@ async def read_live(api: Api, key: Key, kind: ClusterKind) -> Holdings:
         sets=tuple(controlled(await everything(api, kinds.STATEFUL_SETS, selection), uid)),
         pods=await everything(api, kinds.PODS, selection),
         claims=await everything(api, kinds.CLAIMS, selection),
-        secrets=tuple(controlled(await everything(api, kinds.SECRETS, selection), uid)),
+        secrets=tuple(controlled(await everything(api, kinds.SECRETS, selection), uid)) if secrets else (),
         nodes={node.metadata.name: node for node in await everything(api, kinds.NODES, Selection())},
         classes={cls.metadata.name: cls for cls in await everything(api, kinds.STORAGE_CLASSES, Selection())},
         caught_up=True,

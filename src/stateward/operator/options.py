@@ -27,8 +27,8 @@ class OperatorOptions:
     webhook_port: int = 9443
     max_replacements: int = 5
     """How many members are replaced by themselves at once, over all clusters."""
-    service_account: str = ""
-    """The operator's own service account, with which the Jobs run that look for missing members."""
+    detection_service_account: str = ""
+    """The service account with which the Jobs run that look for missing members; the operator's own has more rights."""
     log_level: str = "info"
     grace_seconds: float = 20.0
     secure_new_clusters: bool = False

@@ -231,7 +231,7 @@ def detection_control(operator: Operator) -> DetectionControl:
             api=operator.api,
             recorder=operator.recorder,
             clock=operator.clock,
-            place=Place(options.lease_namespace, options.agent_image, options.service_account),
+            place=Place(options.lease_namespace, options.agent_image, options.detection_service_account),
             kinds=[controller.caches for controller in operator.controllers.values()],
             namespaces=options.namespaces or ("",),
             gauge=operator.metrics,

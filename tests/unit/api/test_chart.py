@@ -56,6 +56,7 @@ def lines(text: str) -> list[str]:
     "file",
     [
         "manifests/deployment",
+        "manifests/detection-role",
         "manifests/leases-role",
         "manifests/operator-role",
         "manifests/packages-role",

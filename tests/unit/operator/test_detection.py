@@ -7,10 +7,13 @@ from typing import Any, cast
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stateward.api.replacement import ReplacementPolicy
 from stateward.api.search import OpenSearchCluster
 from stateward.api.security import Security
+from stateward.api.validation import Severity, validate
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Page
 from stateward.kube.errors import Invalid, NotFound
 from stateward.kube.event_record import Occurrence
@@ -18,12 +21,19 @@ from stateward.kube.metadata import Key, PartialObject
 from stateward.kube.virtual_time import VirtualClock
 from stateward.operator.caches import Caches
 from stateward.operator.detection.control import DetectionControl, Setting
-from stateward.operator.detection.cronjob import LONGEST_NAME, Place, cron_job, schedule
+from stateward.operator.detection.cronjob import (
+    ANNOTATION_CLUSTER,
+    LABEL_DETECTS,
+    LONGEST_NAME,
+    Place,
+    cron_job,
+    schedule,
+)
 from stateward.operator.detection.cronjob import name as job_name
 from stateward.operator.detection.look import access, suspected
 from stateward.simulation.loop import run_virtual
 
-PLACE = Place("system", "stateward:1", "stateward")
+PLACE = Place("system", "stateward:1", "stateward-detection")
 LOGS = Key("data", "logs")
 
 
@@ -45,34 +55,114 @@ def test_no_two_looks_are_further_apart_than_a_day_and_not_all_clusters_are_look
     assert len({schedule(1800.0, str(seed)) for seed in range(50)}) > 10
 
 
-def test_it_runs_with_the_operators_own_account_and_image_where_that_account_is() -> None:
+def pod_of(made: dict[str, Any]) -> dict[str, Any]:
+    return made["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+
+
+def test_it_runs_with_an_account_of_its_own_and_the_operators_image_where_the_operator_is() -> None:
     made = body()
-    pod = made["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    pod = pod_of(made)
     assert made["metadata"]["namespace"] == "system"
-    assert (pod["serviceAccountName"], pod["containers"][0]["image"]) == ("stateward", "stateward:1")
-    assert pod["containers"][0]["args"] == ["detect", "logs", "--namespace=data", "--kind=opensearch"]
+    assert (pod["serviceAccountName"], pod["containers"][0]["image"]) == ("stateward-detection", "stateward:1")
+    assert pod["containers"][0]["args"] == ["detect", "--namespace=data", "--kind=opensearch", "--", "logs"]
     assert made["spec"]["concurrencyPolicy"] == "Forbid"
 
 
-def test_everything_about_it_can_be_overridden_but_its_name() -> None:
-    pod = {
-        "serviceAccountName": "own",
-        "containers": [{"name": "detect", "image": "mine:2"}],
-        "nodeSelector": {"a": "b"},
-    }
+def test_what_people_need_can_be_set() -> None:
     made = body(
         detection={
-            "metadata": {"labels": {"team": "a"}, "name": "other"},
-            "spec": {"schedule": "@daily", "suspend": True, "jobTemplate": {"spec": {"template": {"spec": pod}}}},
+            "schedule": "@daily",
+            "suspend": True,
+            "resources": {"requests": {"memory": "128Mi"}, "limits": {"memory": "256Mi"}},
+            "nodeSelector": {"a": "b"},
+            "tolerations": [{"key": "dedicated", "operator": "Exists"}],
+            "labels": {"team": "a"},
+            "annotations": {"example.org/owner": "b"},
         }
     )
-    spec = made["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    pod = pod_of(made)
     assert made["metadata"]["name"] == job_name("opensearch", LOGS)
-    assert made["metadata"]["labels"]["team"] == "a"
     assert (made["spec"]["schedule"], made["spec"]["suspend"]) == ("@daily", True)
-    assert (spec["serviceAccountName"], spec["containers"][0]["image"]) == ("own", "mine:2")
-    assert spec["containers"][0]["args"][0] == "detect"
-    assert spec["nodeSelector"] == {"a": "b"}
+    assert pod["containers"][0]["resources"] == {
+        "requests": {"cpu": "50m", "memory": "128Mi"},
+        "limits": {"memory": "256Mi"},
+    }
+    assert (pod["nodeSelector"], pod["tolerations"][0]["key"]) == ({"a": "b"}, "dedicated")
+    assert made["metadata"]["labels"].items() >= {"team": "a", LABEL_DETECTS: "opensearch"}.items()
+    assert made["metadata"]["annotations"] == {"example.org/owner": "b", ANNOTATION_CLUSTER: "data/logs"}
+
+
+TEXT = st.text(alphabet="abc/.-$;", max_size=8)
+LEAF = st.none() | st.booleans() | st.integers(-5, 5) | TEXT
+ANYTHING = st.recursive(LEAF, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3))
+MINE = {"name": "detect", "image": "mine:2", "command": ["sh"], "args": ["-c", "id"], "env": [{"name": "A"}]}
+POD = {"serviceAccountName": "stateward", "containers": [MINE], "volumes": [], "securityContext": {}, "hostPID": True}
+KEYS = st.sampled_from(["team", LABEL_DETECTS, ANNOTATION_CLUSTER, "app.kubernetes.io/component", "k8s.io/a"]) | TEXT
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "spec": st.just({"suspend": True, "jobTemplate": {"spec": {"template": {"spec": POD}}}}) | ANYTHING,
+    "metadata": st.just({"name": "other", "namespace": "kube-system"}) | ANYTHING,
+    "schedule": st.just("@daily") | ANYTHING,
+    "suspend": st.booleans() | ANYTHING,
+    "resources": st.just({"limits": {"cpu": "1"}, "requests": None}) | st.just({"claims": [{"name": "a"}]}) | ANYTHING,
+    "nodeSelector": st.dictionaries(KEYS, LEAF) | ANYTHING,
+    "tolerations": st.lists(st.just({"operator": "Exists"}) | ANYTHING, max_size=3) | ANYTHING,
+    "labels": st.dictionaries(KEYS, LEAF) | ANYTHING,
+    "annotations": st.dictionaries(KEYS, LEAF) | ANYTHING,
+    "containers": st.just([MINE]),
+    "serviceAccountName": st.just("stateward"),
+    "template": st.just({"spec": POD}),
+}
+SETTABLE = {"nodeSelector", "tolerations"}
+
+
+def without_settings(made: dict[str, Any]) -> dict[str, Any]:
+    """Return all of a CronJob that no setting reaches."""
+    spec = {key: value for key, value in made["spec"].items() if key not in {"schedule", "suspend", "jobTemplate"}}
+    pod = {key: value for key, value in pod_of(made).items() if key not in SETTABLE}
+    containers = [{k: v for k, v in one.items() if k != "resources"} for one in pod["containers"]]
+    job = made["spec"]["jobTemplate"]
+    inner = {key: value for key, value in job["spec"].items() if key != "template"}
+    return {
+        "kind": (made["apiVersion"], made["kind"], made["metadata"]["name"], made["metadata"]["namespace"]),
+        "keys": (set(made), set(made["metadata"]), set(job), job["spec"]["template"]["metadata"]),
+        "spec": spec,
+        "job": inner,
+        "pod": {**pod, "containers": containers},
+    }
+
+
+@given(st.fixed_dictionaries({}, optional=VALUES))
+def test_no_setting_changes_what_runs_or_with_which_rights(detection: dict[str, Any]) -> None:
+    made, plain = body(detection=detection), body()
+    assert without_settings(made) == without_settings(plain)
+    assert made["metadata"]["labels"].items() >= plain["metadata"]["labels"].items()
+    assert made["metadata"]["annotations"].items() >= plain["metadata"]["annotations"].items()
+    added = {*made["metadata"]["labels"], *made["metadata"]["annotations"]}
+    added -= {*plain["metadata"]["labels"], *plain["metadata"]["annotations"]}
+    assert not [key for key in added if key.partition("/")[0].endswith(("stateward.dev", "kubernetes.io", "k8s.io"))]
+
+
+@pytest.mark.parametrize(
+    ("detection", "path", "words"),
+    [
+        ({"spec": {"jobTemplate": {"spec": POD}}}, "spec", "known are schedule, suspend"),
+        ({"serviceAccountName": "stateward"}, "serviceAccountName", "known are schedule"),
+        ({"resources": {"claims": []}}, "resources.claims", "known are requests, limits"),
+        ({"schedule": 5}, "schedule", "must be text"),
+        ({"suspend": "yes"}, "suspend", "must be true or false"),
+        ({"tolerations": [{"kye": "a"}]}, "tolerations[0].kye", "known are key"),
+        ({"tolerations": [{"tolerationSeconds": True}]}, "tolerations[0].tolerationSeconds", "a whole number"),
+        ({"labels": {"stateward.dev/detects": "a"}}, "labels[stateward.dev/detects]", "other domains"),
+        ({"annotations": {"a.kubernetes.io/b": "a"}}, "annotations[a.kubernetes.io/b]", "other domains"),
+    ],
+)
+def test_another_setting_is_refused_with_its_place_and_what_is_accepted(
+    detection: dict[str, Any], path: str, words: str
+) -> None:
+    (found,) = (p for p in validate(cluster(detection=detection)) if p.path.startswith("spec.replacement"))
+    assert found.path == f"spec.replacement.detection.{path}"
+    assert words in found.message
+    assert found.severity is Severity.ERROR
 
 
 def test_its_name_fits_and_no_two_clusters_share_it() -> None:
@@ -251,3 +341,11 @@ def test_a_comparison_that_fails_again_and_again_is_told_on_the_clusters_and_end
         await running
 
     run_virtual(live())
+
+
+async def test_settings_that_are_stored_and_not_accepted_are_ignored_and_named_once(made: Control) -> None:
+    stored = cluster(detection={"spec": {"suspend": True}, "schedule": "@daily"})
+    await made.know(stored).sweep()
+    assert await made.sweep() == []
+    (note,) = made.told
+    assert "spec.replacement.detection.spec" in note

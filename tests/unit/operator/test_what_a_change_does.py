@@ -50,6 +50,7 @@ POD = {"terminationGracePeriodSeconds": 333}
 SECURITY = {"enabled": True}
 STORE = {"secretName": "one", "entries": [{"key": "word", "setting": "s3.client.default.access_key"}]}
 JOB = {"replacement": {"enabled": True}}
+TOLERATES = {"replacement": {"enabled": True, "detection": {"tolerations": [{"key": "slow"}]}}}
 
 SAMPLES: dict[str, tuple[Any, Json]] = {
     "version": (None, {}),
@@ -62,9 +63,18 @@ SAMPLES: dict[str, tuple[Any, Json]] = {
     "update.waitBetweenRemovals": ("90s", {}),
     "replacement.onTaints[].key": ("broken", {"replacement": {"onTaints": [{"key": "slow"}]}}),
     "replacement.onTaints[].after": ("45m", {"replacement": {"onTaints": [{"key": "slow"}]}}),
-    "replacement.detection.metadata.labels": ({"team": "a"}, JOB),
-    "replacement.detection.metadata.annotations": ({"team": "a"}, JOB),
-    "replacement.detection.spec": ({"schedule": "* * * * *"}, JOB),
+    "replacement.detection.schedule": ("* * * * *", JOB),
+    "replacement.detection.suspend": (True, JOB),
+    "replacement.detection.resources.requests": ({"cpu": "70m"}, JOB),
+    "replacement.detection.resources.limits": ({"memory": "1Gi"}, JOB),
+    "replacement.detection.nodeSelector": ({"disk": "fast"}, JOB),
+    "replacement.detection.tolerations[].key": ("fast", TOLERATES),
+    "replacement.detection.tolerations[].operator": ("Exists", TOLERATES),
+    "replacement.detection.tolerations[].value": ("b", TOLERATES),
+    "replacement.detection.tolerations[].effect": ("NoExecute", TOLERATES),
+    "replacement.detection.tolerations[].tolerationSeconds": (7, TOLERATES),
+    "replacement.detection.labels": ({"team": "a"}, JOB),
+    "replacement.detection.annotations": ({"team": "a"}, JOB),
     "members.replace": (NAMED, {}),
     "members.replaceWithoutDraining": (NAMED, {}),
     "members.acceptDataLoss": (NAMED, {}),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from stateward.api.base import Json
+from stateward.api.checks.detection import sorted_out
 from stateward.api.cluster import Cluster
 from stateward.api.duration import DurationError
 from stateward.api.names import FIELD_MANAGER
@@ -62,6 +63,8 @@ class Wanted:
     kind: ClusterKind
     cluster: Cluster
     body: Json
+    ignored: str = ""
+    """What is wrong with the settings that were not taken."""
 
 
 class DetectionControl:
@@ -73,6 +76,7 @@ class DetectionControl:
         self._stopped = asyncio.Event()
         self._made: dict[str, tuple[str, int, Json]] = {}
         self._said: dict[str, str] = {}
+        self._said_ignored: dict[str, str] = {}
         self._failing = Failing[str]("detection", setting.gauge, setting.clock, self._tell_failure)
 
     async def run(self) -> None:
@@ -119,6 +123,7 @@ class DetectionControl:
         there = {job.metadata.name: job for job in state.hand_over()}
         wanted = self._wanted()
         for name, one in wanted.items():
+            self._tell_ignored(name, one)
             await self._make(name, one, there.get(name))
         for name, job in there.items():
             if name not in wanted and self._known(job):
@@ -133,7 +138,9 @@ class DetectionControl:
                     continue
                 with suppress(DurationError):  # It is told as an invalid spec.
                     body = cron_job(self._setting.place, caches.kind.engine, key_of(cluster), policy)
-                    found[body["metadata"]["name"]] = Wanted(caches.kind, cluster, body)
+                    wrong = sorted_out(policy.detection or {})[1]
+                    ignored = "; ".join(str(problem) for problem in wrong)
+                    found[body["metadata"]["name"]] = Wanted(caches.kind, cluster, body, ignored)
         return found
 
     async def _make(self, name: str, one: Wanted, job: PartialObject | None) -> None:
@@ -169,6 +176,16 @@ class DetectionControl:
         self._said[name] = note
         _log.warning("no detection", cluster=str(key_of(one.cluster)), why=note)
         self._say(one, "DetectionRefused", note)
+
+    def _tell_ignored(self, name: str, one: Wanted) -> None:
+        """Say once which settings are not taken: they may have been stored before they were refused."""
+        if not one.ignored:
+            self._said_ignored.pop(name, None)
+        elif self._said_ignored.get(name) != one.ignored:
+            self._said_ignored[name] = one.ignored
+            note = f"settings of the CronJob that detects missing members are ignored: {one.ignored}"
+            _log.warning("settings of detection are ignored", cluster=str(key_of(one.cluster)), why=one.ignored)
+            self._say(one, "DetectionRefused", note)
 
     def _say(self, one: Wanted, reason: str, note: str) -> None:
         subject = about(one.kind.resource, one.cluster)

@@ -1,16 +1,17 @@
 """The CronJob that looks for missing members of one cluster: a manifest, made without I/O.
 
-It is in the operator's namespace, because it runs with the operator's own service account, which exists nowhere else:
-no other namespace has to hold an account that may read and annotate clusters.
+It is in the operator's namespace, because it runs with a service account that may read and annotate clusters, which no
+other namespace has to hold. The authors of clusters have no rights there: what they write is taken field by field
+(`api.checks.detection`), and nothing of it chooses what runs, or with which rights.
 """
 
 from dataclasses import dataclass
 from zlib import crc32
 
 from stateward.api.base import GROUP, Json
+from stateward.api.checks.detection import sorted_out
 from stateward.api.duration import parse_duration
 from stateward.api.replacement import ReplacementPolicy
-from stateward.engines.merge import merge
 from stateward.kube.metadata import Key
 
 LABEL_DETECTS = f"{GROUP}/detects"
@@ -26,7 +27,7 @@ DEADLINE = 120
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the CronJobs are, and what runs in them: the operator's own namespace, image and service account."""
+    """Where the CronJobs are, and what runs in them: the operator's namespace and image, and detection's account."""
 
     namespace: str
     image: str
@@ -34,7 +35,7 @@ class Place:
 
 
 def cron_job(place: Place, engine: str, cluster: Key, policy: ReplacementPolicy) -> Json:
-    """Return the CronJob of a cluster, with the overrides of its policy merged over it."""
+    """Return the CronJob of a cluster, with the settings of its policy that are accepted."""
     body: Json = {
         "apiVersion": "batch/v1",
         "kind": "CronJob",
@@ -49,15 +50,29 @@ def cron_job(place: Place, engine: str, cluster: Key, policy: ReplacementPolicy)
         },
     }
     body["spec"]["jobTemplate"]["spec"]["template"] = pod_template(place, engine, cluster)
-    return identified(merge(body, policy.detection or {}), place, engine, cluster)
+    configure(body, sorted_out(policy.detection or {})[0])
+    return identified(body, place, engine, cluster)
+
+
+def configure(body: Json, settings: Json) -> None:
+    """Write accepted settings into a CronJob, each at its one place."""
+    metadata, spec = body["metadata"], body["spec"]
+    pod = spec["jobTemplate"]["spec"]["template"]["spec"]
+    metadata["labels"] = {**settings.get("labels", {}), **metadata["labels"]}
+    metadata["annotations"] = dict(settings.get("annotations", {}))
+    spec |= {name: settings[name] for name in ("schedule", "suspend") if name in settings}
+    pod |= {name: settings[name] for name in ("nodeSelector", "tolerations") if name in settings}
+    resources = pod["containers"][0]["resources"]
+    for name, amounts in settings.get("resources", {}).items():
+        resources[name] = {**resources.get(name, {}), **(amounts or {})}
 
 
 def identified(body: Json, place: Place, engine: str, cluster: Key) -> Json:
-    """Return the CronJob under the name by which it is found again, whatever the overrides say."""
-    metadata: Json = body.get("metadata") or {}
+    """Return the CronJob under the name by which it is found again, whatever the settings say."""
+    metadata: Json = body["metadata"]
     metadata["name"], metadata["namespace"] = name(engine, cluster), place.namespace
-    metadata["labels"] = {**(metadata.get("labels") or {}), LABEL_DETECTS: engine}
-    metadata["annotations"] = {**(metadata.get("annotations") or {}), ANNOTATION_CLUSTER: str(cluster)}
+    metadata["labels"] = {**metadata["labels"], LABEL_DETECTS: engine}
+    metadata["annotations"] = {**metadata["annotations"], ANNOTATION_CLUSTER: str(cluster)}
     return {**body, "apiVersion": "batch/v1", "kind": "CronJob", "metadata": metadata}
 
 
@@ -77,7 +92,7 @@ def pod_template(place: Place, engine: str, cluster: Key) -> Json:
                 "name": "detect",
                 "image": place.image,
                 "imagePullPolicy": "IfNotPresent",
-                "args": ["detect", cluster.name, f"--namespace={cluster.namespace}", f"--kind={engine}"],
+                "args": ["detect", f"--namespace={cluster.namespace}", f"--kind={engine}", "--", cluster.name],
                 "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}},
                 "securityContext": {
                     "allowPrivilegeEscalation": False,

@@ -43,7 +43,7 @@ class Findings:
 
 async def look(api: Api, family: Family, key: Key, now: float) -> Findings:
     """Return who is missing at time `now` (seconds since the epoch), and annotate the cluster; raises ApiError."""
-    holdings = await read_live(api, key, family.kind)
+    holdings = await read_live(api, key, family.kind, secrets=False)
     holdings = replace(holdings, access=await access(api, holdings.cluster))
     database = await onlook(family.engine, family.target(holdings))
     observed = observation(holdings, wanted(family, holdings.cluster), database, family.container)
