@@ -349,3 +349,21 @@ async def test_settings_that_are_stored_and_not_accepted_are_ignored_and_named_o
     assert await made.sweep() == []
     (note,) = made.told
     assert "spec.replacement.detection.spec" in note
+
+
+async def test_settings_that_the_server_refuses_leave_no_cron_job_of_old_rules(
+    made: Control, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await made.know(cluster()).sweep()
+    applied, apply = list[dict[str, Any]](), made.jobs.apply
+
+    async def choosy(kind: object, key: Key, manifest: dict[str, Any], options: ApplyOptions) -> PartialObject:
+        if manifest["spec"]["schedule"] == "never":
+            raise Invalid("spec.schedule")
+        applied.append(manifest)
+        return await apply(kind, key, manifest, options)
+
+    monkeypatch.setattr(made.jobs, "apply", choosy)
+    await made.know(cluster(detection={"schedule": "never"})).sweep()
+    assert [one["spec"]["schedule"] for one in applied] == [body()["spec"]["schedule"]]
+    assert "refused" in made.told[0]

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+import msgspec
 import structlog
 
 from stateward.api.base import Json
@@ -19,7 +20,7 @@ from stateward.api.duration import DurationError
 from stateward.api.names import FIELD_MANAGER
 from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Preconditions
 from stateward.kube.clock import Clock
-from stateward.kube.errors import ApiError, NotFound
+from stateward.kube.errors import ApiError, Invalid, NotFound
 from stateward.kube.event_record import Occurrence, Severity, about
 from stateward.kube.events import EventRecorder
 from stateward.kube.listing import list_all
@@ -63,6 +64,8 @@ class Wanted:
     kind: ClusterKind
     cluster: Cluster
     body: Json
+    plain: Json
+    """The same without settings."""
     ignored: str = ""
     """What is wrong with the settings that were not taken."""
 
@@ -138,9 +141,11 @@ class DetectionControl:
                     continue
                 with suppress(DurationError):  # It is told as an invalid spec.
                     body = cron_job(self._setting.place, caches.kind.engine, key_of(cluster), policy)
+                    unset = msgspec.structs.replace(policy, detection=None)
+                    plain = cron_job(self._setting.place, caches.kind.engine, key_of(cluster), unset)
                     wrong = sorted_out(policy.detection or {})[1]
                     ignored = "; ".join(str(problem) for problem in wrong)
-                    found[body["metadata"]["name"]] = Wanted(caches.kind, cluster, body, ignored)
+                    found[body["metadata"]["name"]] = Wanted(caches.kind, cluster, body, plain, ignored)
         return found
 
     async def _make(self, name: str, one: Wanted, job: PartialObject | None) -> None:
@@ -150,10 +155,17 @@ class DetectionControl:
         try:
             made = await self._setting.api.apply(CRON_JOBS, key, one.body, ApplyOptions(FIELD_MANAGER, force=True))
         except ApiError as error:
+            await self._replace_stale(job, key, one, error)
             self._tell(one, f"the CronJob that detects missing members is refused: {error}")
             return
         self._said.pop(name, None)
         self._made[name] = (made.metadata.uid, made.metadata.generation, one.body)
+
+    async def _replace_stale(self, job: PartialObject | None, key: Key, one: Wanted, error: ApiError) -> None:
+        """Apply the CronJob without settings where the server refuses them: the old one may be of older rules."""
+        if job is not None and isinstance(error, Invalid):
+            with suppress(ApiError):  # The refusal is told in any case.
+                await self._setting.api.apply(CRON_JOBS, key, one.plain, ApplyOptions(FIELD_MANAGER, force=True))
 
     async def _remove(self, job: PartialObject) -> None:
         self._made.pop(job.metadata.name, None)
