@@ -8,6 +8,8 @@ from tests.e2e.clusters import Clusters
 from tests.e2e.foundationdb.database import Fdb
 from tests.e2e.operators import kubectl
 
+ACCOUNTS = [f"--serviceaccount=stateward-system:{name}" for name in ("stateward", "stateward-detection")]
+
 
 @pytest.fixture
 def cluster_kind() -> ClusterKind:
@@ -18,5 +20,5 @@ def cluster_kind() -> ClusterKind:
 def fdb(stateward: Sandbox, clusters: Clusters) -> Fdb:
     """The command line of the clusters in the test's namespace, which the operator may use there."""
     binding = ["create", "rolebinding", "stateward-foundationdb", "--clusterrole=stateward-foundationdb"]
-    kubectl(stateward, *binding, "-n", clusters.namespace, "--serviceaccount=stateward-system:stateward")
+    kubectl(stateward, *binding, "-n", clusters.namespace, *ACCOUNTS)
     return Fdb(stateward, clusters)
