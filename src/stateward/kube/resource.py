@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
+from stateward.kube.errors import BadRequest
 from stateward.kube.metadata import Key, PartialObject, T
 
 U = TypeVar("U")
@@ -49,7 +50,8 @@ class Resource(Generic[T]):
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """Return the URL path of the collection or object; no namespace means all of them.
 
-        Raises ValueError for a namespaced object without a namespace: it would silently address nothing.
+        Raises ValueError for a namespaced object without a namespace: it would silently address nothing; BadRequest for
+        a name that no object can have and that would lead the request elsewhere.
         """
         if name and self.namespaced and not namespace:
             raise ValueError(f"{self.kind} {name!r} lives in a namespace, and none was given")
@@ -57,6 +59,9 @@ class Resource(Generic[T]):
         if self.namespaced and namespace:
             parts += ["namespaces", namespace]
         parts += [part for part in (self.plural, name) if part]
+        for part in parts:
+            if part in {".", ".."} or "/" in part or "%" in part:
+                raise BadRequest(f"{self.kind} in namespace {namespace!r}: {part!r} cannot be a part of a path")
         # A subresource may have a path of its own (`proxy/metrics`), so its slashes stay.
         return "/" + "/".join(quote(part, safe="") for part in parts) + (f"/{subresource}" if subresource else "")
 

@@ -234,7 +234,7 @@ def test_a_namespaced_object_without_a_namespace_has_no_path() -> None:
     with pytest.raises(ValueError, match="lives in a namespace"):
         PODS.path_of(Key("", "a"))
     assert NODES.path_of(Key("", "n")) == "/api/v1/nodes/n"
-    assert PODS.path_of(Key("ns", "a/../b")) == "/api/v1/namespaces/ns/pods/a%2F..%2Fb"
+    assert PODS.path_of(Key("ns", "a?b")) == "/api/v1/namespaces/ns/pods/a%3Fb"
 
 
 async def test_a_list_with_an_unreadable_object_has_the_others() -> None:

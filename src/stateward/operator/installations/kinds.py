@@ -4,16 +4,21 @@ Packages name kinds that nobody here has heard of; which path they have, and whe
 server can say.
 """
 
+import re
 from typing import Any, Protocol
 
 import msgspec
 
 from stateward.kube.client import Api, RawRequest
-from stateward.kube.errors import DecodeError, UnknownResource
+from stateward.kube.errors import BadRequest, DecodeError, UnknownResource
 from stateward.kube.metadata import T
 from stateward.kube.resource import Resource
 
 Raw = Resource[dict[str, Any]]
+_LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+_GROUP = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+_API_VERSION = re.compile(rf"({_LABEL}(\.{_LABEL})*/)?{_LABEL}")
+"""What goes into the path of a request: anything else could lead it to another object, whose answer tells of it."""
 
 
 class Kinds(Protocol):
@@ -72,6 +77,8 @@ class ServedKinds:
 
     async def preferred(self, group: str, kind: str) -> Raw:
         """Return where objects of a kind are, in the first version that has it."""
+        if group and not _GROUP.fullmatch(group):
+            raise UnknownResource(f"the API server has no group {group!r}: that is no DNS name")
         if group not in self._versions:
             self._versions[group] = await self._versions_of(group)
         for version in self._versions[group]:
@@ -96,6 +103,8 @@ class ServedKinds:
         return tuple(dict.fromkeys(name for name in names if name))
 
     async def _asked(self, api_version: str) -> dict[str, Raw]:
+        if not _API_VERSION.fullmatch(api_version):
+            raise BadRequest(f"apiVersion: {api_version!r} is neither VERSION nor GROUP/VERSION, such as v1 or apps/v1")
         group, _, version = api_version.rpartition("/")
         path = f"/apis/{api_version}" if group else f"/api/{api_version}"
         found = _decoded(await self._api.request(RawRequest(path)), _List)

@@ -8,8 +8,9 @@ import pytest
 
 from stateward.api.base import Metadata
 from stateward.api.installation import Installation, InstallationSpec
-from stateward.kube.errors import UnknownResource
+from stateward.kube.errors import BadRequest, UnknownResource
 from stateward.kube.listing import InitialState
+from stateward.kube.resources import SECRETS
 from stateward.operator.installations import belongings as module
 from stateward.operator.installations.belongings import belongings
 from stateward.operator.installations.kinds import ServedKinds
@@ -94,3 +95,38 @@ async def test_a_kind_that_is_said_to_be_there_and_not_served_is_not_known_to_be
     monkeypatch.setattr(server, "list", unserved)
     with pytest.raises(UnknownResource):
         await belongings(server, kinds, installation)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "v1/../v1/namespaces/other/secrets/admin",
+        "../api/v1",
+        "apps/v1/x",
+        "v1?x=",
+        "v1#",
+        "a%2Fb/v1",
+        "apps/..",
+        "/v1",
+        "",
+        "v1/",
+        "apps/v1\n",
+    ],
+)
+async def test_a_version_that_would_lead_to_another_path_is_refused_before_anything_is_asked(wrong: str) -> None:
+    class Asked:
+        async def request(self, request: Any) -> bytes:
+            raise AssertionError(request.path)
+
+    kinds = ServedKinds(Asked())  # pyright: ignore[reportArgumentType] - as much of a client as is asked
+    with pytest.raises(BadRequest, match="apiVersion"):
+        await kinds.find(wrong, "Secret")
+    if "/" in wrong and wrong != "/v1":
+        with pytest.raises(UnknownResource):
+            await kinds.preferred(wrong, "Secret")
+
+
+@pytest.mark.parametrize("name", ["..", ".", "a/b", "a%2fb"])
+def test_a_name_that_would_lead_to_another_path_is_refused(name: str) -> None:
+    with pytest.raises(BadRequest, match="path"):
+        SECRETS.path("prod", name)
