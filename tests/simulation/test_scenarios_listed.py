@@ -12,7 +12,7 @@ pytestmark = pytest.mark.simulation
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs" / "scenarios.md"
-NUMBERS = {1, 2, 3, 4, 6, 7, 8, 11, 12, 14, 16, 17, 21, 22, 23, 24, 25, 26, 27, 28, 30, 31, 32, 34, 35, 36, 37}
+NUMBERS = {*range(1, 5), *range(6, 9), 11, 12, 14, 16, 17, *range(21, 29), *range(30, 33), *range(34, 39)}
 """All of them; a number that is missing here was never given."""
 
 

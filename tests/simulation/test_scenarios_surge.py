@@ -53,7 +53,7 @@ async def costs_nothing(story: Story) -> None:
 
 
 @pytest.mark.parametrize("dies", [False, True])
-async def test_a_storage_class_that_does_not_exist_costs_no_data_member(dies: bool) -> None:
+async def test_38_a_storage_class_that_does_not_exist_costs_no_data_member(dies: bool) -> None:
     with Story(managers(), hot(4)).told() as story:
         await story.begin()
         story.edit(pools=[managers(), unknown_class(hot(4))])
