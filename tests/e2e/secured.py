@@ -124,4 +124,4 @@ async def switch_on_and_off(
     await plain.ask("docs/_refresh", "POST")
     assert (await plain.ask("docs/_count"))["count"] == 80
     settings = await plain.settings()
-    assert not any(key.startswith(("cluster.routing.allocation", "cluster.metadata.stateward")) for key in settings)
+    assert not any(key.startswith(("cluster.routing", "cluster.metadata.stateward")) for key in settings)

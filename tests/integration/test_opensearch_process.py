@@ -230,6 +230,31 @@ async def test_single_copies_move_and_impossible_moves_say_why(
         await engine.move_copies(processes.target(), (Move("logs[0]", one, two),))
 
 
+async def test_balancing_rests_while_copies_move_and_what_was_set_is_given_back(
+    processes: Processes, engine: Engine, transport: HttpTransport, indices: None
+) -> None:
+    rebalance = "cluster.routing.rebalance.enable"
+    before = {"persistent": {rebalance: "replicas"}, "transient": {rebalance: "all"}}
+    await put(processes, transport, "/_cluster/settings", before)
+    seen = await until(processes, engine, at_rest)
+    assert isinstance(seen, Database)
+    only = holder(seen, "single[0]")
+    other = next(name for name in sorted(seen.nodes) if name != only)
+    await engine.move_copies(processes.target(), (Move("single[0]", only, other),))
+    now = await settings(processes, transport)
+    assert (now["persistent"][rebalance], now["transient"]) == ("none", {})
+    moved = await until(processes, engine, at_rest)
+    assert isinstance(moved, Database)
+    assert moved.balance_paused
+    await engine.resume_balancing(processes.target())
+    await engine.resume_balancing(processes.target())
+    assert await settings(processes, transport) == before
+    assert not (await picture(processes, engine)).balance_paused
+    await put(
+        processes, transport, "/_cluster/settings", {"persistent": {rebalance: None}, "transient": {rebalance: None}}
+    )
+
+
 async def test_a_replica_that_no_node_may_take_is_held_and_says_why(
     processes: Processes, engine: Engine, transport: HttpTransport
 ) -> None:

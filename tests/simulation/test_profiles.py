@@ -11,7 +11,7 @@ from stateward.simulation.wishes import REQUESTS
 pytestmark = pytest.mark.simulation
 
 TRIES = 40
-"""Seeds of a profile, the first of which that meet what the profile is there for end the test: about one in seven does."""
+"""Seeds of a profile, of which one has to meet what the profile is there for: about one in seven does."""
 HOURS = 0.3
 
 

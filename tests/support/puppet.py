@@ -75,6 +75,9 @@ class PuppetDatabase:
     async def move_copies(self, target: Target, moves: tuple[Move, ...]) -> None:
         self.history.append(f"move {moves}")
 
+    async def resume_balancing(self, target: Target) -> None:
+        self.history.append("balance")
+
 
 def node(pod: Pod) -> Node:
     """Return the database node that a pod is."""

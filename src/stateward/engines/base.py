@@ -143,7 +143,14 @@ class Engine(Protocol):
         ...
 
     async def move_copies(self, target: Target, moves: tuple[Move, ...]) -> None:
-        """Move single copies; raise `RefusedError` with the database's reasons when one cannot move."""
+        """Move single copies; raise `RefusedError` with the database's reasons when one cannot move.
+
+        The database moves no copies for the sake of balance from then on, until `resume_balancing`.
+        """
+        ...
+
+    async def resume_balancing(self, target: Target) -> None:
+        """Put back what was set for balancing before copies were moved; do nothing where that was not us."""
         ...
 
 

@@ -271,6 +271,7 @@ def in_database(action: a.Action, engine: Engine, target: Target) -> Awaitable[N
         a.Drain: lambda step: engine.drain(target, step.members),
         a.ExcludeVoters: lambda step: engine.exclude_voters(target, step.members),
         a.MoveCopies: lambda step: engine.move_copies(target, step.moves),
+        a.ResumeBalancing: lambda _: engine.resume_balancing(target),
     }
     call = calls.get(type(action))
     return call(action) if call else None

@@ -263,6 +263,18 @@ class RestoreAllocation(Action, frozen=True):
         return True
 
 
+class ResumeBalancing(Action, frozen=True):
+    """Let the database move copies for the sake of balance again: `MoveCopies` keeps it from that."""
+
+    # What the database does by itself is always safe.
+    needs_live: ClassVar[bool] = False
+
+    @property
+    def ends(self) -> bool:
+        """Whether it only ends something: always."""
+        return True
+
+
 class Flush(Action, frozen=True):
     """Write memory to disk, so that recovery after the restart is short."""
 
@@ -302,6 +314,10 @@ class Move(Struct, frozen=True):
 
 
 class MoveCopies(Action, frozen=True):
-    """Move single copies away from a member that is about to go down."""
+    """Move single copies away from a member that is about to go down, and keep the database from moving them back.
+
+    The disaster this prevents: of two members the one that is freed has fewer copies then, the database moves one back
+    for the sake of balance before the next plan sees the member free, and no restart ever begins.
+    """
 
     moves: tuple[Move, ...]

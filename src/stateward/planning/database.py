@@ -129,3 +129,5 @@ class Database(Struct, frozen=True):
     """What the database should be told for its own sake and nobody's move, as a clause; empty when there is nothing."""
     limited: bool = False
     """Whether it was Stateward that limited the allocation, or began the maintenance (and so must lift it)."""
+    balance_paused: bool = False
+    """Whether Stateward keeps the database from moving copies for the sake of balance (and so must end that)."""

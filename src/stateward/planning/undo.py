@@ -1,14 +1,25 @@
 """What was set in the database is lifted, always: after a crash too, and when the work it was set for was given up.
 
-No memory is needed: the database itself says what Stateward has set (`limited`, `draining`, the voting exclusions), and
-the parts of the plan say what they need now. The difference is undone.
+No memory is needed: the database itself says what Stateward has set (`limited`, `balance_paused`, `draining`, the
+voting exclusions), and the parts of the plan say what they need now. The difference is undone.
 """
 
-from stateward.planning.actions import Action, DeletePod, Drain, ExcludeVoters, RestoreAllocation, StopProcess
+from stateward.planning.actions import (
+    Action,
+    DeletePod,
+    Drain,
+    ExcludeVoters,
+    MoveCopies,
+    RestoreAllocation,
+    ResumeBalancing,
+    StopProcess,
+)
 from stateward.planning.departed import departed
 from stateward.planning.facts import Facts
 from stateward.planning.intent import Part
 from stateward.planning.observation import Member
+from stateward.planning.safety import sole_units
+from stateward.planning.sole import moving
 
 REJOIN_PATIENCE = 300.0
 """Seconds that copies are not rebuilt elsewhere while a member that Stateward took down comes back.
@@ -25,6 +36,8 @@ def undo(facts: Facts, part: Part, *, hold: bool) -> tuple[Action, ...]:
     actions: list[Action] = []
     if database.limited and not allocation_needed(facts, part):
         actions.append(RestoreAllocation(why="no member is restarting"))
+    if database.balance_paused and not pause_needed(facts, part):
+        actions.append(ResumeBalancing(why="no only copy is moved away"))
     drain, exclude = part.drain | still_draining(facts), part.exclude | still_excluded(facts) | departed(facts)
     before, without = database.draining, database.voting_exclusions
     if not hold and drain != before:
@@ -44,6 +57,13 @@ def allocation_needed(facts: Facts, part: Part) -> bool:
     if any(facts.units_of(a.member) for a in part.actions if isinstance(a, StopProcess)):
         return True
     return any(coming_back(facts, name) for name in facts.down)
+
+
+def pause_needed(facts: Facts, part: Part) -> bool:
+    """Return whether only copies move away from a member, or one that they have left is being taken down now."""
+    if any(isinstance(action, MoveCopies | DeletePod | StopProcess) for action in part.actions):
+        return True
+    return any(moving(unit, name) for name in facts.up for unit in sole_units(facts, name))
 
 
 def coming_back(facts: Facts, name: str) -> bool:

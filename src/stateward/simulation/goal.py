@@ -111,7 +111,7 @@ def _database(world: World, name: str, cluster: SearchCluster) -> Iterator[str]:
     if database.health != "green" and _possible(world, cluster):
         yield f"the database is {database.health}"
     settings = {**database.settings.persistent, **database.settings.transient}
-    left = {key for key in settings if "stateward" in key or key.startswith("cluster.routing.allocation")}
+    left = {key for key in settings if "stateward" in key or key.startswith("cluster.routing")}
     if left:
         yield f"settings were left behind: {', '.join(sorted(left))}"
     if database.going:

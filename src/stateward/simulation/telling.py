@@ -20,6 +20,7 @@ DOES = {
     "GrantBootstrap": "allows {} to form the cluster",
     "LimitAllocation": "limits the allocation",
     "RestoreAllocation": "gives the allocation back",
+    "ResumeBalancing": "lets the database balance its copies again",
     "Flush": "flushes",
     "Drain": "sets whom data moves away from",
     "ExcludeVoters": "sets who has no vote",

@@ -111,9 +111,12 @@ async def test_moves_go_in_one_request_and_refusals_say_why() -> None:
     parameters = {"index": "a[b", "shard": 3, "from_node": "m-0", "to_node": "m-1"}
     answer = {"acknowledged": True, "explanations": [{"parameters": parameters, "decisions": decisions}]}
     world = Replay(recorded("settled")).put("POST /_cluster/reroute", Answer(200, json.dumps(answer).encode()))
+    world.put("PUT /_cluster/settings", Answer(200, b'{"acknowledged":true}'))
     with pytest.raises(RefusedError, match=r"a\[b\[3\] cannot move from m-0 to m-1: the node is above"):
         await opensearch.driver(world).move_copies(TARGET, (Move("a[b[3]", "m-0", "m-1"),))
-    assert world.told[0][2] == {"commands": [{"move": parameters}]}
+    paused, moved = world.told
+    assert paused[2]["persistent"]["cluster.routing.rebalance.enable"] == "none", "before anything moves"
+    assert moved[2] == {"commands": [{"move": parameters}]}
 
 
 async def test_a_flush_that_missed_copies_is_an_error() -> None:

@@ -55,6 +55,37 @@ def test_a_limit_is_lifted_without_a_trace(
     assert marks.restore(lifted) is None
 
 
+BALANCE = st.sampled_from([None, "all", "primaries", "replicas", "none"])
+
+
+@settings(deadline=None)
+@given(BALANCE, BALANCE, st.integers(1, 3))
+def test_balancing_is_paused_and_resumed_without_a_trace(
+    persistent: str | None, transient: str | None, times: int
+) -> None:
+    before = sections(marks.REBALANCE, persistent, transient)
+    paused = before
+    for _ in range(times):
+        paused = after(paused, marks.pause_balancing(paused))
+    assert marks.balance_paused(paused)
+    assert marks.REBALANCE not in paused.transient
+    assert paused.persistent[marks.REBALANCE] == "none"
+    assert marks.pause_balancing(paused) is None
+    resumed = after(paused, marks.resume_balancing(paused))
+    assert resumed == before
+    assert marks.resume_balancing(resumed) is None
+
+
+def test_balancing_that_a_person_resumes_meanwhile_is_paused_again_and_given_back_as_it_was_first() -> None:
+    before = sections(marks.REBALANCE, "primaries", None)
+    paused = after(before, marks.pause_balancing(before))
+    meddled = after(paused, {"transient": {marks.REBALANCE: "all"}})
+    again = after(meddled, marks.pause_balancing(meddled))
+    assert again.persistent[marks.REBALANCE] == "none"
+    assert marks.REBALANCE not in again.transient
+    assert again.persistent[marks.BALANCING] == "primaries"
+
+
 def test_what_the_user_set_is_saved_once() -> None:
     before = sections(marks.ENABLE, "new_primaries", None)
     limited = after(before, marks.limit(before, Allocation.PRIMARIES))

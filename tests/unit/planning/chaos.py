@@ -152,6 +152,7 @@ class Chaos:
             draining=self.some(every) if self.odd(0.3) or not self.fine() else frozenset(),
             allocation=self.one(o.Allocation.ALL, o.Allocation.ALL, o.Allocation.PRIMARIES),
             limited=self.odd(0.3),
+            balance_paused=self.odd(0.3),
         )
 
     def observation(self) -> o.Observation:

@@ -123,6 +123,7 @@ class FakeDatabase(Things):
             draining=self.draining,
             allocation=self.allocation,
             limited=self.limited,
+            balance_paused=self.balance_paused,
         )
 
     def disk_free(self, name: str) -> int:

@@ -30,6 +30,7 @@ class Hands(FakeKubernetes):
             a.GrantBootstrap: self.grant,
             a.LimitAllocation: self.limit,
             a.RestoreAllocation: self.restore,
+            a.ResumeBalancing: self.balance,
             a.Flush: self.nothing,
             a.Drain: self.drain,
             a.ExcludeVoters: self.exclude,
@@ -137,6 +138,9 @@ class Hands(FakeKubernetes):
     def restore(self, action: a.RestoreAllocation) -> None:
         self.allocation, self.limited = o.Allocation.ALL, False
 
+    def balance(self, action: a.ResumeBalancing) -> None:
+        self.balance_paused = False
+
     def drain(self, action: a.Drain) -> None:
         self.draining = action.members
 
@@ -146,6 +150,7 @@ class Hands(FakeKubernetes):
         self.exclusions = action.members
 
     def move(self, action: a.MoveCopies) -> None:
+        self.balance_paused = True
         for step in action.moves:
             index = next(i for i in self.indices if i.name == step.unit)
             copy = next(c for c in index.copies if c.member == step.origin)

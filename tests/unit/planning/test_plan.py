@@ -54,7 +54,16 @@ def test_a_pause_is_said() -> None:
     assert not made.settled
 
 
-ON_CACHED_READS = {a.Create, a.NoteData, a.MarkVolume, a.RetainVolume, a.RecordRemoval, a.TakeBack, a.RestoreAllocation}
+ON_CACHED_READS = {
+    a.Create,
+    a.NoteData,
+    a.MarkVolume,
+    a.RetainVolume,
+    a.RecordRemoval,
+    a.TakeBack,
+    a.RestoreAllocation,
+    a.ResumeBalancing,
+}
 
 
 def test_all_kinds_of_actions_but_a_few_need_live_reads() -> None:

@@ -22,9 +22,10 @@ ON_CACHED_READS = (
     a.RecordRemoval,
     a.TakeBack,
     a.RestoreAllocation,
+    a.ResumeBalancing,
 )
 RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.TakeBack, a.MarkVolume, a.RetainVolume, a.OwnVolume)
-UNDOING = (a.RestoreAllocation, a.Drain, a.ExcludeVoters)
+UNDOING = (a.RestoreAllocation, a.ResumeBalancing, a.Drain, a.ExcludeVoters)
 
 
 def ref_of(action: a.Action) -> o.Ref | None:
@@ -179,7 +180,10 @@ def test_while_paused_or_refused_only_what_was_begun_is_ended_and_undone(obs: o.
             if isinstance(action, a.LimitAllocation | a.Flush):
                 assert going, "only a restart that has begun may still limit the allocation"
             else:
-                assert isinstance(action, a.RestoreAllocation) or getattr(action, "member", None) in going
+                assert (
+                    isinstance(action, a.RestoreAllocation | a.ResumeBalancing)
+                    or getattr(action, "member", None) in going
+                )
 
 
 @moderate

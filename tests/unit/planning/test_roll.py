@@ -244,6 +244,19 @@ def test_while_only_copies_leave_one_member_none_is_moved_onto_it() -> None:
     world.run()
 
 
+def test_the_database_moves_nothing_back_for_balance_until_the_freed_member_is_down() -> None:
+    world = settled(managers(), hot(2), indices=((1,), (1,), (2,))).edit(pools=[managers(), hot(2, config=A)])
+    world.until(lambda w: bool(w.did(a.MoveCopies)))
+    assert world.balance_paused
+    (move, *_) = next(x for _, x in reversed(world.log) if isinstance(x, a.MoveCopies)).moves
+    moving = plan(on_its_way(world, move.target, move.origin), world.now)
+    assert not any(isinstance(x, a.ResumeBalancing) for x in moving.actions), "an only copy is on its way"
+    world.until(lambda w: any(isinstance(x, a.DeletePod) for x in w.plan().actions))
+    assert not any(isinstance(x, a.ResumeBalancing) for x in world.plan().actions), "the member is just going down"
+    world.until(lambda w: bool(w.did(a.DeletePod))).until(lambda w: bool(w.did(a.ResumeBalancing)))
+    assert not world.run().balance_paused
+
+
 def test_a_member_to_which_an_only_copy_is_on_its_way_does_not_go_down() -> None:
     """It may have arrived before the pod is deleted."""
     world = settled(managers(), hot(2), indices=((1,),))

@@ -21,6 +21,12 @@ def test_an_allocation_that_was_limited_for_no_work_is_restored() -> None:
     assert not world.limited
 
 
+def test_balancing_that_was_paused_for_no_work_is_resumed() -> None:
+    world = small().edit(balance_paused=True).run()
+    assert len(world.did(a.ResumeBalancing)) == 1
+    assert not world.balance_paused
+
+
 def test_a_drain_that_was_left_behind_is_lifted() -> None:
     world = small().edit(draining=frozenset({"c-hot-1", "c-gone-0"})).run()
     assert not world.draining

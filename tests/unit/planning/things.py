@@ -130,6 +130,7 @@ class Things:
         self.draining: frozenset[str] = frozenset()
         self.allocation = o.Allocation.ALL
         self.limited = False
+        self.balance_paused = False
         self.answers = True
         self.may_form = True
         self.crash: set[tuple[str, str]] = set()

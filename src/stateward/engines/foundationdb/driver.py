@@ -134,6 +134,9 @@ class FoundationEngine:
         """Refuse: the database places copies by itself."""
         raise RefusedError("FoundationDB places copies by itself")
 
+    async def resume_balancing(self, target: Target) -> None:
+        """Do nothing: its balancing is never paused."""
+
     async def _status(self, target: FoundationTarget) -> tuple[str, Status]:
         """Return a status, and the pod in which it was asked for; raises UnreachableError, GarbledError.
 

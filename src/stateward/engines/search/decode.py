@@ -55,6 +55,7 @@ def database(flavor: Flavor, answers: Answers) -> Database:
         voting_exclusions=excluded(coordination),
         draining=marks.draining(answers.settings) | shutdown.members(answers.going, shutdown.Kind.REMOVE),
         allocation=_allocation(answers.settings),
+        balance_paused=marks.balance_paused(answers.settings),
         limited=marks.limited(answers.settings) or bool(shutdown.members(answers.going, shutdown.Kind.RESTART)),
     )
 

@@ -160,9 +160,10 @@ class SearchEngine:
         await self._at_any(target, work)
 
     async def move_copies(self, target: Target, moves: tuple[Move, ...]) -> None:
-        """Move single copies; raise `RefusedError` with the database's reasons when one cannot move."""
+        """Move single copies, and let none be moved for balance; raise `RefusedError` when one cannot move, and why."""
 
         async def work(session: Session) -> None:
+            await change(session, marks.pause_balancing)
             body = {"commands": [{"move": command(move)} for move in moves]}
             fields = {"explain": "true", "filter_path": "acknowledged,explanations"}
             answer = await session.call(Rerouted, "POST", "/_cluster/reroute", fields, body)
@@ -172,6 +173,14 @@ class SearchEngine:
 
         if moves:
             await self._at_any(target, work)
+
+    async def resume_balancing(self, target: Target) -> None:
+        """Put back exactly what was set for balancing before copies were moved; do nothing where that was not us."""
+
+        async def work(session: Session) -> None:
+            await change(session, marks.resume_balancing)
+
+        await self._at_any(target, work)
 
     async def _at_any(self, target: Target, work: Callable[[Session], Awaitable[T]], patience: float = PATIENCE) -> T:
         try:

@@ -17,6 +17,11 @@ LIMITED = "cluster.metadata.stateward.allocation"
 """The persistent value before the limit, or `default`."""
 LIMITED_TRANSIENT = "cluster.metadata.stateward.allocation_transient"
 """The transient value before the limit, where there was one."""
+REBALANCE = "cluster.routing.rebalance.enable"
+BALANCING = "cluster.metadata.stateward.rebalance"
+"""The persistent value before balancing was paused, or `default`."""
+BALANCING_TRANSIENT = "cluster.metadata.stateward.rebalance_transient"
+"""The transient value before that, where there was one."""
 DRAINING = "cluster.metadata.stateward.draining"
 """The members that Stateward moves data away from."""
 DRAINING_SHARED = "cluster.metadata.stateward.draining_shared"
@@ -42,6 +47,11 @@ def limited(settings: ClusterSettings) -> bool:
     return LIMITED in settings.persistent
 
 
+def balance_paused(settings: ClusterSettings) -> bool:
+    """Whether Stateward keeps the database from moving copies for the sake of balance."""
+    return BALANCING in settings.persistent
+
+
 def draining(settings: ClusterSettings) -> frozenset[str]:
     """Return the members that Stateward moves data away from."""
     return frozenset(_names(settings.persistent, DRAINING))
@@ -52,25 +62,25 @@ def limit(settings: ClusterSettings, wanted: Allocation) -> Change | None:
     stricter = max(wanted, allocation(settings), key=_STRICTNESS.index)
     if limited(settings) and stricter is allocation(settings):
         return None
-    persistent: Json = {ENABLE: stricter.value}
-    if not limited(settings):
-        persistent[LIMITED] = _text(settings.persistent, ENABLE) or DEFAULT
-    transient = _text(settings.transient, ENABLE)
-    if transient is None:
-        return {"persistent": persistent}
-    if LIMITED_TRANSIENT not in settings.persistent:
-        persistent[LIMITED_TRANSIENT] = transient
-    return {"persistent": persistent, "transient": {ENABLE: None}}
+    return _override(settings, ENABLE, stricter.value, (LIMITED, LIMITED_TRANSIENT))
 
 
 def restore(settings: ClusterSettings) -> Change | None:
     """Return what puts the allocation back; None where Stateward has not limited it."""
-    saved = _text(settings.persistent, LIMITED)
-    if saved is None:
+    return _put_back(settings, ENABLE, (LIMITED, LIMITED_TRANSIENT))
+
+
+def pause_balancing(settings: ClusterSettings) -> Change | None:
+    """Return what keeps the database from moving copies for balance; None where that is so on our account already."""
+    now = _text(settings.transient, REBALANCE) or _text(settings.persistent, REBALANCE)
+    if balance_paused(settings) and now == "none":
         return None
-    persistent: Json = {ENABLE: None if saved == DEFAULT else saved, LIMITED: None, LIMITED_TRANSIENT: None}
-    transient = _text(settings.persistent, LIMITED_TRANSIENT)
-    return {"persistent": persistent, **({"transient": {ENABLE: transient}} if transient is not None else {})}
+    return _override(settings, REBALANCE, "none", (BALANCING, BALANCING_TRANSIENT))
+
+
+def resume_balancing(settings: ClusterSettings) -> Change | None:
+    """Return what puts the balancing back; None where Stateward has not paused it."""
+    return _put_back(settings, REBALANCE, (BALANCING, BALANCING_TRANSIENT))
 
 
 def drain(settings: ClusterSettings, members: Iterable[str]) -> Change | None:
@@ -91,6 +101,31 @@ def drain(settings: ClusterSettings, members: Iterable[str]) -> Change | None:
     if _holds(settings.persistent, persistent) and _holds(settings.transient, transient):
         return None
     return {"persistent": persistent, **({"transient": transient} if transient else {})}
+
+
+def _override(settings: ClusterSettings, key: str, value: str, marked: tuple[str, str]) -> Change:
+    """Return what gives a setting a value, and writes what it had under the marks: persistent, transient."""
+    before, before_transient = marked
+    persistent: Json = {key: value}
+    if before not in settings.persistent:
+        persistent[before] = _text(settings.persistent, key) or DEFAULT
+    transient = _text(settings.transient, key)
+    if transient is None:
+        return {"persistent": persistent}
+    if before_transient not in settings.persistent:
+        persistent[before_transient] = transient
+    return {"persistent": persistent, "transient": {key: None}}
+
+
+def _put_back(settings: ClusterSettings, key: str, marked: tuple[str, str]) -> Change | None:
+    """Return what gives a setting the value under the marks again; None where there are no marks."""
+    before, before_transient = marked
+    saved = _text(settings.persistent, before)
+    if saved is None:
+        return None
+    persistent: Json = {key: None if saved == DEFAULT else saved, before: None, before_transient: None}
+    transient = _text(settings.persistent, before_transient)
+    return {"persistent": persistent, **({"transient": {key: transient}} if transient is not None else {})}
 
 
 def _theirs(settings: ClusterSettings, section: Mapping[str, str | list[str]], shared: str) -> list[str]:

@@ -179,7 +179,10 @@ class TimedWorld:
                 database = replace(database, draining=action.members)
             case a.ExcludeVoters():
                 database = replace(database, voting_exclusions=action.members)
+            case a.ResumeBalancing():
+                database = replace(database, balance_paused=False)
             case a.MoveCopies():
+                database = replace(database, balance_paused=True)
                 for move in action.moves:
                     self._copies.move(move.unit, move.origin, move.target)
             case _:

@@ -192,7 +192,7 @@ class Allocator:
     def _rebalance(self) -> None:
         shards = self._cluster.shards
         calm = all(copy.state is State.STARTED for shard in shards for copy in shard.copies)
-        if not calm or self._cluster.settings.enable != "all":
+        if not calm or self._cluster.settings.enable != "all" or not self._cluster.settings.balances:
             return
         nodes = self._nodes(lambda n: n.data and n.name not in self._cluster.settings.excluded)
         if len(nodes) < 2 or self._load(nodes[-1].id) - self._load(nodes[0].id) < 2:

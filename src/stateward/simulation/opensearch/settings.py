@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 ENABLE = "cluster.routing.allocation.enable"
+REBALANCE = "cluster.routing.rebalance.enable"
 EXCLUDE = "cluster.routing.allocation.exclude._name"
 
 
@@ -17,6 +18,11 @@ class Settings:
     def enable(self) -> str:
         """Which copies may be placed."""
         return (self.transient.get(ENABLE) or self.persistent.get(ENABLE) or "all").lower()
+
+    @property
+    def balances(self) -> bool:
+        """Whether copies may move for the sake of balance."""
+        return (self.transient.get(REBALANCE) or self.persistent.get(REBALANCE) or "all").lower() != "none"
 
     @property
     def excluded(self) -> frozenset[str]:
