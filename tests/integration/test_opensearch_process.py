@@ -193,11 +193,12 @@ async def test_voters_are_excluded_present_or_not_and_given_their_vote_back(
 
 
 @pytest.fixture
-async def unbalanced(processes: Processes, transport: HttpTransport) -> AsyncGenerator[None]:
+async def unbalanced(processes: Processes, engine: Engine, transport: HttpTransport) -> AsyncGenerator[None]:
     """Keep the database from moving copies of its own accord: one on its way cannot be moved, for that reason."""
     rebalance = "cluster.routing.rebalance.enable"
     await put(processes, transport, "/_cluster/settings", {"persistent": {rebalance: "none"}})
     yield
+    await engine.resume_balancing(processes.target())
     await put(processes, transport, "/_cluster/settings", {"persistent": {rebalance: None}})
 
 

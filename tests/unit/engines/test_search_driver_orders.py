@@ -115,6 +115,7 @@ async def test_moves_go_in_one_request_and_refusals_say_why() -> None:
     with pytest.raises(RefusedError, match=r"a\[b\[3\] cannot move from m-0 to m-1: the node is above"):
         await opensearch.driver(world).move_copies(TARGET, (Move("a[b[3]", "m-0", "m-1"),))
     paused, moved = world.told
+    assert paused[2] is not None
     assert paused[2]["persistent"]["cluster.routing.rebalance.enable"] == "none", "before anything moves"
     assert moved[2] == {"commands": [{"move": parameters}]}
 
