@@ -1,23 +1,17 @@
 """The CronJobs that look for missing members, on a real API server and with the operator's real rights."""
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import msgspec
 import pytest
-import yaml
 
 from sandbox.kubeapi import KubeApi
 from stateward.api.names import ANNOTATION_MISSING
 from stateward.api.search import OpenSearchCluster
 from stateward.engines.base import Target
 from stateward.kube.clock import SystemClock
-from stateward.kube.config import connect
-from stateward.kube.credentials import Credential, StaticCredentials
 from stateward.kube.errors import Forbidden
 from stateward.kube.event_record import Occurrence
 from stateward.kube.http_client import HttpApi
@@ -30,22 +24,18 @@ from stateward.operator.detection.look import look
 from stateward.operator.engine import OpenSearchFamily
 from stateward.operator.kinds import OPENSEARCH
 from stateward.planning.observation import Database, Health, Node
+from tests.integration.rights import SYSTEM, as_account, installed
 from tests.support.puppet import PuppetDatabase
 
 pytestmark = pytest.mark.integration
 
-CHART = Path(__file__).parents[2] / "charts/stateward"
-SYSTEM = "stateward-system"
-PATHS = {
-    "CustomResourceDefinition": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-    "Namespace": "/api/v1/namespaces",
-    "ServiceAccount": f"/api/v1/namespaces/{SYSTEM}/serviceaccounts",
-    "Role": f"/apis/rbac.authorization.k8s.io/v1/namespaces/{SYSTEM}/roles",
-    "RoleBinding": f"/apis/rbac.authorization.k8s.io/v1/namespaces/{SYSTEM}/rolebindings",
-    "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
-    "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-}
-FILES = ("namespace", "service-account", "operator-role", "detection-role", "leases-role")
+FILES = (
+    "crds/stateward.dev_opensearchclusters",
+    *(
+        f"manifests/{name}"
+        for name in ("namespace", "service-account", "operator-role", "detection-role", "leases-role")
+    ),
+)
 CLUSTERS = "/apis/stateward.dev/v1alpha1/namespaces/default/opensearchclusters"
 
 
@@ -53,23 +43,8 @@ CLUSTERS = "/apis/stateward.dev/v1alpha1/namespaces/default/opensearchclusters"
 def server(control_plane: Path) -> KubeApi:
     """Return the administrator's way in, with the operator's account and rights in place."""
     api = KubeApi(control_plane)
-    files = [CHART / "crds/stateward.dev_opensearchclusters.yaml", *(CHART / f"manifests/{f}.yaml" for f in FILES)]
-    for file in files:
-        for body in yaml.safe_load_all(file.read_text()):
-            if body["kind"] in PATHS:
-                api.apply(f"{PATHS[body['kind']]}/{body['metadata']['name']}", body)
+    installed(api, *FILES)
     return api
-
-
-@asynccontextmanager
-async def as_operator(control_plane: Path, server: KubeApi, account: str = "stateward") -> AsyncGenerator[HttpApi]:
-    """Open a connection that may do what an account of the manifests may, and no more."""
-    path = f"/api/v1/namespaces/{SYSTEM}/serviceaccounts/{account}/token"
-    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
-    token = server.post(path, request)["status"]["token"]
-    connection = replace(connect(kubeconfig=str(control_plane)), credentials=StaticCredentials(Credential(token=token)))
-    async with HttpApi(connection) as api:
-        yield api
 
 
 def cluster(server: KubeApi, name: str, **replacement: Any) -> OpenSearchCluster:
@@ -103,7 +78,7 @@ async def test_there_is_one_while_replacement_is_enabled_with_its_settings_and_n
 ) -> None:
     first = cluster(server, "watched", enabled=True, after="30m")
     path = f"/apis/batch/v1/namespaces/{SYSTEM}/cronjobs/{job_name('opensearch', Key('default', 'watched'))}"
-    async with as_operator(control_plane, server) as api:
+    async with as_account(control_plane, "stateward") as api:
         with pytest.raises(Forbidden):
             await api.create(CRON_JOBS, {"metadata": {"name": "elsewhere"}}, namespace="default")
         await control(api, first).sweep()
@@ -135,7 +110,7 @@ async def test_a_look_has_the_rights_to_read_everything_and_to_tell_what_it_foun
     cluster(server, "looked", enabled=True, after="30m")
     path = f"{CLUSTERS}/looked"
     server.patch(path, {"metadata": {"annotations": {ANNOTATION_MISSING: "2026-11-21T12:00:00Z"}}})
-    async with as_operator(control_plane, server, "stateward-detection") as api:
+    async with as_account(control_plane, "stateward-detection") as api:
         findings = await look(api, OpenSearchFamily(Empty()), Key("default", "looked"), 0.0)
     assert (dict(findings.missing), findings.unanswered) == ({}, "")
     assert ANNOTATION_MISSING not in server.get(path)["metadata"].get("annotations", {})

@@ -181,17 +181,17 @@ async def test_an_object_that_is_made_again_as_it_was_restarts_nothing(place: Pl
 
 async def test_a_provider_class_of_the_secrets_store_counts(place: Place) -> None:
     await place.api.apply(DEFINITIONS, Key("", CLASSES["metadata"]["name"]), CLASSES, ApplyOptions("test", force=True))
-    await _class(place, "first")
+    await put_class(place, "first")
     attributes = {"secretProviderClass": "vault"}
     volume = {"name": "v", "csi": {"driver": "secrets-store.csi.k8s.io", "volumeAttributes": attributes}}
     await place.workload("Deployment", "app", volumes=[volume])
     async with place.control():
         await place.recorded("Deployment", "app", "SecretProviderClass/vault")
-        await _class(place, "second")
+        await put_class(place, "second")
         assert await place.restarted("Deployment", "app") == "SecretProviderClass/vault:spec"
 
 
-async def _class(place: Place, path: str) -> None:
+async def put_class(place: Place, path: str) -> None:
     """Make the provider class, as soon as the server serves its kind, or change it."""
     api_version = PROVIDER_CLASSES.api_version
     spec = {"provider": "vault", "parameters": {"objects": path}}

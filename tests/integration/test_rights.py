@@ -1,0 +1,283 @@
+"""Each right of the operator's account is needed: stories in which it is used, on a real API server.
+
+The operator works here with the token of its account and the shipped roles. Every request is written down. A right that
+no story uses is one too many, and one that is missing is a request that was refused.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+import pytest
+
+from sandbox.kubeapi import KubeApi
+from stateward.api.names import claim
+from stateward.api.search import OpenSearchCluster
+from stateward.kube import resources as kinds
+from stateward.kube.client import ApplyOptions, DeleteOptions, PatchKind, Preconditions
+from stateward.kube.config import connect
+from stateward.kube.http_client import HttpApi
+from stateward.kube.metadata import Key
+from stateward.kube.resource import Resource
+from stateward.operator.caches import CLUSTERS
+from stateward.operator.engine import ElasticsearchFamily, Family, OpenSearchFamily
+from stateward.operator.foundationdb import FoundationDBFamily
+from stateward.operator.foundationdb_shell import ExecShell
+from stateward.operator.installations.views import INSTALLATIONS
+from stateward.operator.kinds import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB
+from stateward.operator.options import OperatorOptions
+from stateward.operator.process import Operator, detection_control, installation_control, restart_control
+from stateward.operator.restarts.views import SOURCES
+from stateward.packages.decision import ANNOTATION_TRIGGER
+from tests.integration.ground import DEFINITIONS, PATIENCE, at_work, define, finish_jobs, run_pods
+from tests.integration.packaged import Place, is_ready
+from tests.integration.rights import SYSTEM, Right, Uses, as_account, granted, installed, manifest
+from tests.integration.test_restart_guards import CLASSES, put_class
+from tests.integration.test_restart_guards import Place as Workloads
+from tests.support.puppet import PuppetDatabase, PuppetKubelet
+
+pytestmark = pytest.mark.integration
+
+ACCOUNT = "stateward"
+ROLES = ("manifests/operator-role", "manifests/leases-role")
+FILES = ("manifests/namespace", "manifests/service-account", *ROLES, "manifests/packages-role")
+SECRETS = SOURCES["Secret"]
+POOLS: list[dict[str, Any]] = [
+    {"name": "managers", "replicas": 3, "roles": ["cluster_manager"], "storage": {"size": "1Gi"}},
+    {"name": "hot", "replicas": 3, "roles": ["data"], "storage": {"size": "1Gi"}},
+]
+FOUNDATION_POOLS = [
+    {"name": "storage", "replicas": 3, "processClass": "storage", "storage": {"size": "1Gi"}},
+    {"name": "log", "replicas": 3, "processClass": "log", "storage": {"size": "1Gi"}},
+    {"name": "stateless", "replicas": 3, "processClass": "stateless"},
+]
+SPEC: dict[str, Any] = {
+    "version": "2.19.5",
+    "pools": POOLS,
+    "security": {"enabled": True},
+    "replacement": {"enabled": True},
+    "update": {"inPlace": "Never"},
+    # The scheduler would call pods unschedulable here, at moments of its own, that the puppet has made Ready.
+    "podTemplate": {"spec": {"schedulerName": "puppet"}},
+}
+
+
+async def written(pod: Key, container: str, command: Sequence[str], limit: int) -> bytes:
+    """Return what a pod has written that nobody has run."""
+    return f"{container}: {' '.join(command)}"[:limit].encode()
+
+
+def families(database: PuppetDatabase) -> tuple[Family, ...]:
+    """Return all kinds of clusters, with a database that does as told."""
+    search = OpenSearchFamily(database, "stateward:test"), ElasticsearchFamily(database, "stateward:test")
+    return *search, FoundationDBFamily(ExecShell(written), "stateward:test")
+
+
+def bind(server: KubeApi, namespace: str) -> None:
+    """Let the operator make what packages are made of, in one namespace."""
+    body = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "packages"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "stateward-packages"},
+        "subjects": [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": SYSTEM}],
+    }
+    server.apply(f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/rolebindings/packages", body)
+
+
+class Stage:
+    """The operator at work with its own account in two namespaces, and the administrator beside it.
+
+    Clusters are in `namespace`; workloads and installations are in that of `packages`, where every pod becomes Ready.
+    """
+
+    def __init__(self, admin: HttpApi, operator: Operator, namespace: str, other: str) -> None:
+        self.admin = admin
+        self.operator = operator
+        self.namespace = namespace
+        self.packages = Place(admin, other)
+
+    def key(self, name: str) -> Key:
+        return Key(self.namespace, name)
+
+    async def make(self, kind: Resource[Any], name: str, **body: Any) -> None:
+        head = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}}
+        await self.admin.apply(kind.raw(), self.key(name), head | body, ApplyOptions("test", force=True))
+
+    async def change(self, **spec: Any) -> None:
+        await self.admin.patch(CLUSTERS.raw(), self.key("logs"), {"spec": spec}, kind=PatchKind.MERGE)
+
+    async def delete(self, kind: Resource[Any], name: str) -> None:
+        found = await self.admin.get(kind.raw(), self.key(name))
+        await self.admin.delete(kind.raw(), self.key(name), DeleteOptions(Preconditions(found["metadata"]["uid"])))
+
+    async def until(self, kind: Resource[Any], name: str, holds: Callable[[dict[str, Any] | None], object]) -> None:
+        """Wait until something holds of an object, or of None where there is none."""
+        found: dict[str, Any] | None = None
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while True:
+                    if holds(found := await Place(self.admin, self.namespace).get(kind, name)):
+                        return
+                    await asyncio.sleep(0.1)
+        except TimeoutError:
+            pytest.fail(f"{kind.kind} {name}: {(found or {}).get('status')}")
+
+    async def settled(self) -> None:
+        """Wait until the cluster is Ready as it was last asked for."""
+        await self.until(CLUSTERS, "logs", is_ready)
+
+
+@asynccontextmanager
+async def at(kubeconfig: Path, uses: Uses) -> AsyncGenerator[Stage]:
+    """Have the whole operator at work with its own account, its companions too."""
+    server = KubeApi(kubeconfig)
+    installed(server, *FILES)
+    async with HttpApi(connect(kubeconfig=str(kubeconfig))) as admin, as_account(kubeconfig, ACCOUNT, uses) as api:
+        await define(admin, *(kind.resource for kind in CLUSTER_KINDS))
+        names = tuple(f"rights-{uuid4().hex[:8]}" for _ in range(2))
+        for name in names:
+            await admin.create(kinds.NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        bind(server, names[1])
+        database = PuppetDatabase()
+        options = OperatorOptions(
+            namespaces=names,
+            identity="test",
+            lease_namespace=SYSTEM,
+            agent_image="stateward:test",
+            detection_service_account="stateward-detection",
+        )
+        operator = Operator(api, families(database), options)
+        restarts = restart_control(operator)
+        operator.follow(restarts.sources)
+        operator.companions += [restarts, installation_control(operator, written), detection_control(operator)]
+        PuppetKubelet(admin, operator.controllers["opensearch"].caches.of(kinds.PODS), database)
+        others = run_pods(admin, names[1]), finish_jobs(admin, names[1])
+        running = asyncio.create_task(operator.run())
+        try:
+            async with at_work(*others):
+                yield Stage(admin, operator, *names)
+        finally:
+            await operator.stop()
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+
+async def clusters(stage: Stage) -> None:
+    """A cluster from its first day to its last, and one of each other kind."""
+    pools = [{"name": "all", "replicas": 1}]
+    await stage.make(
+        ELASTICSEARCH.resource, "search", spec={"version": "8.19.0", "update": {"paused": True}, "pools": pools}
+    )
+    await stage.make(
+        FOUNDATIONDB.resource, "base", spec={"version": "7.3.59", "update": {"paused": True}, "pools": FOUNDATION_POOLS}
+    )
+    for kind, name in ((ELASTICSEARCH, "search"), (FOUNDATIONDB, "base")):
+        await stage.until(kind.resource, name, lambda body: body and body.get("status", {}).get("conditions"))
+    await stage.make(CLUSTERS, "logs", spec=SPEC)
+    await stage.settled()
+    await stage.change(config={"action.auto_create_index": False}, volumes={"onClusterDelete": "Delete"})
+    await stage.settled()
+    await stage.change(volumes={"onScaleDown": "Delete"}, pools=[POOLS[0], POOLS[1] | {"replicas": 2}])
+    await stage.settled()
+    await stage.until(kinds.CLAIMS, claim("logs-hot-2"), lambda body: body is None)
+    await stage.delete(CLUSTERS, "logs")
+    await stage.until(SECRETS, "logs-ca", lambda body: body is None)
+
+
+async def restarts(stage: Stage) -> None:
+    """Workloads of all kinds that restart as data changes that they use, of a Secret store's class too."""
+    place = Workloads(stage.admin, stage.packages.namespace)
+    name = CLASSES["metadata"]["name"]
+    await stage.admin.apply(DEFINITIONS, Key("", name), CLASSES, ApplyOptions("test", force=True))
+    await put_class(place, "first")
+    await place.put("ConfigMap", "used", mode="slow")
+    source = {"driver": "secrets-store.csi.k8s.io", "volumeAttributes": {"secretProviderClass": "vault"}}
+    for kind in ("Deployment", "DaemonSet", "StatefulSet"):
+        used = [{"configMapRef": {"name": "used"}}]
+        await place.workload(kind, "app", volumes=[{"name": "v", "csi": source}], envFrom=used)
+        await place.recorded(kind, "app", "ConfigMap/used", "SecretProviderClass/vault")
+    before = {kind: await place.digest(kind, "app") for kind in ("Deployment", "DaemonSet", "StatefulSet")}
+    await place.put("ConfigMap", "used", mode="fast")
+    for kind, digest in before.items():
+        await place.restarted(kind, "app", digest)
+
+
+async def installations(stage: Stage) -> None:
+    """An installation from its first day to its last."""
+    place = stage.packages
+    await place.package("shop-1.2.0")
+    await place.install("shop-1.2.0")
+    await place.ready()
+    await place.annotate(ANNOTATION_TRIGGER, "backup/1")
+    await place.until(INSTALLATIONS, "web", lambda body: body and body["status"].get("triggered") == "backup/1")
+    await place.ready()
+    body = await place.there(INSTALLATIONS, "web")
+    await place.api.delete(INSTALLATIONS, place.key("web"), DeleteOptions(Preconditions(body["metadata"]["uid"])))
+    await place.until(INSTALLATIONS, "web", lambda body: body is None)
+
+
+async def judged(stage: Stage) -> None:
+    """What the webhook looks up before it lets a cluster be stored."""
+    template = {"spec": {"priorityClassName": "high", "imagePullSecrets": [{"name": "pull"}]}}
+    head = {"apiVersion": CLUSTERS.api_version, "kind": "OpenSearchCluster"}
+    body = head | {"metadata": {"name": "new", "namespace": stage.namespace}, "spec": SPEC | {"podTemplate": template}}
+    verdict = await stage.operator.judge(msgspec.convert(body, OpenSearchCluster, strict=False), None)
+    assert "high" in str(verdict.warnings)
+
+
+STORIES = (clusters, restarts, installations, judged)
+
+
+async def play(kubeconfig: Path, uses: Uses) -> None:
+    async with at(kubeconfig, uses) as stage:
+        for story in STORIES:
+            await story(stage)
+
+
+@pytest.fixture(scope="module")
+def uses(control_plane: Path) -> Uses:
+    """Return what the operator's account uses in all stories."""
+    found = Uses()
+    asyncio.run(play(control_plane, found))
+    return found
+
+
+GRANTED = sorted(granted(manifest(*ROLES)))
+BY_HAND = {
+    "list": "a server that does not stream what there is when a watch begins is asked for pages",
+    "patch events.events.k8s.io": "an event that repeats within minutes is counted, and not written anew",
+    "create leases.coordination.k8s.io": "the first operator ever makes the lease",
+    "delete poddisruptionbudgets.policy": "a pool that is removed, or needs no budget any more",
+    "delete services": "a pool that is removed",
+    "get cronjobs.batch": "CronJobs of a package are read as its Deployments are",
+    "watch cronjobs.batch": "CronJobs of a package are read as its Deployments are",
+    "clusterpackages.stateward.dev": "a package for all namespaces is read as one of the namespace is",
+    "elasticsearchclusters.stateward.dev": "read and annotated by the same code as OpenSearch clusters",
+    "foundationdbclusters.stateward.dev": "read and annotated by the same code as OpenSearch clusters",
+    "patch opensearchclusters.stateward.dev": "annotations that ask for a restart are taken off when it is done",
+    "/finalizers.stateward.dev": "asked for where the admission plugin OwnerReferencesPermissionEnforcement is on",
+}
+"""Rights that no story here uses, by the end or the whole of what they are called, and what uses them."""
+
+
+def explained(right: Right) -> bool:
+    """Return whether it is said what uses a right."""
+    return right.verb in BY_HAND or any(str(right).endswith(name) for name in BY_HAND)
+
+
+def test_nothing_that_the_operator_asks_for_is_refused(uses: Uses) -> None:
+    assert uses.refused == []
+
+
+@pytest.mark.parametrize("right", GRANTED, ids=str)
+def test_a_right_is_used(uses: Uses, right: Right) -> None:
+    assert right in uses.used or explained(right), "take it out of the role, or show what needs it"
+
+
+def test_no_right_is_for_everything() -> None:
+    assert [right for right in GRANTED if "*" in (right.group, right.resource, right.verb)] == []
