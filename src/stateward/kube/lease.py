@@ -28,6 +28,9 @@ from stateward.kube.resources import LEASES
 
 _log = structlog.get_logger(__name__)
 
+RELEASE_SECONDS = 2.0
+"""How long giving the lease back may take, at least: a successor waits for its whole duration without."""
+
 
 class LeaderElection:
     """Campaigns for one lease; `run` it in a task. `identity` must differ between processes."""
@@ -193,7 +196,19 @@ class LeaderElection:
         if not held or self._observed is None:
             return
         try:
-            async with self._clock.timeout(self._timing.retry):
-                await self._patch(self._observed.lease, release(self._clock.now()))
+            async with self._clock.timeout(max(self._timing.retry, RELEASE_SECONDS)):
+                lease = self._observed.lease
+                while not await self._given_back(lease):
+                    lease = await self._api.get(LEASES, self._key)
         except (ApiError, TimeoutError) as error:
             _log.warning("could not release the lease", lease=str(self._key), error=f"{type(error).__name__}: {error}")
+
+    async def _given_back(self, lease: Lease) -> bool:
+        """Give the lease back as it was read; False when it has changed since, as by a renewal that was cut off."""
+        if lease.spec.holder_identity != self._identity:
+            return True
+        try:
+            await self._patch(lease, release(self._clock.now()))
+        except Conflict:
+            return False
+        return True

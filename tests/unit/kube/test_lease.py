@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stateward.kube.client import PatchKind
 from stateward.kube.errors import TransportError
 from stateward.kube.lease import LeaderElection
 from stateward.kube.lease_record import LeaseTiming
@@ -80,6 +81,24 @@ async def test_a_lease_that_is_given_back_is_taken_within_a_retry() -> None:
             await b.stop()
             await asyncio.sleep(3)
             assert a.election.is_leader()
+
+
+async def test_a_lease_is_given_back_though_a_renewal_that_was_cut_off_has_changed_it() -> None:
+    api = MemoryApi()
+    async with campaigning(api, "b") as b:
+        await b.election.wait_elected()
+        await api.patch(LEASES, KEY, {"spec": {"renewTime": "2026-01-01T00:00:09.000000Z"}}, kind=PatchKind.MERGE)
+        await b.stop()
+        assert not api.objects[LEASES.plural, KEY]["spec"].get("holderIdentity")
+
+
+async def test_a_lease_that_somebody_else_has_taken_meanwhile_is_left_to_them() -> None:
+    api = MemoryApi()
+    async with campaigning(api, "b") as b:
+        await b.election.wait_elected()
+        await api.patch(LEASES, KEY, {"spec": {"holderIdentity": "c"}}, kind=PatchKind.MERGE)
+        await b.stop()
+        assert api.objects[LEASES.plural, KEY]["spec"]["holderIdentity"] == "c"
 
 
 async def test_a_silent_leader_is_replaced_only_after_it_has_given_up_itself() -> None:
