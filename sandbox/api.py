@@ -90,6 +90,17 @@ class Sandbox:
             bring_up(self.layout, wanted, self.progress)
         return self
 
+    def clear(self) -> bool:
+        """Take the sandbox down if nothing of it runs: a killed machine left it. Return whether it was so.
+
+        After a power cut the image stores of the nodes may be damaged: containerd then cannot import anything.
+        """
+        with self._locked():
+            records = Records(self.layout.records)
+            if not self.layout.root.exists() or any(map(records.running, records.keys())):
+                return False
+            return take_down(self.layout)
+
     def down(self) -> bool:
         """End the sandbox and leave nothing. Return whether there was one."""
         with self._locked():

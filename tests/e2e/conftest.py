@@ -29,6 +29,7 @@ def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     """Give the sandbox of all end-to-end tests; KEEP=1 leaves it running for the next session."""
     brought_up = Sandbox(os.environ.get("STATEWARD_TEST_SANDBOX", "stateward-test"))
     try:
+        brought_up.clear()
         brought_up.up(nodes=3)
         request.config.stash[_BROUGHT_UP] = brought_up
         yield brought_up

@@ -1,5 +1,6 @@
 """A sandbox leaves nothing, disturbs nothing, and several do not collide."""
 
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -78,6 +79,24 @@ def test_up_repairs_what_has_crashed_and_leaves_the_rest_alone() -> None:
         same = {key for key in before if before[key] == after[key]}
         assert {"control-plane.etcd", "control-plane.machine", "switch.machine"} <= same
         assert not {"control-plane.kube-apiserver", "n1.kubelet", "relay.api"} & same
+
+
+def test_what_a_restart_of_the_machine_left_is_cleared_and_a_sandbox_that_runs_is_not() -> None:
+    with Sandbox(_NAME) as sandbox:
+        assert not sandbox.clear()
+        sandbox.up(nodes=0)
+        assert not sandbox.clear()
+        assert sandbox.api.text("/readyz") == "ok"
+
+        # As after a power cut: no process runs, and all files are there.
+        records = Records(sandbox.layout.records)
+        running = [record.pid for key in records.keys() if (record := records.running(key))]  # noqa: SIM118
+        for pid in running:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        assert wait_until_gone(running, 10) == []
+        assert sandbox.clear()
+        assert not sandbox.layout.root.exists()
 
 
 def test_when_somebody_took_the_port_meanwhile_another_is_chosen_and_the_kubeconfig_follows() -> None:

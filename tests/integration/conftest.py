@@ -14,6 +14,7 @@ def integration_sandbox() -> Iterator[Sandbox]:
     """Bring a control plane up once for this package: databases need the cores later. KEEP=1 leaves it running."""
     sandbox = Sandbox(os.environ.get("STATEWARD_INTEGRATION_SANDBOX", "stateward-int"))
     try:
+        sandbox.clear()
         sandbox.up(nodes=0)
         # A new server knows everything since version 1; as in any cluster of some age, old versions have to be gone.
         sandbox.restart_api_server()
