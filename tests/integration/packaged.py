@@ -83,7 +83,7 @@ class Place:
         clock = SystemClock()
         recorder = EventRecorder(self.api, "stateward.dev/test", "test", clock=clock)
         control = InstallationControl(
-            Setting(self.api, recorder, clock, self.namespace, (self.namespace,), execute=_written)
+            Setting(self.api, recorder, clock, self.namespace, (self.namespace,), execute=lambda _user: _written)
         )
         pods = run_pods(self.api, self.namespace)
         async with at_work(recorder.run(), control.run(), pods, finish_jobs(self.api, self.namespace)):

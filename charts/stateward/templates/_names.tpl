@@ -42,7 +42,20 @@ app.kubernetes.io/component: operator
 - apiGroups: [secrets-store.csi.x-k8s.io]
   resources: [secretproviderclasses]
   verbs: [get]
-# Installations of packages; what packages make needs the rights of stateward-packages, which an administrator binds.
+# Installations of packages. What packages make is made with the rights of a service account of their namespace.
+- apiGroups: [""]
+  resources: [serviceaccounts]
+  verbs: [impersonate]
+# Metadata of what packages have made is watched, to see what others change.
+- apiGroups: [networking.k8s.io]
+  resources: [ingresses, networkpolicies]
+  verbs: [list, watch]
+- apiGroups: [autoscaling]
+  resources: [horizontalpodautoscalers]
+  verbs: [list, watch]
+- apiGroups: [""]
+  resources: [serviceaccounts]
+  verbs: [list, watch]
 - apiGroups: [stateward.dev]
   resources: [installations]
   verbs: [get, list, watch, patch]

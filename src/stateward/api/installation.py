@@ -26,6 +26,15 @@ class InstallationSpec(Record):
     parameters: Annotated[
         Json, Meta(description="Values by the names of the package's parameters; the defaults for all others.")
     ] = field(default_factory=dict)
+    service_account_name: Annotated[
+        str,
+        Meta(
+            description="Service account of this namespace with whose rights all of the package is made, read and"
+            " removed; empty: the operator's default, `default` unless it was started with another.",
+            max_length=253,
+            pattern="^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$",
+        ),
+    ] = ""
     adopt: Annotated[
         bool, Meta(description="Take over objects that are there already and belong to no other installation.")
     ] = False

@@ -174,6 +174,7 @@ ONLY_FOUNDATIONDB: Mapping[str, Change] = {
 INSTALLED: Mapping[str, Change] = {
     "package": Change(Does.AT_ONCE, "The plan `upgrade` of the package runs, or `update`, or `deploy`."),
     "parameters": Change(Does.AT_ONCE, "The plan that the parameter names runs, or `update`, or `deploy`."),
+    "serviceAccountName": Change(Does.AT_ONCE, "The next request is made with the rights of the other account."),
     "adopt": Change(Does.AT_ONCE, "The next step obeys it; what was taken over stays the installation's."),
     "paused": Change(Does.AT_ONCE, "No new step is taken; what a step has begun goes on by itself."),
     "retention": Change(

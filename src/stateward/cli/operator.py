@@ -88,6 +88,13 @@ DEFAULTS = OperatorOptions()
     " own.",
 )
 @click.option(
+    "--default-service-account",
+    envvar="STATEWARD_DEFAULT_SERVICE_ACCOUNT",
+    default=DEFAULTS.default_service_account,
+    show_default=True,
+    help="Account of installations that name none, in their own namespace; empty: such are refused.",
+)
+@click.option(
     "--log-level",
     envvar="STATEWARD_LOG_LEVEL",
     default=DEFAULTS.log_level,

@@ -29,6 +29,7 @@ from stateward.packages.records import Package
 @click.option("-p", "--parameter", "given", multiple=True, help="A value, NAME=VALUE; repeatable.")
 @click.option("-P", "--parameters", "file", default="", help="A YAML file of values by name.")
 @click.option("--adopt", is_flag=True, help="Take over objects that are there already and are nobody's.")
+@click.option("--service-account", default="", help="With whose rights it works; default: what the operator says.")
 @click.option("--shared", is_flag=True, help="Make the package available in all namespaces.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be made and what is in the way.")
 @installation_options
@@ -41,6 +42,7 @@ def install(path: str, name: str | None, given: tuple[str, ...], file: str, *, d
     files, package = working(path)
     values = checked(package, values_of(given, file))
     called, adopt, shared = name or package.name, chosen.pop("adopt"), chosen.pop("shared")
+    account = chosen.pop("service_account")
     if dry_run:
         show(run(lambda session: trial(session, called, package, files, values, adopt=adopt), **chosen))
         return
@@ -48,6 +50,7 @@ def install(path: str, name: str | None, given: tuple[str, ...], file: str, *, d
     async def work(session: Session) -> None:
         stored = await _store(session, package, files, shared=shared)
         spec: Json = {"package": stored, "parameters": dict(values)} | ({"adopt": True} if adopt else {})
+        spec |= {"serviceAccountName": account} if account else {}
         head = {"apiVersion": API_VERSION, "kind": "Installation", "metadata": {"name": called}}
         try:
             await session.api.create(INSTALLATIONS, head | {"spec": spec}, namespace=session.namespace)

@@ -163,3 +163,11 @@ class Api(Protocol):
     async def request(self, request: RawRequest) -> bytes:
         """Send a request outside the object model and return the body of the answer."""
         ...
+
+    def acting_as(self, user: str) -> "Api":
+        """Return the same server, to which every request is made with the rights of another user.
+
+        Of a service account, the server adds the groups by itself. The methods raise Forbidden where that user has not
+        the right, or this process may not act as that user.
+        """
+        ...

@@ -93,6 +93,10 @@ class FencedApi:
         async with self._fence():
             await self._api.evict(key, options)
 
+    def acting_as(self, user: str) -> "FencedApi":
+        """Return the same, with the rights of another user and within the same fence."""
+        return FencedApi(self._api.acting_as(user), self._fence)
+
     async def request(self, request: RawRequest) -> bytes:
         """Send a request outside the object model; all but those that only read are fenced."""
         async with unfenced() if request.method in READING else self._fence():

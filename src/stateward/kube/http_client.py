@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from copy import copy
 from types import TracebackType
 from typing import Any, Self
 
@@ -46,6 +47,12 @@ class HttpApi:
         self._transport = Transport(
             connection, clock=clock or SystemClock(), limits=limits or Limits(), user_agent=user_agent
         )
+
+    def acting_as(self, user: str) -> "HttpApi":
+        """Return a client with the rights of another user, over the connections of this one, which closes them."""
+        other = copy(self)
+        other._transport = self._transport.acting_as(user)  # noqa: SLF001 - of the same class
+        return other
 
     async def close(self) -> None:
         """Close all connections."""

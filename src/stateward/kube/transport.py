@@ -8,6 +8,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from copy import copy
 from dataclasses import dataclass, field
 
 import aiohttp
@@ -66,13 +67,19 @@ class Transport:
         self._agent = user_agent
         self._contexts = TlsContexts(connection.tls)
         self._slots = asyncio.Semaphore(limits.concurrency)
-        self._session: aiohttp.ClientSession | None = None
+        self._sessions: list[aiohttp.ClientSession] = []
+        self._user = ""
+
+    def acting_as(self, user: str) -> "Transport":
+        """Return a transport with the rights of another user; sessions, places and credentials are those of this."""
+        other = copy(self)
+        other._user = user  # noqa: SLF001 - of the same class
+        return other
 
     async def close(self) -> None:
         """Close all connections."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        while self._sessions:
+            await self._sessions.pop().close()
 
     async def send(self, call: Call) -> bytes:
         """Return the body of a successful answer; raises ApiError."""
@@ -169,6 +176,9 @@ class Transport:
 
     def _headers(self, call: Call, credential: Credential) -> dict[str, str]:
         headers = {"Accept": call.accept, "User-Agent": self._agent, **credential.headers()}
+        if self._user:
+            # Without groups: the server adds those of a service account, and no right to act as groups is needed.
+            headers["Impersonate-User"] = self._user
         if call.body is not None:
             headers["Content-Type"] = call.content_type
         # The server's compression costs both sides more time than it saves on a cluster's network.
@@ -176,15 +186,16 @@ class Transport:
         return headers
 
     def _ensure_session(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
+        if not self._sessions:
+            session = aiohttp.ClientSession(
                 # Watches hold connections for minutes, so the limit is on requests, not on connections.
                 connector=aiohttp.TCPConnector(limit=0),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._limits.connect),
                 read_bufsize=_READ_BUFFER_BYTES,
                 raise_for_status=False,
             )
-        return self._session
+            self._sessions.append(session)
+        return self._sessions[0]
 
     async def _raise_for(self, response: aiohttp.ClientResponse, call: Call) -> None:
         if response.status < 300:

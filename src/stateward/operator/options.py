@@ -29,6 +29,8 @@ class OperatorOptions:
     """How many members are replaced by themselves at once, over all clusters."""
     detection_service_account: str = ""
     """The service account with which the Jobs run that look for missing members; the operator's own has more rights."""
+    default_service_account: str = "default"
+    """With whose rights installations work that name no account of their namespace; empty: they are refused."""
     log_level: str = "info"
     grace_seconds: float = 20.0
     secure_new_clusters: bool = False

@@ -38,9 +38,10 @@ from stateward.operator.detection.control import Setting as DetectionSetting
 from stateward.operator.detection.cronjob import Place
 from stateward.operator.engine import Family, open_families
 from stateward.operator.health import health_routes, metrics_routes, serve
+from stateward.operator.installations.account import Accounts
 from stateward.operator.installations.control import InstallationControl
 from stateward.operator.installations.control import Setting as InstallationSetting
-from stateward.operator.installations.tasks import Exec
+from stateward.operator.installations.tasks import ExecAs
 from stateward.operator.inventory import advance_warnings
 from stateward.operator.kinds import kind_of
 from stateward.operator.limit import ReplacementLimit
@@ -175,7 +176,7 @@ async def run_operator(options: OperatorOptions) -> None:
         operator = Operator(api, families, options)
         restarts = restart_control(operator)
         operator.follow(restarts.sources)
-        operator.companions += [restarts, installation_control(operator, api.execute)]
+        operator.companions += [restarts, installation_control(operator, lambda user: api.acting_as(user).execute)]
         if options.agent_image:
             operator.companions.append(detection_control(operator))
         else:
@@ -206,8 +207,8 @@ def restart_control(operator: Operator) -> RestartControl:
     )
 
 
-def installation_control(operator: Operator, execute: Exec) -> InstallationControl:
-    """Return the controller of installations beside an operator; `execute` runs commands in pods."""
+def installation_control(operator: Operator, execute: ExecAs) -> InstallationControl:
+    """Return the controller of installations beside an operator; `execute` runs commands in pods as a user."""
     options = operator.options
     return InstallationControl(
         InstallationSetting(
@@ -217,6 +218,7 @@ def installation_control(operator: Operator, execute: Exec) -> InstallationContr
             namespace=options.lease_namespace,
             namespaces=options.namespaces or ("",),
             execute=execute,
+            accounts=Accounts(options.default_service_account, (options.lease_namespace, options.service_account)),
             chance=operator.chance,
             gauge=operator.metrics,
         )

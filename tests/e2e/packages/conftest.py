@@ -1,4 +1,4 @@
-"""A namespace in which the operator may make what packages are made of."""
+"""A namespace whose service account may make what packages are made of."""
 
 from collections.abc import AsyncGenerator
 from uuid import uuid4
@@ -8,7 +8,7 @@ import pytest
 from sandbox import Sandbox
 from stateward.kube import resources as kinds
 from stateward.kube.http_client import HttpApi
-from tests.e2e.operators import NAMESPACE, kubectl
+from tests.e2e.operators import kubectl
 from tests.e2e.packages.ground import Ground
 
 
@@ -16,7 +16,7 @@ from tests.e2e.packages.ground import Ground
 async def ground(api: HttpApi, stateward: Sandbox, images: None) -> AsyncGenerator[Ground]:
     namespace = f"packages-{uuid4().hex[:6]}"
     await api.create(kinds.NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-    role, account = "--clusterrole=stateward-packages", f"--serviceaccount={NAMESPACE}:stateward"
+    role, account = "--clusterrole=stateward-packages", f"--serviceaccount={namespace}:default"
     kubectl(stateward, "-n", namespace, "create", "rolebinding", "packages", role, account)
     yield Ground(api, stateward, namespace)
     kubectl(stateward, "delete", "namespace", namespace, "--wait=true", "--timeout=180s")

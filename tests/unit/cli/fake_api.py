@@ -94,6 +94,9 @@ class FakeApi:
         self.patches.append((key, body))
         return found
 
+    def acting_as(self, user: str) -> Any:
+        raise NotImplementedError(user)
+
     async def request(self, request: RawRequest) -> bytes:
         self._refuse()
         path = request.path

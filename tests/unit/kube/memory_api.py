@@ -87,6 +87,9 @@ class MemoryApi:
     async def evict(self, key: Key, options: DeleteOptions) -> None:
         raise NotImplementedError
 
+    def acting_as(self, user: str) -> Any:
+        raise NotImplementedError(user)
+
     async def request(self, request: RawRequest) -> bytes:
         raise NotImplementedError
 

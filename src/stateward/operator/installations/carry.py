@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from stateward.api.base import GROUP, Json
 from stateward.kube.errors import ApiError, BadRequest, Invalid
+from stateward.operator.installations.account import said
 from stateward.operator.installations.faults import FatalError, HeldError
 from stateward.operator.installations.hands import Hands, Made
 from stateward.operator.installations.tasks import Tasks
@@ -48,7 +49,7 @@ class Carrier:
         except (FatalError, TemplateProblem, BadValue, Invalid, BadRequest) as error:
             return Result(Stage.FAILED, str(error))
         except (HeldError, ApiError) as error:
-            return Result(Stage.RETRYING, str(error))
+            return Result(Stage.RETRYING, said(error))
 
     async def _work(self, use: Use, place: Place, work: Work, *, again: bool) -> Result:
         await self._mark(kinds_of(work))

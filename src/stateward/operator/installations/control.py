@@ -27,6 +27,7 @@ from stateward.kube.store import Store
 from stateward.kube.workers import Workers
 from stateward.operator.aside import Aside, in_thread
 from stateward.operator.failing import Failing, FailureGauge, Uncounted
+from stateward.operator.installations.account import Accounts
 from stateward.operator.installations.claims import names_in
 from stateward.operator.installations.hands import Tools
 from stateward.operator.installations.kinds import Kinds, ServedKinds
@@ -34,7 +35,7 @@ from stateward.operator.installations.library import Library
 from stateward.operator.installations.look import look, tell_failure
 from stateward.operator.installations.memory import Memory
 from stateward.operator.installations.surroundings import Surroundings
-from stateward.operator.installations.tasks import Exec, no_exec
+from stateward.operator.installations.tasks import ExecAs, no_exec_as
 from stateward.operator.installations.views import INSTALLATIONS, kinds_in
 from stateward.operator.installations.watches import Watches
 from stateward.operator.installations.works import Works
@@ -49,7 +50,8 @@ class Setting:
     """What the controller works with.
 
     `namespace` is where the key of digests is kept, `kinds` finds kinds
-    (None: the API server is asked), `execute` runs commands in pods, `aside` does what takes a processor for long,
+    (None: the API server is asked), `execute` runs commands in pods as a user, `accounts` says
+    as which, `aside` does what takes a processor for long,
     `chance` spreads what is tried again, `gauge` shows what fails.
     """
 
@@ -60,7 +62,8 @@ class Setting:
     namespaces: tuple[str, ...] = ("",)
     workers: int = 8
     kinds: Kinds | None = None
-    execute: Exec = no_exec
+    execute: ExecAs = no_exec_as
+    accounts: Accounts = field(default_factory=Accounts)
     aside: Aside = in_thread
     chance: random.Random = field(default_factory=random.Random)
     gauge: FailureGauge = field(default_factory=Uncounted)
@@ -97,6 +100,7 @@ class InstallationControl:
             Works(self._setting.aside),
             self._setting.aside,
             self._setting.execute,
+            self._setting.accounts,
         )
         async with asyncio.TaskGroup() as group:
             watching = [group.create_task(reflector.run()) for reflector in self._reflectors()]

@@ -35,7 +35,7 @@ class Finisher:
     """Ends plans of one installation; `restarted` collects what pods were restarted for."""
 
     def __init__(self, around: Surroundings, installation: Installation) -> None:
-        self._tools = around.tools
+        self._tools = around.tools_of(installation)
         self._works = around.works
         self._hands = around.hands(installation)
         self._familiar = around.familiar(installation)

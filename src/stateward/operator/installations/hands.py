@@ -93,6 +93,11 @@ class Hands:
             raise FatalError(f"{identity}: an installation has objects in its own namespace {home} only")
         return kind, ObjectKey(home if kind.namespaced else "", identity.name)
 
+    def on_behalf(self, body: Json) -> Json:
+        """Return an installation that this one makes, which works with the same account as this one."""
+        account = self._installation.spec.service_account_name
+        return {**body, "spec": {**body["spec"], "serviceAccountName": account}} if account else body
+
     async def read(self, kind: Raw, key: ObjectKey) -> Json | None:
         """Return an object as it is, None when it is not there; raises ApiError."""
         try:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from stateward.api.installation import Installation, InstallationStatus, RunStatus, StateStatus
-from stateward.kube.errors import ApiError, NotFound
+from stateward.kube.errors import ApiError, Forbidden, NotFound
 from stateward.kube.event_record import Severity
 from stateward.kube.metadata import Key as ObjectKey
+from stateward.operator.installations.account import said
 from stateward.operator.installations.carry import kinds_of
 from stateward.operator.installations.ending import doomed, removed
 from stateward.operator.installations.faults import FatalError, HeldError
@@ -52,7 +53,13 @@ async def look(around: Surroundings, key: ObjectKey) -> float | None:
         around.forget(key)
         return None
     visit = Visit(around, live)
-    return await (visit.go() if live.metadata.deletion_timestamp is None else visit.end())
+    if live.metadata.deletion_timestamp is not None:
+        return await visit.end()
+    try:
+        around.accounts.user_of(live)
+        return await visit.go()
+    except (HeldError, Forbidden) as error:
+        return await visit.refused(error)
 
 
 async def tell_failure(around: Surroundings, key: ObjectKey, sentence: str) -> None:
@@ -98,6 +105,11 @@ class Visit:
         if status.run is not None and is_running(status.run):
             return await self._go_on(status, status.run, float(self._spec.step_timeout))
         return await self._rest(status)
+
+    async def refused(self, error: Exception) -> float:
+        """Say that there is no account, or which right it has not; raises ApiError, LostLease."""
+        await self._journal.write(self._journal.live.status, ("NotAllowed", said(error)))
+        return SETTLED_SECONDS / 10
 
     async def _decided(self) -> Found:
         status, meta = self._journal.live.status, self._journal.live.metadata
@@ -175,7 +187,9 @@ class Visit:
         try:
             mended = await keeper.keep(await self._use(status.installed), seen)
         except (NoPackageError, FatalError, HeldError, TemplateProblem, BadValue, ApiError) as error:
-            await self._journal.write(status, ("NotPutRight", f"what others changed cannot be put right: {error}"))
+            await self._journal.write(
+                status, ("NotPutRight", f"what others changed cannot be put right: {said(error)}")
+            )
             return SETTLED_SECONDS / 10
         if mended:
             self._journal.tell(Severity.NORMAL, "PutRight", f"was changed by others: {', '.join(mended)}")
@@ -190,12 +204,12 @@ class Visit:
         again = None if going else await self._clean_up(live.status)
         if again is not None:
             return again
-        hands = self._around.hands(self._journal.live)
         try:
-            waits = await removed(self._around.tools, hands, self._journal.live, outside=going)
+            hands = self._around.hands(self._journal.live)
+            waits = await removed(self._around.tools_of(self._journal.live), hands, self._journal.live, outside=going)
         except (HeldError, ApiError) as error:
-            said = f"what it has made cannot be removed: {error}"
-            await self._journal.write(self._journal.live.status, ("NotRemoved", said))
+            told = f"what it has made cannot be removed: {said(error)}"
+            await self._journal.write(self._journal.live.status, ("NotRemoved", told))
             return BUSY_SECONDS
         if waits:
             await self._journal.write(self._journal.live.status, doing=f"is being removed: {waits}")

@@ -38,7 +38,7 @@ async def renewed(around: Surroundings, installation: Installation) -> bool:
     for kind, bodies in seen.items():
         for body in bodies:
             if _is_of_another(body.metadata.annotations, around.tools):
-                await _renew(around.tools, kind, body)
+                await _renew(around.tools_of(installation), kind, body)
     around.memory.renew(mine)
     return True
 

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from stateward.api.installation import InstallationStatus, RunStatus
 from stateward.kube.errors import ApiError
 from stateward.kube.event_record import Severity
+from stateward.operator.installations.account import said
 from stateward.operator.installations.carry import Carrier
 from stateward.operator.installations.faults import HeldError
 from stateward.operator.installations.finish import Finisher
@@ -43,7 +44,8 @@ async def go_on(running: Running, status: InstallationStatus, run: RunStatus) ->
     """
     journal, package = running.journal, running.use.package
     hands = running.around.hands(journal.live, errand_of(run))
-    tasks = Tasks(hands, running.around.library, running.around.execute, running.around.aside, run.started)
+    execute = running.around.execute(running.around.accounts.user_of(journal.live))
+    tasks = Tasks(hands, running.around.library, execute, running.around.aside, run.started)
     carrier = Carrier(hands, tasks, journal.mark, running.around.works)
     for _ in range(MOST_ROUNDS):
         progress = run_of(run, running.timeout)
@@ -77,7 +79,7 @@ async def _finished(running: Running, status: InstallationStatus, run: RunStatus
         try:
             waits = await finisher.finish(running.use, run.started)
         except (HeldError, ApiError) as error:
-            waits = str(error)
+            waits = said(error)
         _tell(journal, finisher.restarted)
         if waits:
             return await journal.write(replace(status, run=replace(run, message=waits))), BUSY_SECONDS

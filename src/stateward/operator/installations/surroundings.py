@@ -1,6 +1,6 @@
 """What looking at an installation needs of the process that it happens in."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from stateward.api.installation import Installation
 from stateward.kube.clock import Clock
@@ -8,11 +8,12 @@ from stateward.kube.events import EventRecorder
 from stateward.kube.metadata import Key, key_of
 from stateward.kube.store import Store
 from stateward.operator.aside import Aside
+from stateward.operator.installations.account import Accounts
 from stateward.operator.installations.familiar import Familiar
 from stateward.operator.installations.hands import Hands, Tools
 from stateward.operator.installations.library import Library
 from stateward.operator.installations.memory import Memory
-from stateward.operator.installations.tasks import Exec, no_exec
+from stateward.operator.installations.tasks import ExecAs, no_exec_as
 from stateward.operator.installations.views import INSTALLATIONS
 from stateward.operator.installations.watches import Watches
 from stateward.operator.installations.works import Works
@@ -33,7 +34,8 @@ class Surroundings:
     clock: Clock
     works: Works
     aside: Aside
-    execute: Exec = no_exec
+    execute: ExecAs = no_exec_as
+    accounts: Accounts = field(default_factory=Accounts)
     written: dict[Key, str] = field(default_factory=dict[Key, str])
 
     def wrote(self, live: Installation) -> None:
@@ -61,6 +63,13 @@ class Surroundings:
         """Return what is known of the objects of an installation without asking."""
         return Familiar(self.watches, self.memory, set_id(live.metadata.name, live.metadata.namespace))
 
+    def tools_of(self, live: Installation) -> Tools:
+        """Return the tools with the rights of an installation's account; raises HeldError without one.
+
+        Everything that the spec or a package names goes through these, and nothing of it through the operator's own.
+        """
+        return replace(self.tools, api=self.tools.api.acting_as(self.accounts.user_of(live)))
+
     def hands(self, live: Installation, errand: Errand = AT_REST) -> Hands:
-        """Return what makes and removes the objects of an installation."""
-        return Hands(self.tools, live, self.familiar(live), errand)
+        """Return what makes and removes the objects of an installation; raises HeldError without an account."""
+        return Hands(self.tools_of(live), live, self.familiar(live), errand)

@@ -29,6 +29,9 @@ ANNOTATION_MADE = f"{GROUP}/pipe-run"
 Exec = Callable[[ObjectKey, str, Sequence[str], int], Awaitable[bytes]]
 """Runs a command in a container of a pod and returns what it writes, at most so many bytes; may raise ExecError."""
 
+ExecAs = Callable[[str], Exec]
+"""Returns what runs commands with the rights of a user."""
+
 
 class Tasks:
     """Carries out such tasks for one installation; `run` tells one run of a plan from the next."""
@@ -57,7 +60,7 @@ class Tasks:
         if offer.name in above:
             said = " in ".join((offer.name, *above))
             raise FatalError(f"{task.name}: {offer.name} would install itself without an end: {said}")
-        made = await self._hands.make(use, place, nested(use, place, task, offer))
+        made = await self._hands.make(use, place, self._hands.on_behalf(nested(use, place, task, offer)))
         return made.waits or health_of(made.body).message
 
     async def _pipe(self, use: Use, place: Place, task: Task) -> str:
@@ -108,3 +111,9 @@ class Tasks:
 async def no_exec(pod: ObjectKey, container: str, command: Sequence[str], limit: int) -> bytes:
     """Refuse, where nobody can run commands in pods."""
     raise ExecError(f"commands cannot be run here ({pod}, {container}: {' '.join(command)}, {limit})")
+
+
+def no_exec_as(user: str) -> Exec:
+    """Return what refuses to run commands, for any user."""
+    del user
+    return no_exec

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
+from copy import copy
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -90,6 +91,13 @@ class WorldApi:
         self._server = server
         self._store = server.store
         self._bell = bell
+        self.user = ""
+
+    def acting_as(self, user: str) -> "WorldApi":
+        """Return the same client with another user's name; in a world everybody may do everything."""
+        other = copy(self)
+        other.user = user
+        return other
 
     async def get(self, resource: Resource[T], key: Key) -> T:
         """Read one object."""

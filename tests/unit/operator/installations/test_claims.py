@@ -96,6 +96,9 @@ async def test_two_that_begin_at_once_do_not_both_find_nothing(town: Town) -> No
     class Slow:
         """A client whose answers are old when they arrive."""
 
+        def acting_as(self, _user: str) -> Any:
+            return self
+
         def __getattr__(self, name: str) -> Any:
             return getattr(town.api, name)
 
@@ -127,6 +130,9 @@ async def test_what_a_person_makes_between_the_look_and_the_making_is_not_taken_
         """A client that sees a ConfigMap of a person's only when it looks for the second time."""
 
         looked = False
+
+        def acting_as(self, _user: str) -> Any:
+            return self
 
         def __getattr__(self, name: str) -> Any:
             return getattr(town.api, name)

@@ -71,6 +71,9 @@ async def test_work_that_the_server_knows_to_be_another_is_made_anew(town: Town)
     class Strict:
         """A client of a server that lets nobody change what a job runs, as every real one does."""
 
+        def acting_as(self, _user: str) -> Any:
+            return self
+
         def __getattr__(self, name: str) -> Any:
             return getattr(town.api, name)
 

@@ -102,6 +102,9 @@ async def test_what_a_plan_has_just_made_is_not_made_once_more_when_it_rests(tow
     class Counting:
         """A client that counts what is applied."""
 
+        def acting_as(self, _user: str) -> Any:
+            return self
+
         def __getattr__(self, name: str) -> Any:
             return getattr(town.api, name)
 

@@ -178,6 +178,9 @@ async def test_replicas_stay_as_an_autoscaler_sets_them_and_else_as_the_package_
     class Scaling:
         """A client of a server that has an autoscaler."""
 
+        def acting_as(self, _user: str) -> Any:
+            return self
+
         def __getattr__(self, name: str) -> Any:
             return getattr(town.api, name)
 

@@ -182,6 +182,9 @@ async def test_what_cannot_be_removed_is_said(town: Town) -> None:
     class Powerless:
         """A client that may remove nothing any more."""
 
+        def acting_as(self, _user: str) -> Any:
+            return self
+
         def __getattr__(self, name: str) -> Any:
             return getattr(town.api, name)
 

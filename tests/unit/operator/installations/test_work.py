@@ -104,6 +104,9 @@ async def test_the_end_comes_also_where_the_definition_of_installations_is_older
     class Older:
         """A client of a server that drops a field of the status which it does not know."""
 
+        def acting_as(self, _user: str) -> Any:
+            return self
+
         def __getattr__(self, name: str) -> Any:
             return getattr(town.api, name)
 

@@ -216,7 +216,7 @@ class Town:
         clock = VirtualClock()
         recorder = EventRecorder(api, "stateward.dev/test", "test", clock=clock)
         setting = Setting(api, recorder, clock, "stateward", kinds=KnownKinds())
-        setting = replace(setting, execute=self._execute, aside=aside)
+        setting = replace(setting, execute=lambda _user: self._execute, aside=aside)
         control = InstallationControl(setting)
         tasks = [asyncio.create_task(recorder.run()), asyncio.create_task(control.run())]
         try:
