@@ -73,6 +73,9 @@ class StepStatus(Record):
     since: Annotated[str, Meta(description="When it was first tried.")] = ""
     failures: Annotated[int, Meta(description="How often it could not be done.")] = 0
     again: Annotated[str, Meta(description="When it is tried again.")] = ""
+    reason: Annotated[
+        str, Meta(description="NotAllowed where the installation's service account lacks a right that the step needs.")
+    ] = ""
 
 
 class RunStatus(Record):

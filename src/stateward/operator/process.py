@@ -38,7 +38,7 @@ from stateward.operator.detection.control import Setting as DetectionSetting
 from stateward.operator.detection.cronjob import Place
 from stateward.operator.engine import Family, open_families
 from stateward.operator.health import health_routes, metrics_routes, serve
-from stateward.operator.installations.account import Accounts
+from stateward.operator.installations.account import Accounts, user
 from stateward.operator.installations.control import InstallationControl
 from stateward.operator.installations.control import Setting as InstallationSetting
 from stateward.operator.installations.tasks import ExecAs
@@ -218,11 +218,18 @@ def installation_control(operator: Operator, execute: ExecAs) -> InstallationCon
             namespace=options.lease_namespace,
             namespaces=options.namespaces or ("",),
             execute=execute,
-            accounts=Accounts(options.default_service_account, (options.lease_namespace, options.service_account)),
+            accounts=accounts_of(options),
             chance=operator.chance,
             gauge=operator.metrics,
         )
     )
+
+
+def accounts_of(options: OperatorOptions) -> Accounts:
+    """Return as which accounts installations may work: not as that of the Jobs that look for missing members."""
+    detection = options.detection_service_account
+    refused = frozenset({user(options.lease_namespace, detection)} if detection else ())
+    return Accounts(options.default_service_account, refused)
 
 
 def detection_control(operator: Operator) -> DetectionControl:

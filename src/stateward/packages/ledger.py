@@ -48,7 +48,7 @@ def run_of(status: RunStatus, timeout: float) -> Run:
     steps: dict[StepName, StepProgress] = {}
     for step in status.steps:
         steps[step.phase, step.step] = StepProgress(
-            Stage(step.stage), step.message, read(step.since), step.failures, read(step.again)
+            Stage(step.stage), step.message, read(step.since), step.failures, read(step.again), step.reason
         )
     return Run(status.plan, read(status.started), steps, timeout)
 
@@ -82,6 +82,7 @@ def _step(status: StepStatus, progress: StepProgress) -> StepStatus:
         since=written(progress.since),
         failures=progress.failures,
         again=written(progress.again),
+        reason=progress.reason,
     )
 
 

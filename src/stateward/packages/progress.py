@@ -34,13 +34,17 @@ StepName = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class StepProgress:
-    """Where one step is, since when it is tried and from when on again; times in seconds since the epoch."""
+    """Where one step is, since when it is tried and from when on again; times in seconds since the epoch.
+
+    `reason` is why it cannot be done, for programs, where a person has to change something first.
+    """
 
     stage: Stage = Stage.PENDING
     message: str = ""
     since: float = 0.0
     failures: int = 0
     again: float = 0.0
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +63,14 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a try of a step came to: DONE, WAITING (for health), RETRYING (an error that may pass) or FAILED."""
+    """What a try of a step came to: DONE, WAITING (for health), RETRYING (an error that may pass) or FAILED.
+
+    `reason` says for programs why it is tried again in vain until a person changes something.
+    """
 
     stage: Stage
     message: str = ""
+    reason: str = ""
 
 
 def ready(package: Package, run: Run, now: float) -> tuple[StepName, ...]:
@@ -117,7 +125,7 @@ def _advanced(run: Run, step: StepProgress, result: Result, now: float) -> StepP
     if result.stage is Stage.RETRYING:
         failures = step.failures + 1
         delay = min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2.0 ** min(failures - 1, 30))
-        return StepProgress(Stage.RETRYING, result.message, since, failures, now + delay)
+        return StepProgress(Stage.RETRYING, result.message, since, failures, now + delay, result.reason)
     return StepProgress(Stage.WAITING, result.message, since)
 
 

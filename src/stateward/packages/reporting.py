@@ -47,8 +47,11 @@ def _stuck(run: RunStatus | None) -> tuple[str, str] | None:
         return None
     if run.stage == Stage.FAILED:
         return "PlanFailed", f"plan {run.plan} has failed: {run.message}"
-    retried = [step for step in run.steps if step.stage == Stage.RETRYING and step.failures >= 2]
-    return ("StepRetried", f"{retried[0].phase}/{retried[0].step}: {retried[0].message}") if retried else None
+    retried = [step for step in run.steps if step.stage == Stage.RETRYING and (step.reason or step.failures >= 2)]
+    known = [step for step in retried if step.reason] or retried  # What is known to need a person goes first.
+    return (
+        (known[0].reason or "StepRetried", f"{known[0].phase}/{known[0].step}: {known[0].message}") if known else None
+    )
 
 
 def _doing(run: RunStatus | None) -> str:

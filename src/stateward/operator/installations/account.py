@@ -7,54 +7,129 @@ installations has the operator, which may do more, change admission or read othe
 import re
 from dataclasses import dataclass
 
-from stateward.api.installation import Installation
-from stateward.kube.errors import Forbidden
-from stateward.operator.installations.faults import HeldError
+import msgspec
 
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
-_DENIED = re.compile(
-    r'User "system:serviceaccount:(?P<home>[^":]+):(?P<name>[^"]+)" cannot (?P<verb>\S+) resource "(?P<resource>[^"]+)"'
-    r' in API group "(?P<group>[^"]*)"(?: in the namespace "(?P<where>[^"]+)"| at the cluster scope)'
-)
+from stateward.api.installation import Installation
+from stateward.kube.client import Api, RawRequest
+from stateward.kube.errors import DecodeError, Forbidden
+from stateward.operator.installations.faults import NotAllowedError
+
+NOT_ALLOWED = "NotAllowed"
+"""The reason, for programs, of whatever an account may not do."""
 DEFAULT = "default"
 """The account of installations that name none: one that each namespace has, and that has no rights by itself."""
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+_ACCOUNT = r'ser "system:serviceaccount:(?P<home>[^":]+):(?P<name>[^"]+)"'
+_DENIED = re.compile(
+    _ACCOUNT + r' cannot (?P<verb>\S+) resource "(?P<resource>[^"]+)"'
+    r' in API group "(?P<group>[^"]*)"(?: in the namespace "(?P<where>[^"]+)"| at the cluster scope)'
+)
+_GRANTING = re.compile(
+    r"^(?P<what>\S+ \S+) is forbidden: u" + _ACCOUNT + r" .*is attempting to grant RBAC permissions not currently held:"
+    r"\s*(?P<rights>.*)",
+    re.DOTALL,
+)
+_WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+_LONGEST = 300
+"""Characters of a list of rights that are repeated."""
+
+
+class _User(msgspec.Struct, frozen=True):
+    username: str = ""
+
+
+class _Who(msgspec.Struct, frozen=True, rename="camel"):
+    user_info: _User = _User()
+
+
+class _Review(msgspec.Struct, frozen=True):
+    status: _Who = _Who()
+
+
+def user(namespace: str, name: str) -> str:
+    """Return what the API server calls a service account."""
+    return f"system:serviceaccount:{namespace}:{name}"
+
+
+async def own_user(api: Api) -> str:
+    """Return as whom the API server knows this process; raises ApiError.
+
+    The server is asked, rather than a setting or the mounted token: only it knows which user it makes of whatever
+    credentials there are, and no setting that is forgotten leaves the operator's own account to be named.
+    """
+    question = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    answer = await api.request(RawRequest(_WHO, "POST", body=question))
+    try:
+        found = msgspec.json.decode(answer, type=_Review).status.user_info.username
+    except msgspec.DecodeError as error:
+        raise DecodeError(f"cannot read as whom the API server knows the operator: {error}") from error
+    if not found:
+        raise DecodeError("the API server does not say as whom it knows the operator")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
-    """Which account an installation without one has (empty: none), and the operator's own as NAMESPACE and NAME."""
+    """Which account an installation without one has (empty: none), and which users none may have."""
 
     default: str = DEFAULT
-    own: tuple[str, str] = ("", "")
+    refused: frozenset[str] = frozenset()
 
     def user_of(self, installation: Installation) -> str:
-        """Return the user as whom an installation works; raises HeldError where there is none."""
+        """Return the user as whom an installation works; raises NotAllowedError where there is none."""
         name, home = installation.spec.service_account_name or self.default, installation.metadata.namespace
         if not name:
-            raise HeldError(
+            raise NotAllowedError(
                 "spec.serviceAccountName is not set, and the operator has no default: name a service account of"
                 f" namespace {home} that may make what the package has"
             )
         if not _NAME.fullmatch(name):
-            raise HeldError(f"spec.serviceAccountName: {name!r} is not the name of a service account")
-        if (home, name) == self.own:
-            raise HeldError(f"spec.serviceAccountName: {name} is the operator's own account: name another one")
-        return f"system:serviceaccount:{home}:{name}"
+            raise NotAllowedError(f"spec.serviceAccountName: {name!r} is not the name of a service account")
+        if user(home, name) in self.refused:
+            raise NotAllowedError(
+                f"spec.serviceAccountName: {name} of namespace {home} is an account of the operator itself: name"
+                " another one, with rights of its own"
+            )
+        return user(home, name)
+
+
+def refusal(error: Exception) -> str:
+    """Return which right is missing, to whom, and what to do; nothing for an error of another sort."""
+    if isinstance(error, NotAllowedError):
+        return str(error)
+    if not isinstance(error, Forbidden):
+        return ""
+    if (found := _GRANTING.search(str(error))) is not None:
+        rights = " ".join(found["rights"].split())[:_LONGEST]
+        return (
+            f"{_account(found)} may not make {found['what']}, which grants rights that the account does not have"
+            f" itself: {rights}"
+        )
+    if (found := _DENIED.search(str(error))) is None:
+        return ""
+    kind = ".".join(filter(None, (found["resource"], found["group"])))
+    what = " ".join(filter(None, (kind, error.details.name)))
+    where = f"in namespace {found['where']}" if found["where"] else "of the whole cluster"
+    if found["verb"] == "impersonate":
+        return (
+            f"the operator ({_account(found)}) may not act as {what} {where}: name an account that its role lets it"
+            " impersonate, or apply the operator's roles of this version"
+        )
+    return (
+        f"{_account(found)} may not {found['verb']} {what} {where}: give it that right with a role and a binding, or"
+        " name another account in spec.serviceAccountName"
+    )
 
 
 def said(error: Exception) -> str:
     """Return what went wrong, and for a right that is missing which one, to whom, and what to do."""
-    found = _DENIED.search(str(error)) if isinstance(error, Forbidden) else None
-    if found is None:
-        return str(error)
-    name = error.details.name if isinstance(error, Forbidden) else ""
-    kind = ".".join(filter(None, (found["resource"], found["group"])))
-    where = f"in namespace {found['where']}" if found["where"] else "of the whole cluster"
-    account = f"service account {found['name']} of namespace {found['home']}"
-    what = " ".join(filter(None, (kind, name)))
-    if found["verb"] == "impersonate":
-        return f"the operator ({account}) may not act as {what} {where}: apply the operator's roles of this version"
-    return (
-        f"{account} may not {found['verb']} {what} {where}: give it that right with a role and a binding, or name"
-        " another account in spec.serviceAccountName"
-    )
+    return refusal(error) or str(error)
+
+
+def reason_of(error: Exception, other: str = "") -> str:
+    """Return the reason, for programs, of what an account may not do; `other` for an error of another sort."""
+    return NOT_ALLOWED if refusal(error) else other
+
+
+def _account(found: re.Match[str]) -> str:
+    return f"service account {found['name']} of namespace {found['home']}"

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 from stateward.api.base import Json
 from stateward.api.installation import Installation
-from stateward.kube.client import Api
-from stateward.kube.errors import DecodeError, UnknownResource
+from stateward.kube.client import Api, ListOptions
+from stateward.kube.errors import DecodeError, Forbidden, UnknownResource
 from stateward.kube.listing import list_all
 from stateward.kube.metadata import PartialObject
 from stateward.kube.resource import Selection
+from stateward.operator.installations.hands import Tools
 from stateward.operator.installations.kinds import Kinds, Raw
 from stateward.operator.installations.views import GroupKind, kinds_in
 from stateward.packages.objects import Identity
@@ -53,6 +54,25 @@ async def belongings(api: Api, kinds: Kinds, installation: Installation, *, outs
                 continue  # With a kind its objects are gone, too.
             found += await _of_kind(api, kinds, installation, (group, kind), outside=outside)
     return found
+
+
+async def findable(tools: Tools, installation: Installation, sort: GroupKind, *, sure: bool) -> bool:
+    """Return whether objects of a kind can be found once they are made.
+
+    Raises ApiError where they cannot and that has to be `sure`.
+    """
+    meta = installation.metadata
+    try:
+        resource = await tools.kinds.preferred(*sort)
+        # Any state will do: whether it may be listed is asked, not what there is.
+        label = f"{LABEL_PART_OF}={set_id(meta.name, meta.namespace)}"
+        where = Selection(meta.namespace if resource.namespaced else "", labels=label)
+        await tools.api.list(resource.metadata_only(), where, ListOptions(limit=1, resource_version="0"))
+    except (Forbidden, UnknownResource):
+        if sure:
+            raise
+        return False
+    return True
 
 
 async def _of_kind(

@@ -1,10 +1,11 @@
 """Carries out one step of a plan as far as that goes now, and says what came of it."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
+from typing import Protocol
 
 from stateward.api.base import GROUP, Json
 from stateward.kube.errors import ApiError, BadRequest, Invalid
-from stateward.operator.installations.account import said
+from stateward.operator.installations.account import reason_of, said
 from stateward.operator.installations.faults import FatalError, HeldError
 from stateward.operator.installations.hands import Hands, Made
 from stateward.operator.installations.tasks import Tasks
@@ -20,6 +21,14 @@ from stateward.packages.steps import Work
 from stateward.packages.templates import TemplateProblem
 
 
+class Mark(Protocol):
+    """Writes down kinds before objects of them are made; `sure`: raises ApiError where one could not be found again."""
+
+    async def __call__(self, kinds: Iterable[GroupKind], *, sure: bool = True) -> None:
+        """Write."""
+        ...
+
+
 class Carrier:
     """Carries out steps of one installation.
 
@@ -30,7 +39,7 @@ class Carrier:
         self,
         hands: Hands,
         tasks: Tasks,
-        mark: Callable[[Iterable[GroupKind]], Awaitable[None]],
+        mark: Mark,
         works: Works,
     ) -> None:
         self._hands = hands
@@ -49,19 +58,21 @@ class Carrier:
         except (FatalError, TemplateProblem, BadValue, Invalid, BadRequest) as error:
             return Result(Stage.FAILED, str(error))
         except (HeldError, ApiError) as error:
-            return Result(Stage.RETRYING, said(error))
+            return Result(Stage.RETRYING, said(error), reason_of(error))
 
     async def _work(self, use: Use, place: Place, work: Work, *, again: bool) -> Result:
-        await self._mark(kinds_of(work))
+        await self._mark(kinds_of(work), sure=False)
         waits = [text for rendered in work.delete if (text := await self._hands.delete(rendered.body))]
         near: dict[tuple[str, str], Json] = {}
         for rendered in work.apply:
+            await self._mark([(rendered.identity.group, rendered.identity.kind)])  # A step may define a kind first.
             made = await self._hands.make(use, place, rendered.body, again=again, near=near)
             if made.live and rendered.identity.kind in SOURCES:
                 near[rendered.identity.kind, rendered.identity.name] = made.body
             waits += self._waits(made)
         for task in work.others:
             if task.kind is not TaskKind.DUMMY:
+                await self._mark(_kinds(task))
                 waits += filter(None, [await self._tasks.carry_out(use, place, task)])
             elif (failed := _dummy(task)) is not None:
                 return failed

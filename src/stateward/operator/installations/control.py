@@ -7,9 +7,9 @@ between has done something that the next one does again to the same effect.
 
 import asyncio
 import random
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import structlog
 
@@ -27,7 +27,7 @@ from stateward.kube.store import Store
 from stateward.kube.workers import Workers
 from stateward.operator.aside import Aside, in_thread
 from stateward.operator.failing import Failing, FailureGauge, Uncounted
-from stateward.operator.installations.account import Accounts
+from stateward.operator.installations.account import Accounts, own_user
 from stateward.operator.installations.claims import names_in
 from stateward.operator.installations.hands import Tools
 from stateward.operator.installations.kinds import Kinds, ServedKinds
@@ -43,6 +43,7 @@ from stateward.operator.restarts.digestkey import digest_key
 from stateward.packages.digests import Key
 
 _log = structlog.get_logger(__name__)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Setting:
 
     `namespace` is where the key of digests is kept, `kinds` finds kinds
     (None: the API server is asked), `execute` runs commands in pods as a user, `accounts` says
-    as which, `aside` does what takes a processor for long,
+    as which (never as this process itself), `aside` does what takes a processor for long,
     `chance` spreads what is tried again, `gauge` shows what fails.
     """
 
@@ -88,7 +89,10 @@ class InstallationControl:
 
     async def run(self) -> None:
         """Watch and work until cancelled, or until `stop`."""
-        tools = Tools(self._setting.api, self._kinds, await self._digest_key(), names_in(self._installations))
+        key = await self._patiently("no installations without the key of digests", self._key)
+        own = await self._patiently("no installations before the operator knows its own account", self._own_user)
+        accounts = replace(self._setting.accounts, refused=self._setting.accounts.refused | {own})
+        tools = Tools(self._setting.api, self._kinds, key, names_in(self._installations))
         self._around = Surroundings(
             tools,
             self._library,
@@ -100,7 +104,7 @@ class InstallationControl:
             Works(self._setting.aside),
             self._setting.aside,
             self._setting.execute,
-            self._setting.accounts,
+            accounts,
         )
         async with asyncio.TaskGroup() as group:
             watching = [group.create_task(reflector.run()) for reflector in self._reflectors()]
@@ -151,13 +155,19 @@ class InstallationControl:
             if delta.key.namespace in ("", meta.namespace):
                 self._queue.add(ObjectKey(meta.namespace, meta.name))
 
-    async def _digest_key(self) -> Key:
-        """Return the key of digests, however long that takes: clusters are looked after without it."""
+    async def _key(self) -> Key:
+        return await digest_key(self._setting.api, self._setting.namespace)
+
+    async def _own_user(self) -> str:
+        return await own_user(self._setting.api)
+
+    async def _patiently(self, without: str, ask: Callable[[], Awaitable[T]]) -> T:
+        """Return an answer, however long that takes: clusters are looked after meanwhile."""
         failures = 0
         while True:
             try:
-                return await digest_key(self._setting.api, self._setting.namespace)
+                return await ask()
             except (ApiError, ValueError) as error:
                 failures += 1
-                _log.warning("no installations without the key", namespace=self._setting.namespace, error=str(error))
+                _log.warning(without, namespace=self._setting.namespace, error=str(error))
                 await self._clock.sleep(min(60.0, 2.0**failures))

@@ -7,3 +7,7 @@ class FatalError(Exception):
 
 class HeldError(Exception):
     """Something that only others can change; it is looked at again."""
+
+
+class NotAllowedError(HeldError):
+    """An account that lacks a right or may not be used; the message names it and says what to do."""

@@ -10,9 +10,10 @@ from stateward.kube.client import PatchKind
 from stateward.kube.errors import Conflict, Invalid
 from stateward.kube.event_record import Occurrence, Severity, about
 from stateward.kube.metadata import key_of
+from stateward.operator.installations.belongings import findable
 from stateward.operator.installations.marks import marked
 from stateward.operator.installations.surroundings import Surroundings
-from stateward.operator.installations.views import INSTALLATIONS, GroupKind
+from stateward.operator.installations.views import INSTALLATIONS, GroupKind, kinds_in
 from stateward.packages.reporting import reported
 from stateward.planning.failing import REASON
 
@@ -74,9 +75,16 @@ class Journal:
         self.live = replace(written, status=after)
         return after
 
-    async def mark(self, kinds: Iterable[GroupKind]) -> None:
-        """Write which kinds of objects there may be from now on; raises Conflict, ApiError."""
-        before, self.live = self.live, await marked(self._around.tools.api, self.live, kinds)
+    async def mark(self, kinds: Iterable[GroupKind], *, sure: bool = True) -> None:
+        """Write which kinds of objects there may be from now on; raises NotAllowedError, Conflict, ApiError.
+
+        Only kinds that the account may list: what was made can then be found again, to be pruned and to be removed.
+        A package that once asked for others would hold up its own correction, and the end of the installation, with
+        lists that nobody may read. Unless they have to be `sure`, such kinds are left out, and those not served yet.
+        """
+        fresh = sorted(frozenset(kinds) - kinds_in(self.live.metadata.annotations))
+        may = [kind for kind in fresh if await findable(self._around.tools_of(self.live), self.live, kind, sure=sure)]
+        before, self.live = self.live, await marked(self._around.tools.api, self.live, may)
         if self.live is not before:
             self._around.wrote(self.live)
 

@@ -8,10 +8,10 @@ from stateward.api.installation import Installation, InstallationStatus, RunStat
 from stateward.kube.errors import ApiError, Forbidden, NotFound
 from stateward.kube.event_record import Severity
 from stateward.kube.metadata import Key as ObjectKey
-from stateward.operator.installations.account import said
+from stateward.operator.installations.account import NOT_ALLOWED, reason_of, refusal, said
 from stateward.operator.installations.carry import kinds_of
 from stateward.operator.installations.ending import doomed, removed
-from stateward.operator.installations.faults import FatalError, HeldError
+from stateward.operator.installations.faults import FatalError, HeldError, NotAllowedError
 from stateward.operator.installations.journal import Journal
 from stateward.operator.installations.library import NoPackageError
 from stateward.operator.installations.marks import unmarked
@@ -108,7 +108,7 @@ class Visit:
 
     async def refused(self, error: Exception) -> float:
         """Say that there is no account, or which right it has not; raises ApiError, LostLease."""
-        await self._journal.write(self._journal.live.status, ("NotAllowed", said(error)))
+        await self._journal.write(self._journal.live.status, (NOT_ALLOWED, said(error)))
         return SETTLED_SECONDS / 10
 
     async def _decided(self) -> Found:
@@ -127,7 +127,7 @@ class Visit:
         status, chosen = self._journal.live.status, decision.chosen
         target = state_status(package, self._spec.package, chosen.state.values)
         run = begun(chosen, target, package, self._journal.now(), _cause(decision, status))
-        await self._journal.mark(await self._kinds(package, chosen))
+        await self._journal.mark(await self._kinds(package, chosen), sure=False)
         granted = decision.granted or status.triggered
         written = await self._journal.write(replace(status, run=run, triggered=granted))
         mine = set_id(self._name, self._namespace)
@@ -187,9 +187,8 @@ class Visit:
         try:
             mended = await keeper.keep(await self._use(status.installed), seen)
         except (NoPackageError, FatalError, HeldError, TemplateProblem, BadValue, ApiError) as error:
-            await self._journal.write(
-                status, ("NotPutRight", f"what others changed cannot be put right: {said(error)}")
-            )
+            told = f"what others changed cannot be put right: {said(error)}"
+            await self._journal.write(status, (reason_of(error, "NotPutRight"), told))
             return SETTLED_SECONDS / 10
         if mended:
             self._journal.tell(Severity.NORMAL, "PutRight", f"was changed by others: {', '.join(mended)}")
@@ -200,23 +199,46 @@ class Visit:
         live = self._journal.live
         if FINALIZER not in live.metadata.finalizers:
             return None
+        if kinds_in(live.metadata.annotations) or self._has_account():
+            again = await self._emptied()
+            if again is not None:
+                return again
+        await unmarked(self._around.tools.api, self._journal.live)
+        self._around.forget(ObjectKey(self._namespace, self._name))
+        return None
+
+    def _has_account(self) -> bool:
+        try:
+            return bool(self._around.accounts.user_of(self._journal.live))
+        except NotAllowedError:
+            return False
+
+    async def _emptied(self) -> float | None:
+        """Run the plan `cleanup` and remove what was made; None when nothing is left."""
         going = await doomed(self._around.tools.api, self._namespace)
-        again = None if going else await self._clean_up(live.status)
+        try:
+            again = None if going else await self._clean_up(self._journal.live.status)
+        except NotAllowedError as error:
+            return await self._not_removed(error)
         if again is not None:
             return again
         try:
             hands = self._around.hands(self._journal.live)
             waits = await removed(self._around.tools_of(self._journal.live), hands, self._journal.live, outside=going)
         except (HeldError, ApiError) as error:
-            told = f"what it has made cannot be removed: {said(error)}"
-            await self._journal.write(self._journal.live.status, ("NotRemoved", told))
-            return BUSY_SECONDS
+            return await self._not_removed(error)
         if waits:
             await self._journal.write(self._journal.live.status, doing=f"is being removed: {waits}")
             return BUSY_SECONDS
-        await unmarked(self._around.tools.api, self._journal.live)
-        self._around.forget(ObjectKey(self._namespace, self._name))
         return None
+
+    async def _not_removed(self, error: Exception) -> float:
+        """Say why objects stay, and for a right that is missing also the way out without it."""
+        told = f"what it has made cannot be removed: {said(error)}"
+        if refusal(error):
+            told += f"; or leave the objects as they are, and remove the finalizer {FINALIZER} from the installation"
+        await self._journal.write(self._journal.live.status, (reason_of(error, "NotRemoved"), told))
+        return SETTLED_SECONDS / 10 if refusal(error) else BUSY_SECONDS
 
     async def _clean_up(self, status: InstallationStatus) -> float | None:
         """Go on with the plan `cleanup`; None when there is none, or nothing is left of it to do."""

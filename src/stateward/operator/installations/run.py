@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from stateward.api.installation import InstallationStatus, RunStatus
 from stateward.kube.errors import ApiError
 from stateward.kube.event_record import Severity
-from stateward.operator.installations.account import said
+from stateward.operator.installations.account import reason_of, said
 from stateward.operator.installations.carry import Carrier
 from stateward.operator.installations.faults import HeldError
 from stateward.operator.installations.finish import Finisher
@@ -44,7 +44,7 @@ async def go_on(running: Running, status: InstallationStatus, run: RunStatus) ->
     """
     journal, package = running.journal, running.use.package
     hands = running.around.hands(journal.live, errand_of(run))
-    execute = running.around.execute(running.around.accounts.user_of(journal.live))
+    execute = running.around.execute_of(journal.live)
     tasks = Tasks(hands, running.around.library, execute, running.around.aside, run.started)
     carrier = Carrier(hands, tasks, journal.mark, running.around.works)
     for _ in range(MOST_ROUNDS):
@@ -75,14 +75,15 @@ async def go_on(running: Running, status: InstallationStatus, run: RunStatus) ->
 async def _finished(running: Running, status: InstallationStatus, run: RunStatus) -> tuple[InstallationStatus, float]:
     journal = running.journal
     if run.plan != CLEANUP:
-        finisher = Finisher(running.around, journal.live)
+        finisher, reason = Finisher(running.around, journal.live), ""
         try:
             waits = await finisher.finish(running.use, run.started)
         except (HeldError, ApiError) as error:
-            waits = said(error)
+            waits, reason = said(error), reason_of(error)
         _tell(journal, finisher.restarted)
         if waits:
-            return await journal.write(replace(status, run=replace(run, message=waits))), BUSY_SECONDS
+            stuck = (reason, f"the end of plan {run.plan}: {waits}") if reason else None
+            return await journal.write(replace(status, run=replace(run, message=waits)), stuck), BUSY_SECONDS
     done = ended(run, Stage.DONE, "", journal.now())
     installed = status.installed if run.plan == CLEANUP else run.target
     return await _ended(running, replace(status, installed=installed), done), 0.0

@@ -1,19 +1,22 @@
 """What looking at an installation needs of the process that it happens in."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from stateward.api.installation import Installation
 from stateward.kube.clock import Clock
+from stateward.kube.errors import Forbidden
 from stateward.kube.events import EventRecorder
 from stateward.kube.metadata import Key, key_of
 from stateward.kube.store import Store
 from stateward.operator.aside import Aside
 from stateward.operator.installations.account import Accounts
 from stateward.operator.installations.familiar import Familiar
+from stateward.operator.installations.faults import NotAllowedError
 from stateward.operator.installations.hands import Hands, Tools
 from stateward.operator.installations.library import Library
 from stateward.operator.installations.memory import Memory
-from stateward.operator.installations.tasks import ExecAs, no_exec_as
+from stateward.operator.installations.tasks import Exec, ExecAs, no_exec_as
 from stateward.operator.installations.views import INSTALLATIONS
 from stateward.operator.installations.watches import Watches
 from stateward.operator.installations.works import Works
@@ -64,12 +67,31 @@ class Surroundings:
         return Familiar(self.watches, self.memory, set_id(live.metadata.name, live.metadata.namespace))
 
     def tools_of(self, live: Installation) -> Tools:
-        """Return the tools with the rights of an installation's account; raises HeldError without one.
+        """Return the tools with the rights of an installation's account; raises NotAllowedError without one.
 
         Everything that the spec or a package names goes through these, and nothing of it through the operator's own.
         """
         return replace(self.tools, api=self.tools.api.acting_as(self.accounts.user_of(live)))
 
+    def execute_of(self, live: Installation) -> Exec:
+        """Return what runs commands in pods with the rights of an account; raises NotAllowedError without one.
+
+        The API server explains nothing to who asks for a connection, so the right that is missing is named here.
+        """
+        execute, home = self.execute(self.accounts.user_of(live)), live.metadata.namespace
+        name = live.spec.service_account_name or self.accounts.default
+
+        async def allowed(pod: Key, container: str, command: Sequence[str], limit: int) -> bytes:
+            try:
+                return await execute(pod, container, command, limit)
+            except Forbidden as error:
+                raise NotAllowedError(
+                    f"service account {name} of namespace {home} may not run commands in pod {pod.name} in namespace"
+                    f" {home}: give it the verbs create and get of pods/exec"
+                ) from error
+
+        return allowed
+
     def hands(self, live: Installation, errand: Errand = AT_REST) -> Hands:
-        """Return what makes and removes the objects of an installation; raises HeldError without an account."""
+        """Return what makes and removes the objects of an installation; raises NotAllowedError without one."""
         return Hands(self.tools_of(live), live, self.familiar(live), errand)

@@ -9,7 +9,7 @@ from stateward.api.base import Metadata
 from stateward.api.installation import Installation, InstallationSpec
 from stateward.kube.errors import Forbidden, Status, error_for
 from stateward.operator.installations.account import Accounts, said
-from stateward.operator.installations.faults import HeldError
+from stateward.operator.installations.faults import NotAllowedError
 from stateward.packages.decision import ANNOTATION_TRIGGER
 from tests.unit.operator.installations.town import HOME, Town
 
@@ -74,20 +74,20 @@ def installation(name: str = "", home: str = HOME) -> Installation:
 
 
 def test_an_installation_without_an_account_where_there_is_no_default_is_refused_with_what_to_set() -> None:
-    with pytest.raises(HeldError, match=r"spec\.serviceAccountName is not set"):
+    with pytest.raises(NotAllowedError, match=r"spec\.serviceAccountName is not set"):
         Accounts("").user_of(installation())
     assert Accounts("").user_of(installation("a")) == f"system:serviceaccount:{HOME}:a"
 
 
 @pytest.mark.parametrize("name", ["a:b", "a/b", "A", "a\nb", "..", "system:admin", "a\n"])
 def test_a_name_that_is_none_of_an_account_is_refused(name: str) -> None:
-    with pytest.raises(HeldError, match="not the name"):
+    with pytest.raises(NotAllowedError, match="not the name"):
         Accounts().user_of(installation(name))
 
 
 def test_the_operators_own_account_is_refused() -> None:
-    with pytest.raises(HeldError, match="own account"):
-        Accounts(own=("ops", "stateward")).user_of(installation("stateward", "ops"))
+    with pytest.raises(NotAllowedError, match="account of the operator itself"):
+        Accounts(refused=frozenset({"system:serviceaccount:ops:stateward"})).user_of(installation("stateward", "ops"))
 
 
 def test_a_missing_right_is_said_with_account_verb_and_object() -> None:
