@@ -1,5 +1,6 @@
 """What an installation makes, reads and removes, it does as an account of its namespace, not as the operator."""
 
+import asyncio
 from copy import copy
 from typing import Any
 
@@ -7,56 +8,62 @@ import pytest
 
 from stateward.api.base import Metadata
 from stateward.api.installation import Installation, InstallationSpec
-from stateward.kube.errors import Forbidden, Status, error_for
-from stateward.operator.installations.account import Accounts, said
+from stateward.kube.errors import Forbidden, TransportError
+from stateward.kube.metadata import Key
+from stateward.operator.installations.account import Accounts, own_user, reason_of, said, user
 from stateward.operator.installations.faults import NotAllowedError
+from stateward.operator.installations.views import FINALIZER
+from stateward.operator.options import OperatorOptions
+from stateward.operator.process import accounts_of
 from stateward.packages.decision import ANNOTATION_TRIGGER
-from tests.unit.operator.installations.town import HOME, Town
+from tests.unit.operator.installations.rights import HOME, Asked, Ruled, Rules, denied
+from tests.unit.operator.installations.test_tasks import JOB, POD, SERVICE, package
+from tests.unit.operator.installations.town import Town
 
-OWN = {"installations", "packages", "clusterpackages", "events", "namespaces"}
-
-
-class Recording:
-    """An `Api` that notes as whom each request on what people describe is made."""
-
-    def __init__(self, api: Any, seen: list[tuple[str, str, str]], user: str = "") -> None:
-        self._api, self._seen, self._user = api, seen, user
-
-    def acting_as(self, user: str) -> "Recording":
-        return Recording(self._api.acting_as(user), self._seen, user)
-
-    def __getattr__(self, verb: str) -> Any:
-        method = getattr(self._api, verb)
-        if verb not in {"get", "list", "create", "apply", "patch", "delete"}:
-            return method
-
-        async def noted(resource: Any, *args: Any, **options: Any) -> Any:
-            where = options.get("namespace") or getattr(args[0], "namespace", "")
-            watched = verb == "list" and "part-of" in getattr(args[0], "labels", "") and not self._user
-            if resource.plural not in OWN and where != "stateward" and not watched:
-                self._seen.append((self._user, verb, resource.plural))
-            return await method(resource, *args, **options)
-
-        return noted
+NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: stolen}\n"
+APPLY_ONE = {"name": "one", "kind": "Apply", "spec": {"resources": ["one.yaml"]}}
 
 
-def denied(user: str, verb: str, resource: str) -> Forbidden:
-    where = f'in API group "" in the namespace "{HOME}"'
-    text = f'{resource} "web" is forbidden: User "{user}" cannot {verb} resource "{resource}" {where}'
-    error = error_for(Status(code=403, reason="Forbidden", message=text))
-    assert isinstance(error, Forbidden)
-    return error
+@pytest.fixture
+async def town() -> Town:
+    return Town()
+
+
+@pytest.fixture
+def rules() -> Rules:
+    return Rules()
+
+
+def ruled(town: Town, rules: Rules) -> Any:
+    return Ruled(copy(town.api), rules)
+
+
+def powerless(asked: Asked) -> bool:
+    """Whoever is not the operator may do nothing."""
+    return bool(asked.user)
+
+
+def of(*kinds: str) -> Any:
+    """Refuse everything about some kinds to whoever is not the operator."""
+    return lambda asked: bool(asked.user) and asked.plural in kinds
+
+
+def stuck(town: Town, reason: str = "NotAllowed") -> str:
+    """Return why a person is needed, if it is for this reason."""
+    found = town.condition("Stalled")
+    return found["message"] if (found.get("status"), found.get("reason")) == ("True", reason) else ""
 
 
 @pytest.mark.parametrize("account", ["", "builder"])
-async def test_every_request_of_plans_adoption_repair_pruning_and_the_end_is_made_as_the_account(account: str) -> None:
-    town, seen = Town(), list[tuple[str, str, str]]()
+async def test_every_request_of_plans_adoption_repair_pruning_and_the_end_is_made_as_the_account(
+    town: Town, rules: Rules, account: str
+) -> None:
     town.package("shop-1")
     spec = {"serviceAccountName": account, "adopt": True} if account else {"adopt": True}
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web-config"}, "data": {"x": "1"}}
     town.server.create("/configmaps", HOME, body)
     town.install("shop-1", spec=spec, EXTRA=True)
-    async with town.operator(Recording(copy(town.api), seen)):
+    async with town.operator(ruled(town, rules)):
         await town.until(town.ready)
         town.annotate(ANNOTATION_TRIGGER, "backup/1")
         await town.until(lambda: town.get("Job", "backup-job") and town.ready())
@@ -64,8 +71,257 @@ async def test_every_request_of_plans_adoption_repair_pruning_and_the_end_is_mad
         await town.until(lambda: town.ready() and town.get("Service", "web-extra") is None)
         town.uninstall()
         await town.until(lambda: town.get("Installation", "web") is None)
-    assert {user for user, _, _ in seen} == {f"system:serviceaccount:{HOME}:{account or 'default'}"}
-    assert {"apply", "delete", "get", "list"} <= {verb for _, verb, _ in seen}
+    assert {each.user for each in rules.on_behalf()} == {user(HOME, account or "default")}
+    assert {"apply", "delete", "get", "list"} <= {each.verb for each in rules.on_behalf()}
+
+
+async def test_a_right_that_is_missing_is_the_reason_at_once_and_nothing_is_made(town: Town, rules: Rules) -> None:
+    town.package("shop-1")
+    town.install("shop-1", spec={"serviceAccountName": "builder"}, EXTRA=True)
+    rules.denies = powerless
+    async with town.operator(ruled(town, rules)):
+        await town.until(lambda: stuck(town), 5.0)
+        said = f"service account builder of namespace {HOME} may not list configmaps in namespace {HOME}: give it"
+        assert said in stuck(town)
+        assert town.status()["run"]["steps"][0]["reason"] == "NotAllowed"
+        assert town.get("ConfigMap", "web-config") is None
+        rules.denies = lambda _: False
+        await town.until(town.ready, 130.0)
+    assert town.condition("Stalled")["status"] == "False"
+
+
+async def test_another_account_takes_effect_at_once(town: Town, rules: Rules) -> None:
+    town.package("shop-1")
+    town.install("shop-1", spec={"serviceAccountName": "weak"})
+    rules.denies = lambda asked: asked.user.endswith(":weak")
+    async with town.operator(ruled(town, rules)):
+        await town.until(lambda: stuck(town))
+        await asyncio.sleep(100.0)
+        town.install("shop-1", spec={"serviceAccountName": "strong"})
+        await town.until(town.ready, 10.0)
+        town.install("shop-1", spec={"serviceAccountName": "weak"}, MODE="fast")
+        await town.until(lambda: stuck(town))
+        town.install("shop-1", spec={"serviceAccountName": "strong"}, MODE="fast")
+        await town.until(town.ready, 10.0)
+
+
+@pytest.mark.parametrize("verb", ["get", "apply", "delete"])
+async def test_a_right_that_is_lost_while_it_lives_is_told_and_when_it_is_back_all_goes_on(
+    town: Town, rules: Rules, verb: str
+) -> None:
+    town.package("shop-1")
+    town.install("shop-1", EXTRA=True)
+    async with town.operator(ruled(town, rules)):
+        await town.until(town.ready)
+        rules.denies = lambda asked: bool(asked.user) and asked.verb == verb
+        town.install("shop-1", EXTRA=False, MODE="fast")
+        await town.until(lambda: stuck(town))
+        assert f"may not {'patch' if verb == 'apply' else verb} " in stuck(town)
+        if verb == "apply":
+            assert town.there("ConfigMap", "web-config")["data"]["mode"] == "slow"
+        else:
+            assert town.there("Service", "web-extra")
+        rules.denies = lambda _: False
+        await town.until(lambda: town.ready() and town.get("Service", "web-extra") is None)
+
+
+async def test_what_others_change_is_not_put_right_against_the_rights_of_the_account(town: Town, rules: Rules) -> None:
+    town.package("shop-1")
+    town.install("shop-1")
+    async with town.operator(ruled(town, rules)):
+        await town.until(town.ready)
+        await asyncio.sleep(5.0)
+        rules.denies = powerless
+        stored = town.store.get("/configmaps", Key(HOME, "web-config"))
+        assert stored is not None
+        town.ground.change(stored, ("data", "mode"), "odd")
+        await town.until(lambda: stuck(town))
+        assert "what others changed cannot be put right: service account default" in stuck(town)
+        assert town.there("ConfigMap", "web-config")["data"]["mode"] == "odd"
+        rules.denies = lambda _: False
+        await town.until(lambda: town.there("ConfigMap", "web-config")["data"]["mode"] == "slow")
+
+
+async def test_a_package_that_asked_for_too_much_can_be_corrected_and_removed(town: Town, rules: Rules) -> None:
+    """What was never made is not looked for: else the list that nobody may read would hold up both."""
+    town.package("other-1", package([APPLY_ONE], {"deploy": ["one"]}, one=NAMESPACE))
+    town.package("other-2", package([APPLY_ONE], {"deploy": ["one"]}, "2.0.0", one=SERVICE.replace("NAME", "one")))
+    town.install("other-1")
+    rules.denies = of("namespaces")
+    async with town.operator(ruled(town, rules)):
+        await town.until(lambda: stuck(town))
+        assert "may not list namespaces of the whole cluster" in stuck(town)
+        town.install("other-2")
+        await town.until(town.ready, 10.0)
+        town.install("other-1")
+        await town.until(lambda: stuck(town))
+        town.uninstall()
+        await town.until(lambda: town.get("Installation", "web") is None, 10.0)
+    assert town.get("Service", "one") is None
+
+
+async def test_an_installation_that_never_made_anything_goes_without_any_right(town: Town, rules: Rules) -> None:
+    town.package("shop-1")
+    town.install("shop-1")
+    rules.denies = powerless
+    async with town.operator(ruled(town, rules)):
+        await town.until(lambda: stuck(town))
+        town.uninstall()
+        await town.until(lambda: town.get("Installation", "web") is None, 10.0)
+
+
+async def test_the_end_without_rights_says_which_one_is_missing_and_how_to_end_without_it(
+    town: Town, rules: Rules
+) -> None:
+    tasks = [APPLY_ONE, {"name": "job", "kind": "Apply", "spec": {"resources": ["job.yaml"]}}]
+    plans = {"deploy": ["one"], "cleanup": ["job"]}
+    town.package("other-1", package(tasks, plans, one=SERVICE.replace("NAME", "one"), job=JOB))
+    town.install("other-1")
+    async with town.operator(ruled(town, rules)):
+        await town.until(town.ready)
+        rules.denies = powerless
+        town.uninstall()
+        await town.until(lambda: "may not list jobs.batch" in stuck(town))
+        await town.until(lambda: "what it has made cannot be removed" in stuck(town), 900.0)
+        assert f"service account default of namespace {HOME} may not list services in namespace {HOME}" in stuck(town)
+        assert f"remove the finalizer {FINALIZER}" in stuck(town)
+        assert town.there("Service", "one")
+        rules.denies = lambda asked: asked.user.endswith(":default")
+        town.install("other-1", spec={"serviceAccountName": "other"})
+        await town.until(lambda: town.get("Installation", "web") is None, 10.0)
+    assert town.get("Service", "one") is None
+
+
+async def test_the_way_out_without_rights_leaves_what_was_made(town: Town, rules: Rules) -> None:
+    town.package("other-1", package([APPLY_ONE], {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
+    town.install("other-1")
+    async with town.operator(ruled(town, rules)):
+        await town.until(town.ready)
+        rules.denies = powerless
+        town.uninstall()
+        await town.until(lambda: FINALIZER in stuck(town))
+        live = town.store.get("stateward.dev/installations", Key(HOME, "web"))
+        assert live is not None
+        bare = {**live.doc, "metadata": {**live.meta, "finalizers": []}}
+        town.server.update("stateward.dev/installations", live.key, bare)
+        assert town.get("Installation", "web") is None
+        await asyncio.sleep(30.0)
+    assert town.there("Service", "one")
+
+
+async def test_what_is_somebody_elses_is_adopted_only_where_the_account_may_read_and_change_it(
+    town: Town, rules: Rules
+) -> None:
+    town.package("other-1", package([APPLY_ONE], {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
+    body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "one"}, "spec": {"ports": [{"port": 1}]}}
+    town.server.create("/services", HOME, body)
+    town.install("other-1", spec={"adopt": True})
+    async with town.operator(ruled(town, rules)):
+        for verb in ("get", "apply"):
+            rules.denies = lambda asked, verb=verb: bool(asked.user) and asked.verb == verb
+            town.install("other-1", spec={"adopt": True, "stepTimeout": 5000 + len(verb)})
+            await town.until(
+                lambda verb=verb: f"may not {'patch' if verb == 'apply' else verb} services one" in stuck(town)
+            )
+        assert "labels" not in town.there("Service", "one")["metadata"]
+        rules.denies = lambda _: False
+        await town.until(town.ready)
+    assert 80 in [port["port"] for port in town.there("Service", "one")["spec"]["ports"]]
+
+
+async def test_files_of_pods_are_read_with_the_rights_of_the_account(town: Town) -> None:
+    pipe = {"pod": "pod.yaml", "pipe": [{"file": "/d/a", "kind": "ConfigMap", "key": "made"}]}
+    town.package("other-1", package([{"name": "p", "kind": "Pipe", "spec": pipe}], {"deploy": ["p"]}, pod=POD))
+    town.install("other-1", spec={"serviceAccountName": "reader"})
+    town.written["/d/a"] = b"x"
+    users = list[str]()
+
+    def execute(who: str) -> Any:
+        async def run(*args: Any) -> bytes:
+            users.append(who)
+            if len(users) < 2:
+                raise Forbidden("Invalid response status")
+            return town.written[args[2][-1]]
+
+        return run
+
+    async with town.operator(execute=execute):
+        await town.until(lambda: stuck(town))
+        assert f"service account reader of namespace {HOME} may not run commands in pod " in stuck(town)
+        assert "create and get of pods/exec" in stuck(town)
+        await town.until(town.ready)
+    assert set(users) == {user(HOME, "reader")}
+
+
+async def test_who_may_not_see_autoscalers_does_not_undo_what_they_set(town: Town, rules: Rules) -> None:
+    town.package("shop-1")
+    town.install("shop-1")
+    async with town.operator(ruled(town, rules)):
+        await town.until(town.ready)
+        live = town.there("Deployment", "web")
+        rules.denies = of("horizontalpodautoscalers")
+        scaled = {**live, "spec": {**live["spec"], "replicas": 7}}
+        town.server.update("apps/deployments", Key(HOME, "web"), scaled)
+        await town.until(lambda: "may not list horizontalpodautoscalers.autoscaling" in stuck(town))
+        assert town.there("Deployment", "web")["spec"]["replicas"] == 7
+
+
+async def test_the_operators_own_account_is_found_by_asking_the_server_and_refused(town: Town) -> None:
+    town.api.name = user(HOME, "ops")
+    town.package("shop-1")
+    town.install("shop-1", spec={"serviceAccountName": "ops"})
+    async with town.operator():
+        await town.until(lambda: stuck(town))
+        assert f"ops of namespace {HOME} is an account of the operator itself" in stuck(town)
+        assert town.get("ConfigMap", "web-config") is None
+        town.uninstall()
+        await town.until(lambda: town.get("Installation", "web") is None, 10.0)
+
+
+async def test_an_installation_that_is_switched_to_the_operators_account_stays_as_it_is(town: Town) -> None:
+    town.api.name = user(HOME, "ops")
+    town.package("other-1", package([APPLY_ONE], {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
+    town.install("other-1")
+    async with town.operator():
+        await town.until(town.ready)
+        town.install("other-1", spec={"serviceAccountName": "ops"})
+        await town.until(lambda: stuck(town))
+        town.uninstall()
+        await town.until(lambda: FINALIZER in stuck(town))
+        assert town.there("Service", "one")
+        town.install("other-1", spec={"serviceAccountName": "default"})
+        await town.until(lambda: town.get("Installation", "web") is None, 10.0)
+
+
+async def test_nothing_is_installed_before_the_operator_knows_its_own_account(town: Town) -> None:
+    class Mute(Ruled):
+        """A server that does not say as whom it knows a client."""
+
+        mute = True
+
+        async def request(self, request: Any) -> bytes:
+            if self.mute:
+                raise TransportError("no answer")
+            return await self._api.request(request)
+
+    town.package("shop-1")
+    town.install("shop-1")
+    api = Mute(town.api, Rules())
+    async with town.operator(api):
+        await asyncio.sleep(120.0)
+        assert town.status() == {}
+        api.mute = False
+        await town.until(town.ready)
+
+
+@pytest.mark.parametrize("answer", [b"{}", b"no json", b'{"status": {"userInfo": {"username": ""}}}'])
+async def test_an_answer_that_names_no_user_is_none(answer: bytes) -> None:
+    class Odd:
+        async def request(self, _: Any) -> bytes:
+            return answer
+
+    with pytest.raises(Exception, match="as whom"):
+        await own_user(Odd())  # pyright: ignore[reportArgumentType]
 
 
 def installation(name: str = "", home: str = HOME) -> Installation:
@@ -79,17 +335,50 @@ def test_an_installation_without_an_account_where_there_is_no_default_is_refused
     assert Accounts("").user_of(installation("a")) == f"system:serviceaccount:{HOME}:a"
 
 
-@pytest.mark.parametrize("name", ["a:b", "a/b", "A", "a\nb", "..", "system:admin", "a\n"])
+@pytest.mark.parametrize("name", ["a:b", "a/b", "A", "a\nb", "..", "system:admin", "a\n", "../x", "other:admin"])
 def test_a_name_that_is_none_of_an_account_is_refused(name: str) -> None:
     with pytest.raises(NotAllowedError, match="not the name"):
         Accounts().user_of(installation(name))
 
 
-def test_the_operators_own_account_is_refused() -> None:
+def test_the_account_of_jobs_that_look_for_members_is_refused_in_the_operators_namespace_only() -> None:
+    accounts = accounts_of(OperatorOptions(lease_namespace="ops", detection_service_account="looks"))
     with pytest.raises(NotAllowedError, match="account of the operator itself"):
-        Accounts(refused=frozenset({"system:serviceaccount:ops:stateward"})).user_of(installation("stateward", "ops"))
+        accounts.user_of(installation("looks", "ops"))
+    assert accounts.user_of(installation("looks", "prod")) == "system:serviceaccount:prod:looks"
+    assert accounts_of(OperatorOptions(default_service_account="")).default == ""
 
 
 def test_a_missing_right_is_said_with_account_verb_and_object() -> None:
-    text = said(denied(f"system:serviceaccount:{HOME}:default", "patch", "secrets"))
-    assert text.startswith(f"service account default of namespace {HOME} may not patch secrets in namespace {HOME}")
+    error = denied(Asked(user(HOME, "default"), "apply", "secrets", HOME, "web"))
+    start = f"service account default of namespace {HOME} may not patch secrets web in namespace {HOME}: give it"
+    assert said(error).startswith(start)
+    assert reason_of(error) == "NotAllowed"
+
+
+def test_rights_that_the_account_does_not_have_itself_are_said_with_what_would_grant_them() -> None:
+    text = (
+        'rolebindings.rbac.authorization.k8s.io "more" is forbidden: user "system:serviceaccount:prod:a"'
+        ' (groups=["system:serviceaccounts" "system:authenticated"]) is attempting to grant RBAC permissions not'
+        ' currently held:\n{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}'
+    )
+    assert said(Forbidden(text)) == (
+        'service account a of namespace prod may not make rolebindings.rbac.authorization.k8s.io "more", which grants'
+        ' rights that the account does not have itself: {APIGroups:[""], Resources:["secrets"], Verbs:["get"]}'
+    )
+
+
+def test_an_operator_that_may_not_act_as_an_account_says_what_to_do() -> None:
+    text = (
+        'serviceaccounts "a" is forbidden: User "system:serviceaccount:ops:stateward" cannot impersonate resource'
+        ' "serviceaccounts" in API group "" in the namespace "prod"'
+    )
+    assert said(Forbidden(text)).startswith(
+        "the operator (service account stateward of namespace ops) may not act as serviceaccounts in namespace prod"
+    )
+
+
+def test_a_refusal_for_other_reasons_is_told_in_the_servers_words() -> None:
+    error = Forbidden('pods "a" is forbidden: exceeded quota: few')
+    assert said(error) == str(error)
+    assert reason_of(error, "NotRemoved") == "NotRemoved"
