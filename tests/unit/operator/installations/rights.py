@@ -8,8 +8,8 @@ from stateward.kube.errors import Forbidden, Status, StatusDetails
 from stateward.operator.installations.account import user
 
 HOME = "prod"
-VERBS = {"get": "get", "list": "list", "watch": "watch", "create": "create", "apply": "patch"}
-VERBS |= {"patch": "patch", "delete": "delete", "evict": "create"}
+SAME = ("get", "list", "watch", "create", "patch", "delete")
+VERBS = {**dict(zip(SAME, SAME, strict=True)), "apply": "patch", "evict": "create"}
 OPERATOR = "stateward"
 """What the server in memory calls the operator."""
 
@@ -94,4 +94,6 @@ def denied(asked: Asked, group: str = "") -> Forbidden:
         f'{what} is forbidden: User "{asked.user or user("stateward", OPERATOR)}" cannot {VERBS[asked.verb]} resource'
         f' "{asked.plural}" in API group "{group}" {where}'
     )
-    return Forbidden(text, status=Status(code=403, reason="Forbidden", message=text, details=StatusDetails(asked.name)))
+    return Forbidden(
+        text, status=Status(code=403, reason="Forbidden", message=text, details=StatusDetails(name=asked.name))
+    )

@@ -45,7 +45,11 @@ def powerless(asked: Asked) -> bool:
 
 def of(*kinds: str) -> Any:
     """Refuse everything about some kinds to whoever is not the operator."""
-    return lambda asked: bool(asked.user) and asked.plural in kinds
+
+    def denies(asked: Asked) -> bool:
+        return bool(asked.user) and asked.plural in kinds
+
+    return denies
 
 
 def stuck(town: Town, reason: str = "NotAllowed") -> str:

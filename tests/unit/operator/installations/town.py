@@ -15,7 +15,7 @@ from stateward.kube.virtual_time import VirtualClock
 from stateward.operator.aside import Aside, at_once
 from stateward.operator.installations.control import InstallationControl, Setting
 from stateward.operator.installations.kinds import Raw
-from stateward.operator.installations.tasks import ExecAs
+from stateward.operator.installations.tasks import Exec, ExecAs
 from stateward.packages.archive import pack
 from stateward.packages.reading import read_package
 from stateward.simulation.apiserver.client import Bell, WorldApi
@@ -210,6 +210,9 @@ class Town:
         assert limit
         return self.written[command[-1]]
 
+    def _execute_as(self, _user: str) -> Exec:
+        return self._execute
+
     @asynccontextmanager
     async def operator(
         self, api: Any = None, aside: Aside = at_once, execute: ExecAs | None = None
@@ -219,7 +222,7 @@ class Town:
         clock = VirtualClock()
         recorder = EventRecorder(api, "stateward.dev/test", "test", clock=clock)
         setting = Setting(api, recorder, clock, "stateward", kinds=KnownKinds())
-        setting = replace(setting, execute=execute or (lambda _user: self._execute), aside=aside)
+        setting = replace(setting, execute=execute or self._execute_as, aside=aside)
         control = InstallationControl(setting)
         tasks = [asyncio.create_task(recorder.run()), asyncio.create_task(control.run())]
         try:
