@@ -4,12 +4,12 @@ import asyncio
 import base64
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any
 
 from stateward.kube.client import Api, PatchKind
 from stateward.kube.clock import SystemClock
-from stateward.kube.errors import AlreadyExists, NotFound
+from stateward.kube.errors import NotFound
 from stateward.kube.events import EventRecorder
 from stateward.kube.metadata import Key
 from stateward.kube.resource import Resource
@@ -19,11 +19,10 @@ from stateward.operator.restarts.views import WORKLOADS
 from stateward.packages.archive import pack
 from stateward.packages.reading import read_package
 from tests.integration.ground import PATIENCE, at_work, finish_jobs, run_pods
+from tests.integration.shipped import bind, ship, subject
 from tests.unit.packages.samples import files
 
 DEPLOYMENTS = WORKLOADS["Deployment"].raw()
-
-ROLE_BINDINGS = Resource("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", dict[str, Any])
 
 
 class Place:
@@ -80,14 +79,10 @@ class Place:
         """Wait until an installation is as it was last asked for."""
         return await self.until(INSTALLATIONS, name, is_ready)
 
-    async def allow(self, role: str = "cluster-admin") -> None:
-        """Give the rights of a cluster role, in this namespace only, to the account that installations work with."""
-        head = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "packages"}}
-        reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role}
-        subject = {"kind": "ServiceAccount", "name": "default", "namespace": self.namespace}
-        binding = head | {"roleRef": reference, "subjects": [subject]}
-        with suppress(AlreadyExists):
-            await self.api.create(ROLE_BINDINGS, binding, namespace=self.namespace)
+    async def allow(self) -> None:
+        """Give the account that installations work with what an administrator is told to give it."""
+        await ship(self.api)
+        await bind(self.api, self.namespace, "stateward-packages", subject(self.namespace, "default"))
 
     @asynccontextmanager
     async def operator(self) -> AsyncGenerator[InstallationControl]:

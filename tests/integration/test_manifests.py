@@ -41,6 +41,10 @@ ALLOWED = {
     "/configmaps": (*READ, *WRITE),
     "/services": (*READ, *WRITE),
     "policy/poddisruptionbudgets": (*READ, *WRITE),
+    "/serviceaccounts": ("impersonate", "list", "watch"),
+    "networking.k8s.io/ingresses": ("list", "watch"),
+    "networking.k8s.io/networkpolicies": ("list", "watch"),
+    "autoscaling/horizontalpodautoscalers": ("list", "watch"),
     "/nodes": ("list", "watch"),
     "storage.k8s.io/storageclasses": ("list", "watch"),
     "events.k8s.io/events": ("create", "patch"),
@@ -61,7 +65,15 @@ REFUSED = {
     "apps/daemonsets": ("create", "delete"),
     "coordination.k8s.io/leases": ("create", "get", "patch"),
     "rbac.authorization.k8s.io/clusterroles": ("create", "bind", "escalate"),
+    "/serviceaccounts": ("get", "create", "patch", "delete"),
     "/serviceaccounts/token": ("create",),
+    "/users": ("impersonate",),
+    "/groups": ("impersonate",),
+    "authentication.k8s.io/uids": ("impersonate",),
+    "authentication.k8s.io/userextras/scopes": ("impersonate",),
+    "networking.k8s.io/ingresses": ("get", "create", "patch", "delete"),
+    "rbac.authorization.k8s.io/rolebindings": ("get", "list", "create", "patch", "delete"),
+    "admissionregistration.k8s.io/mutatingwebhookconfigurations": ("get", "list", "create", "patch", "delete"),
 }
 
 
@@ -99,6 +111,14 @@ def test_the_operator_may_do_what_it_does(api: KubeApi, what: str) -> None:
 @pytest.mark.parametrize("what", REFUSED)
 def test_the_operator_may_do_nothing_else(api: KubeApi, what: str) -> None:
     assert [verb for verb in REFUSED[what] if allowed(api, verb, what)] == []
+
+
+def test_what_packages_need_is_bound_to_no_account_by_itself(api: KubeApi) -> None:
+    packages = "/apis/rbac.authorization.k8s.io/v1"
+    found = api.items(f"{packages}/clusterrolebindings") + api.items(
+        f"{packages}/namespaces/stateward-system/rolebindings"
+    )
+    assert [each["metadata"]["name"] for each in found if each["roleRef"]["name"] == "stateward-packages"] == []
 
 
 def test_leases_are_for_its_own_namespace(api: KubeApi) -> None:

@@ -23,7 +23,9 @@ async def place(control_plane: Path) -> AsyncGenerator[Place]:
     async with own_namespace(control_plane, "walk") as (api, namespace):
         await define(api, PACKAGES, INSTALLATIONS)
         async with at_work(run_pods(api, namespace), finish_jobs(api, namespace)):
-            yield Place(api, namespace)
+            place = Place(api, namespace)
+            await place.allow()
+            yield place
 
 
 @pytest.fixture
@@ -78,7 +80,7 @@ async def test_what_is_documented_is_what_happens_from_install_to_uninstall(newc
             if line == "stateward package build shop" and line in said:
                 edit(newcomer.folder / "shop/operator.yaml", 'operatorVersion: "0.1.0"', 'operatorVersion: "0.2.0"')
             before = await place.get(DEPLOYMENTS, "shop")
-            said[line] = await newcomer.types(line)
+            said[line] = await newcomer.types(line.replace("=prod:", f"={place.namespace}:"))
             if "package install" in line or "package upgrade" in line:
                 await place.ready("shop")
             if "package upgrade" in line:
