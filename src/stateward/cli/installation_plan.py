@@ -12,6 +12,7 @@ from stateward.api.package import Package as PackageObject
 from stateward.api.structure import check_structure
 from stateward.cli.failures import Failure
 from stateward.cli.installation_look import Offered, in_the_way, made_from, package_called, there_now
+from stateward.cli.installation_rights import lacking
 from stateward.cli.session import Session
 from stateward.kube.errors import NotFound
 from stateward.operator.installations.views import CLUSTER_PACKAGES, INSTALLATIONS, PACKAGES
@@ -21,7 +22,8 @@ from stateward.packages.foresight import Foresight, foresee
 from stateward.packages.ledger import state_of
 from stateward.packages.parameters import BadValue, in_force
 from stateward.packages.records import Package
-from stateward.packages.rendering import Use
+from stateward.packages.rendering import Use, places
+from stateward.packages.steps import work_of
 from stateward.packages.templates import TemplateProblem
 from stateward.packages.trees import at
 from stateward.packages.work import BY_CHANGES
@@ -97,9 +99,17 @@ async def outlook(session: Session, wanted: Installation, offered: Offered) -> O
     except (TemplateProblem, BadValue) as error:
         return replace(found, refused=str(error))
     held = await in_the_way(session, wanted, foresight.new)
+    if account := wanted.spec.service_account_name:
+        lacks, unknown = await lacking(session, account, _applied(after, found.chosen.plan))
+        held, notes = [*held, *lacks], [*notes, *unknown]
     if found.asked and found.chosen.plan not in BY_CHANGES:
         notes += [f"{identity} is there and is done once more" for identity in foresight.work]
     return replace(found, foresight=foresight, held=tuple(held), notes=(*found.notes, *notes))
+
+
+def _applied(use: Use, plan: str) -> list[Json]:
+    """Return all objects that a plan applies."""
+    return [rendered.body for place in places(use.package, plan) for rendered in work_of(use, place).apply]
 
 
 def decided(found: Outlook, status: InstallationStatus) -> Outlook:

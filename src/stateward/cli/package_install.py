@@ -22,6 +22,11 @@ from stateward.operator.installations.views import CLUSTER_PACKAGES, INSTALLATIO
 from stateward.packages.parameters import check_values, in_force
 from stateward.packages.records import Package
 
+ACCOUNT = (
+    "Service account of the namespace with whose rights the operator makes all of it; without it the one that the"
+    " operator was started with: `default`, unless it was told another."
+)
+
 
 @click.command()
 @click.argument("path")
@@ -29,7 +34,7 @@ from stateward.packages.records import Package
 @click.option("-p", "--parameter", "given", multiple=True, help="A value, NAME=VALUE; repeatable.")
 @click.option("-P", "--parameters", "file", default="", help="A YAML file of values by name.")
 @click.option("--adopt", is_flag=True, help="Take over objects that are there already and are nobody's.")
-@click.option("--service-account", default="", help="With whose rights it works; default: what the operator says.")
+@click.option("--service-account", default="", help=ACCOUNT)
 @click.option("--shared", is_flag=True, help="Make the package available in all namespaces.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be made and what is in the way.")
 @installation_options
@@ -44,7 +49,8 @@ def install(path: str, name: str | None, given: tuple[str, ...], file: str, *, d
     called, adopt, shared = name or package.name, chosen.pop("adopt"), chosen.pop("shared")
     account = chosen.pop("service_account")
     if dry_run:
-        show(run(lambda session: trial(session, called, package, files, values, adopt=adopt), **chosen))
+        more = {"adopt": adopt, "serviceAccountName": account}
+        show(run(lambda session: trial(session, called, package, files, values, **more), **chosen))
         return
 
     async def work(session: Session) -> None:
@@ -66,6 +72,7 @@ def install(path: str, name: str | None, given: tuple[str, ...], file: str, *, d
 @click.argument("path", required=False)
 @click.option("-p", "--parameter", "given", multiple=True, help="A value, NAME=VALUE, over those in force; repeatable.")
 @click.option("-P", "--parameters", "file", default="", help="A YAML file of values, in place of those in force.")
+@click.option("--service-account", default="", help="Another service account with whose rights the operator works.")
 @click.option("--shared", is_flag=True, help="Make the package available in all namespaces.")
 @click.option("--dry-run", is_flag=True, help="Only show what would change, and whose pods restart because of what.")
 @installation_options
@@ -74,8 +81,10 @@ def upgrade(
 ) -> None:
     """Change an installation.
 
-    NAME gets another version of its package (the folder, tarball or oci:// reference PATH), other values, or both.
+    NAME gets another version of its package (the folder, tarball or oci:// reference PATH), other values, another
+    service account, or several of these.
     """
+    account = target.pop("service_account")
     fresh = working(path) if path else None
 
     async def changed(session: Session) -> tuple[Installation, Package, dict[str, Any]]:
@@ -87,6 +96,7 @@ def upgrade(
     async def look(session: Session) -> Outlook:
         live, package, values = await changed(session)
         more: dict[str, Any] = {"retention": live.spec.retention.value, "adopt": live.spec.adopt}
+        more["serviceAccountName"] = account or live.spec.service_account_name
         if fresh is None:
             more["package"] = live.spec.package
         return await trial(session, name, package, fresh[0] if fresh else None, values, **more)
@@ -101,7 +111,7 @@ def upgrade(
         if problems := check_values(package, in_force(package, values, before), before):
             raise Failure("these parameters are not accepted:\n" + lines(problems))
         stored = await _store(session, package, fresh[0], shared=shared) if fresh else live.spec.package
-        await _patch(session, live, stored, values)
+        await _patch(session, live, stored, values, account)
         return f"{name}: {package.name} {package.version}"
 
     click.echo(f"{run(work, **target)} is on its way")
@@ -148,10 +158,11 @@ async def _store(session: Session, package: Package, files: dict[str, bytes], *,
     return name
 
 
-async def _patch(session: Session, live: Installation, package: str, values: Json) -> None:
+async def _patch(session: Session, live: Installation, package: str, values: Json, account: str) -> None:
     patch = [
         {"op": "test", "path": "/metadata/resourceVersion", "value": live.metadata.resource_version},
         {"op": "replace", "path": "/spec/package", "value": package},
         {"op": "add", "path": "/spec/parameters", "value": values},
     ]
+    patch += [{"op": "add", "path": "/spec/serviceAccountName", "value": account}] if account else []
     await session.api.patch(INSTALLED, session.key(live.metadata.name), patch, kind=PatchKind.JSON)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
+from copy import copy
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,7 +23,7 @@ from stateward.kube.client import (
 )
 from stateward.kube.clock import SystemClock
 from stateward.kube.decoding import decode_event, decode_object
-from stateward.kube.errors import ApiError, NotFound, Status, UnknownResource
+from stateward.kube.errors import ApiError, Forbidden, NotFound, Status, UnknownResource
 from stateward.kube.metadata import Key, T
 from stateward.kube.resource import Resource, Selection
 from stateward.kube.watching import WatchEvent
@@ -56,6 +57,9 @@ class FakeApi:
         self.watched: list[dict[str, Any]] = []
         self.patches: list[tuple[Key, Any]] = []
         self.requests: dict[str, Any] = {}
+        self.user = ""
+        self.lacks: set[tuple[str, str, str]] = set()
+        """Rights that users lack: user, verb, and plural."""
 
     def add(self, plural: str, document: dict[str, Any]) -> None:
         meta = document["metadata"]
@@ -94,12 +98,16 @@ class FakeApi:
         self.patches.append((key, body))
         return found
 
-    def acting_as(self, user: str) -> Any:
-        raise NotImplementedError(user)
+    def acting_as(self, user: str) -> "FakeApi":
+        other = copy(self)
+        other.user = user
+        return other
 
     async def request(self, request: RawRequest) -> bytes:
         self._refuse()
         path = request.path
+        if path.endswith("/selfsubjectaccessreviews"):
+            return self._reviewed(request)
         if path not in self.requests:
             raise NotFound(f"{path} not found", status=Status(code=404))
         return msgspec.json.encode(self.requests[path])
@@ -115,6 +123,13 @@ class FakeApi:
 
     async def evict(self, key: Key, options: DeleteOptions) -> None:
         raise AssertionError("a command that only looks evicted something")
+
+    def _reviewed(self, request: RawRequest) -> bytes:
+        if self.user and ("", "impersonate", "serviceaccounts") in self.lacks:
+            raise Forbidden("serviceaccounts is forbidden")
+        asked = msgspec.json.decode(msgspec.json.encode(request.body))["spec"]["resourceAttributes"]
+        lacks = (self.user, asked["verb"], asked["resource"]) in self.lacks
+        return msgspec.json.encode({"status": {"allowed": not lacks}})
 
     def _refuse(self, plural: str = "") -> None:
         if self.refusal is not None:

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from click import Context, Group
 from click.testing import CliRunner
 
 from stateward.api.parse import convert_cluster
@@ -50,7 +51,8 @@ def test_every_command_in_the_documents_exists() -> None:
 def test_every_option_in_the_documents_exists(page: str) -> None:
     for line in re.findall(r"^(?:\$ )?(?:kubectl[ -])?stateward .*$", text(page), re.MULTILINE):
         words = line.split("|")[0].split("#")[0].removeprefix("$ ").replace("kubectl stateward", "stateward").split()
-        shown = CliRunner().invoke(cli, [words[1], "--help"]).output
+        path = words[1:3] if isinstance(cli.get_command(Context(cli), words[1]), Group) else words[1:2]
+        shown = CliRunner().invoke(cli, [*path, "--help"]).output
         missing = [word for word in words[2:] if word.startswith("--") and word not in shown]
         assert missing == [], line
 

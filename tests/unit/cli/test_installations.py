@@ -48,6 +48,41 @@ def test_the_same_package_serves_two_installations(run: Run, api: Shelf, folder:
     assert "a is installed already: `package upgrade a` changes it" in bad(run, "package", "install", folder, "a")
 
 
+def test_the_account_is_written_when_it_is_installed_and_when_it_is_changed(run: Run, api: Shelf, folder: str) -> None:
+    good(run, "package", "install", folder, "web", "--service-account", "packages")
+    assert api.there("installations", "web")["spec"]["serviceAccountName"] == "packages"
+    good(run, "package", "upgrade", "web", "-p", "COUNT=5")
+    assert api.there("installations", "web")["spec"]["serviceAccountName"] == "packages"
+    good(run, "package", "upgrade", "web", "--service-account", "other")
+    assert api.there("installations", "web")["spec"]["serviceAccountName"] == "other"
+
+
+def test_a_trial_says_which_rights_the_account_lacks(run: Run, api: Shelf, folder: str) -> None:
+    words = ("package", "install", folder, "web", "--service-account", "packages", "--dry-run")
+    assert "may not" not in good(run, *words)
+    user = "system:serviceaccount:default:packages"
+    api.lacks |= {(user, "create", "deployments"), (user, "patch", "deployments"), (user, "list", "configmaps")}
+    said = run(*words)
+    assert said.exit_code == 1
+    account = "would wait: service account packages of namespace default may not"
+    assert f"{account} create, patch deployments.apps in namespace default\n" in said.output
+    assert f"{account} list configmaps in namespace default\n" in said.output
+    assert "services" not in said.output
+    assert "may not" not in good(run, "package", "install", folder, "web", "--service-account", "other", "--dry-run")
+    good(run, "package", "install", folder, "web", "--service-account", "packages")
+    assert f"{account} list configmaps" in run("package", "upgrade", "web", "-p", "COUNT=5", "--dry-run").output
+    good(run, "package", "upgrade", "web", "-p", "COUNT=5", "--service-account", "other", "--dry-run")
+    assert api.there("installations", "web")["spec"]["serviceAccountName"] == "packages"
+
+
+def test_who_may_not_act_as_the_account_is_told_that_its_rights_are_not_known(
+    run: Run, api: Shelf, folder: str
+) -> None:
+    api.lacks.add(("", "impersonate", "serviceaccounts"))
+    said = good(run, "package", "install", folder, "web", "--service-account", "packages", "--dry-run")
+    assert "note: you may not act as service account packages (verb impersonate): its rights are not known here" in said
+
+
 def test_a_shared_package_is_the_clusters(run: Run, api: Shelf, folder: str) -> None:
     good(run, "package", "install", folder, "--shared")
     assert api.names("clusterpackages") == ["shop-1.2.0"]
