@@ -64,8 +64,13 @@ class Tenancy:
         **spec: Any,
     ) -> None:
         """Have the tenant write a package of objects and an installation of it, or change the one there is."""
+        await self.install_files(package(*objects, version=version, cleanup=end), name, version, home, **spec)
+
+    async def install_files(
+        self, content: dict[str, bytes], name: str = "web", version: int = 1, home: str = "", **spec: Any
+    ) -> None:
+        """Have the tenant write a package of files, and an installation of it."""
         called = f"{name}-{version}"
-        content = package(*objects, version=version, cleanup=end)
         found = read_package(content)
         archive = base64.b64encode(pack(content)).decode()
         body = {"apiVersion": PACKAGES.api_version, "kind": "Package", "metadata": {"name": called}}

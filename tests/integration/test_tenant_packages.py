@@ -19,10 +19,11 @@ from stateward.kube.resource import Resource
 from stateward.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, SERVICE_ACCOUNTS, STATEFUL_SETS
 from stateward.operator.installations.views import FINALIZER, INSTALLATIONS
 from stateward.operator.kinds import OPENSEARCH
-from tests.integration.ground import DEFINITIONS, ROOT
+from tests.integration.ground import DEFINITIONS, ROOT, at_work, run_pods
 from tests.integration.packaged import DEPLOYMENTS
 from tests.integration.shipped import (
     CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
     RBAC,
     ROLE_BINDINGS,
     SYSTEM,
@@ -32,6 +33,8 @@ from tests.integration.shipped import (
     subject,
 )
 from tests.integration.tenants import TENANT, Tenancy, tenancy
+from tests.unit.operator.installations.test_tasks import POD
+from tests.unit.operator.installations.test_tasks import package as piped
 
 pytestmark = pytest.mark.integration
 
@@ -293,6 +296,45 @@ async def test_a_name_with_dots_is_one_of_the_own_namespace(place: Tenancy) -> N
     await place.refusal(
         f"service account stateward-system.stateward of namespace {place.home} may not list configmaps in namespace"
     )
+
+
+async def test_commands_in_pods_are_run_with_the_rights_of_the_account(place: Tenancy) -> None:
+    rule = {
+        "apiGroups": [""],
+        "resources": ["pods", "configmaps"],
+        "verbs": ["get", "list", "create", "patch", "delete"],
+    }
+    await grant(place.admin, place.home, "builder", rule)
+    pipe = {"pod": "pod.yaml", "pipe": [{"file": "/d/a", "kind": "ConfigMap", "key": "made"}]}
+    content = piped([{"name": "p", "kind": "Pipe", "spec": pipe}], {"deploy": ["p"]}, pod=POD)
+    async with at_work(run_pods(place.admin, place.home)):
+        await place.install_files(content, serviceAccountName="builder")
+        await place.refusal(
+            f"service account builder of namespace {place.home} may not run commands in pod",
+            f"in namespace {place.home}: give it the verbs create and get of pods/exec",
+        )
+
+
+async def test_an_operator_whose_role_names_accounts_may_act_as_no_others(place: Tenancy) -> None:
+    """As the chart's `installationAccounts` has it."""
+    role = await place.admin.get(CLUSTER_ROLES, Key("", "stateward"))
+    rules = [
+        rule | ({"resourceNames": ["packages"]} if rule["verbs"] == ["impersonate"] else {}) for rule in role["rules"]
+    ]
+    await place.admin.patch(CLUSTER_ROLES, Key("", "stateward"), {"rules": rules}, kind=PatchKind.MERGE)
+    try:
+        for account in ("packages", "builder"):
+            await bind(place.admin, place.home, "stateward-packages", subject(place.home, account))
+        await place.install(body(CONFIG_MAPS, "made"), serviceAccountName="builder")
+        await place.refusal(
+            f"the operator (service account stateward of namespace {SYSTEM}) may not act as serviceaccounts builder"
+            f" in namespace {place.home}"
+        )
+        assert await place.get(CONFIG_MAPS, "made") is None
+        await place.change(serviceAccountName="packages")
+        await place.ready()
+    finally:
+        await place.admin.patch(CLUSTER_ROLES, Key("", "stateward"), {"rules": role["rules"]}, kind=PatchKind.MERGE)
 
 
 async def test_clusters_are_made_with_the_rights_of_the_account(place: Tenancy) -> None:

@@ -42,11 +42,15 @@ app.kubernetes.io/component: operator
 - apiGroups: [secrets-store.csi.x-k8s.io]
   resources: [secretproviderclasses]
   verbs: [get]
-# Installations of packages. What packages make is made with the rights of a service account of their namespace.
+# Installations of packages. The operator acts as the service account that an installation names, in its namespace. Nothing
+# else may be impersonated: no user, no group. `resourceNames` narrows it to accounts of certain names.
 - apiGroups: [""]
   resources: [serviceaccounts]
   verbs: [impersonate]
-# Metadata of what packages have made is watched, to see what others change.
+  {{- with .Values.installationAccounts }}
+  resourceNames: {{ toJson . }}
+  {{- end }}
+# Metadata of what packages have made is watched, to see what others change. Objects are read with the account's rights.
 - apiGroups: [networking.k8s.io]
   resources: [ingresses, networkpolicies]
   verbs: [list, watch]
