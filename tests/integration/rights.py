@@ -77,11 +77,15 @@ def manifest(*names: str) -> list[Json]:
     return [body for name in names for body in yaml.safe_load_all((CHART / f"{name}.yaml").read_text())]
 
 
+IMPERSONATE = Right("", "serviceaccounts", "impersonate")
+
+
 class Uses:
-    """The rights that were used, and what was refused."""
+    """The rights that were used, those that were used as another account, and what was refused."""
 
     def __init__(self) -> None:
         self.used: set[Right] = set()
+        self.acting: set[Right] = set()
         self.refused: list[str] = []
 
 
@@ -105,9 +109,11 @@ class NotedTransport(Transport):
 
     @contextmanager
     def _noted(self, call: Call) -> Generator[None]:
-        rights = rights_of(call)
-        for right in rights:
-            self._uses.used.add(right)
+        if self._user:
+            self._uses.used.add(IMPERSONATE)
+            self._uses.acting |= rights_of(call)
+        else:
+            self._uses.used |= rights_of(call)
         try:
             yield
         except Forbidden as error:

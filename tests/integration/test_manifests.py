@@ -31,7 +31,7 @@ ALLOWED = {
     "stateward.dev/installations/status": ("patch",),
     "stateward.dev/packages": READ,
     "stateward.dev/clusterpackages": READ,
-    "batch/jobs": READ,
+    "batch/jobs": ("list", "watch"),
     "apps/statefulsets": (*READ, *WRITE),
     "apps/deployments": (*READ, "patch"),
     "apps/daemonsets": (*READ, "patch"),

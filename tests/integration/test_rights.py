@@ -36,6 +36,8 @@ from stateward.packages.decision import ANNOTATION_TRIGGER
 from tests.integration.ground import DEFINITIONS, PATIENCE, at_work, define, finish_jobs, run_pods
 from tests.integration.packaged import Place, is_ready
 from tests.integration.rights import SYSTEM, Right, Uses, as_account, granted, installed, manifest
+from tests.integration.shipped import bind, subject
+from tests.integration.tenants import package
 from tests.integration.test_restart_guards import CLASSES, put_class
 from tests.integration.test_restart_guards import Place as Workloads
 from tests.support.puppet import PuppetDatabase, PuppetKubelet
@@ -66,6 +68,20 @@ SPEC: dict[str, Any] = {
 }
 
 
+def edge(kind: str, version: str, **spec: Any) -> dict[str, Any]:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": "edge"}, **({"spec": spec} if spec else {})}
+
+
+INGRESSES: Resource[Any] = Resource("networking.k8s.io", "v1", "ingresses", "Ingress", dict[str, Any])
+SCALED = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "edge"}
+EDGES = (
+    edge("ServiceAccount", "v1"),
+    edge("NetworkPolicy", "networking.k8s.io/v1", podSelector={}),
+    edge("HorizontalPodAutoscaler", "autoscaling/v2", scaleTargetRef=SCALED, maxReplicas=2),
+    edge("Ingress", "networking.k8s.io/v1", defaultBackend={"service": {"name": "edge", "port": {"number": 80}}}),
+)
+
+
 async def written(pod: Key, container: str, command: Sequence[str], limit: int) -> bytes:
     """Return what a pod has written that nobody has run."""
     return f"{container}: {' '.join(command)}"[:limit].encode()
@@ -75,18 +91,6 @@ def families(database: PuppetDatabase) -> tuple[Family, ...]:
     """Return all kinds of clusters, with a database that does as told."""
     search = OpenSearchFamily(database, "stateward:test"), ElasticsearchFamily(database, "stateward:test")
     return *search, FoundationDBFamily(ExecShell(written), "stateward:test")
-
-
-def bind(server: KubeApi, namespace: str) -> None:
-    """Let the operator make what packages are made of, in one namespace."""
-    body = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "RoleBinding",
-        "metadata": {"name": "packages"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "stateward-packages"},
-        "subjects": [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": SYSTEM}],
-    }
-    server.apply(f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/rolebindings/packages", body)
 
 
 class Stage:
@@ -135,14 +139,13 @@ class Stage:
 @asynccontextmanager
 async def at(kubeconfig: Path, uses: Uses) -> AsyncGenerator[Stage]:
     """Have the whole operator at work with its own account, its companions too."""
-    server = KubeApi(kubeconfig)
-    installed(server, *FILES)
+    installed(KubeApi(kubeconfig), *FILES)
     async with HttpApi(connect(kubeconfig=str(kubeconfig))) as admin, as_account(kubeconfig, ACCOUNT, uses) as api:
         await define(admin, *(kind.resource for kind in CLUSTER_KINDS))
         names = tuple(f"rights-{uuid4().hex[:8]}" for _ in range(2))
         for name in names:
             await admin.create(kinds.NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        bind(server, names[1])
+        await bind(admin, names[1], "stateward-packages", subject(names[1], "default"))
         database = PuppetDatabase()
         options = OperatorOptions(
             namespaces=names,
@@ -154,7 +157,11 @@ async def at(kubeconfig: Path, uses: Uses) -> AsyncGenerator[Stage]:
         operator = Operator(api, families(database), options)
         restarts = restart_control(operator)
         operator.follow(restarts.sources)
-        operator.companions += [restarts, installation_control(operator, written), detection_control(operator)]
+        operator.companions += [
+            restarts,
+            installation_control(operator, lambda _: written),
+            detection_control(operator),
+        ]
         PuppetKubelet(admin, operator.controllers["opensearch"].caches.of(kinds.PODS), database)
         others = run_pods(admin, names[1]), finish_jobs(admin, names[1])
         running = asyncio.create_task(operator.run())
@@ -221,6 +228,14 @@ async def installations(stage: Stage) -> None:
     await place.until(INSTALLATIONS, "web", lambda body: body is None)
 
 
+async def edges(stage: Stage) -> None:
+    """An installation of what a package has beside its workloads."""
+    place = stage.packages
+    await place.package("edge-1", package(*EDGES))
+    await place.install("edge-1", name="edge")
+    await place.until(INGRESSES, "edge", lambda body: body)
+
+
 async def judged(stage: Stage) -> None:
     """What the webhook looks up before it lets a cluster be stored."""
     template = {"spec": {"priorityClassName": "high", "imagePullSecrets": [{"name": "pull"}]}}
@@ -230,7 +245,7 @@ async def judged(stage: Stage) -> None:
     assert "high" in str(verdict.warnings)
 
 
-STORIES = (clusters, restarts, installations, judged)
+STORIES = (clusters, restarts, installations, edges, judged)
 
 
 async def play(kubeconfig: Path, uses: Uses) -> None:
@@ -253,9 +268,9 @@ BY_HAND = {
     "patch events.events.k8s.io": "an event that repeats within minutes is counted, and not written anew",
     "create leases.coordination.k8s.io": "the first operator ever makes the lease",
     "delete poddisruptionbudgets.policy": "a pool that is removed, or needs no budget any more",
+    "delete configmaps": "a pool that is removed",
     "delete services": "a pool that is removed",
-    "get cronjobs.batch": "CronJobs of a package are read as its Deployments are",
-    "watch cronjobs.batch": "CronJobs of a package are read as its Deployments are",
+    "watch cronjobs.batch": "CronJobs of a package are watched as its Deployments are",
     "clusterpackages.stateward.dev": "a package for all namespaces is read as one of the namespace is",
     "elasticsearchclusters.stateward.dev": "read and annotated by the same code as OpenSearch clusters",
     "foundationdbclusters.stateward.dev": "read and annotated by the same code as OpenSearch clusters",
@@ -277,6 +292,13 @@ def test_nothing_that_the_operator_asks_for_is_refused(uses: Uses) -> None:
 @pytest.mark.parametrize("right", GRANTED, ids=str)
 def test_a_right_is_used(uses: Uses, right: Right) -> None:
     assert right in uses.used or explained(right), "take it out of the role, or show what needs it"
+
+
+def test_installations_use_each_verb_of_the_role_for_packages(uses: Uses) -> None:
+    """Of the kinds, a package uses those that it is made of."""
+    assert {right.verb for right in granted(manifest("manifests/packages-role"))} == {
+        right.verb for right in uses.acting
+    }
 
 
 def test_no_right_is_for_everything() -> None:

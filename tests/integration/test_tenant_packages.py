@@ -306,7 +306,11 @@ async def test_commands_in_pods_are_run_with_the_rights_of_the_account(place: Te
     }
     await grant(place.admin, place.home, "builder", rule)
     pipe = {"pod": "pod.yaml", "pipe": [{"file": "/d/a", "kind": "ConfigMap", "key": "made"}]}
-    content = piped([{"name": "p", "kind": "Pipe", "spec": pipe}], {"deploy": ["p"]}, pod=POD)
+    content = piped(
+        [{"name": "p", "kind": "Pipe", "spec": pipe}],
+        {"deploy": ["p"]},
+        pod=POD.removesuffix("}") + ", volumes: [{name: d, emptyDir: {}}]}",
+    )
     async with at_work(run_pods(place.admin, place.home)):
         await place.install_files(content, serviceAccountName="builder")
         await place.refusal(

@@ -71,7 +71,7 @@ app.kubernetes.io/component: operator
   verbs: [get, list, watch]
 - apiGroups: [batch]
   resources: [cronjobs, jobs]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 # Says what it does.
 - apiGroups: [events.k8s.io]
   resources: [events]
