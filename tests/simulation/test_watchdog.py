@@ -4,12 +4,13 @@ import asyncio
 
 import pytest
 
+from stateward.api import names
 from stateward.kube.metadata import Key
 from stateward.simulation.apiserver.audit import Write
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.invariants import Watchdog
 from stateward.simulation.run import Plan, Run
-from tests.simulation.story import SETS, Story, hot, managers
+from tests.simulation.story import PODS, SETS, Story, hot, managers
 
 pytestmark = pytest.mark.simulation
 
@@ -50,13 +51,44 @@ async def test_a_copy_on_its_way_to_who_is_let_go_is_seen() -> None:
         assert "b" in let_go(story.run.watchdog, story.world.clusters, member)
 
 
-async def test_a_member_of_foundationdb_is_not_let_go_before_another_one_is_there() -> None:
-    plan = Plan(engine="foundationdb", only=frozenset(), calm_start=True)
-    run = Run(1, plan, asyncio.get_running_loop())
+async def foundationdb() -> Run:
+    """Return a run with a cluster of FoundationDB that is as it should be."""
+    run = Run(1, Plan(engine="foundationdb", only=frozenset(), calm_start=True), asyncio.get_running_loop())
     run.processes[0].start()
     run.user.create()
     await asyncio.sleep(600.0)
     assert not run.unmet()
+    return run
+
+
+async def test_a_member_of_foundationdb_is_not_let_go_before_another_one_is_there() -> None:
+    run = await foundationdb()
     member = next(stored for stored in run.world.store.all(SETS) if "storage" in stored.key.name)
     assert let_go(run.watchdog, run.world.clusters, member) == ["d"]
     run.processes[0].kill()
+
+
+async def test_a_member_that_the_database_does_not_list_serves_nobody_though_its_pod_is_ready() -> None:
+    run = await foundationdb()
+    run.processes[0].kill()
+    store, ground, foundations = run.world.store, run.world.ground, run.world.foundations
+    member, other = [stored for stored in store.all(SETS) if "storage" in stored.key.name][:2]
+    pods = [store.get(PODS, Key(s.key.namespace, names.pod(s.key.name))) for s in (member, other)]
+    assert pods[0] is not None
+    assert pods[1] is not None
+    # One member fewer is asked for, and of those that stay one has joined and is not Ready yet.
+    resource = store.get(run.world.clusters, Key(member.key.namespace, "logs"))
+    assert resource is not None
+    pools = resource.doc["spec"]["pools"]
+    fewer = [p | {"replicas": p["replicas"] - ("storage" in p["name"])} for p in pools]
+    ground.change(resource, ("spec", "pools"), fewer)
+    conditions = pods[1].doc["status"]["conditions"]
+    ground.change(pods[1], ("status", "conditions"), [c | {"status": "False"} for c in conditions])
+    await asyncio.sleep(30.0)
+    assert let_go(run.watchdog, run.world.clusters, member) == ["d"]
+    run.watchdog.violations.clear()
+    foundations.pods[pods[0].key].cut()
+    await asyncio.sleep(30.0)
+    (database,) = foundations.databases.values()
+    run.watchdog.saw(database)
+    assert let_go(run.watchdog, run.world.clusters, member) == []

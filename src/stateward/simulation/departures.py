@@ -129,9 +129,7 @@ def others(going: Departure, pools: set[str]) -> int:
 
     Where the member itself does not serve, those count as well that have joined at some time: it is no loss.
     """
-    store, count = going.world.store, 0
-    pod = store.past(PODS, Key(going.workload.key.namespace, names.pod(going.workload.key.name)), going.read_at)
-    idle = pod is None or not ready(pod)
+    store, count, idle = going.world.store, 0, not works(going)
     for stored in store.all(SETS):
         labels = stored.labels
         same = labels.get(names.LABEL_CLUSTER) == going.cluster.name and labels.get(names.LABEL_POOL) in pools
@@ -143,6 +141,13 @@ def others(going: Departure, pools: set[str]) -> int:
         known = serves(going, stored.key) or (idle and (joined or stored.uid in going.served))
         count += meant and (known or going.stopped(stored.key.name))
     return count
+
+
+def works(going: Departure) -> bool:
+    """Return whether the member served when the operator read: its pod was Ready, and its database listed it."""
+    pod = going.world.store.past(PODS, Key(going.workload.key.namespace, names.pod(going.member)), going.read_at)
+    unlisted = going.look is not None and going.look.at >= going.read_at and going.member not in going.look.nodes
+    return pod is not None and ready(pod) and not unlisted
 
 
 def serves(going: Departure, member: Key) -> bool:

@@ -34,14 +34,6 @@ class Habits:
     """Versions that end as soon as they start."""
 
 
-@dataclass(slots=True)
-class Home:
-    """Where a coordinator kept what it knows."""
-
-    disk: str
-    gone: bool = False
-
-
 class FoundationPods:
     """Starts pods, and keeps the databases that they make together, by their descriptions."""
 
@@ -58,7 +50,8 @@ class FoundationPods:
         self.used: set[str] = set()
         """Disks on which a process has run."""
         self._damage = damage
-        self._homes: dict[tuple[str, str], Home] = {}
+        self._homes: dict[tuple[str, str], str] = {}
+        """The disk on which each coordinator keeps what it knows, by the database's description and its own name."""
         self._gone: set[str] = set()
 
     def start(self, container: Container) -> Process:
@@ -104,9 +97,12 @@ class FoundationPods:
             if self._lost(description, database):
                 self._damage.losses.append(Loss(description, "FoundationDB", 1))
 
-    def kept(self, description: str, name: str, disk: str) -> None:
-        """Note on which disk a coordinator keeps what it knows."""
-        self._homes[description, name] = Home(disk)
+    def keeps(self, file: str, address: str, disk: str) -> None:
+        """Note the disk of the process at an address, where the cluster file names it as a coordinator."""
+        named = connection(file)
+        for name in named.coordinators:
+            if self.resolve(name) == address:
+                self._homes[named.description, name] = disk
 
     def _lost(self, description: str, database: Ensemble) -> bool:
         """Tell whether something is nowhere any more: all replicas of a shard, a log's, or most coordinators' disks."""
@@ -116,7 +112,7 @@ class FoundationPods:
         shards = any(shard.holders and self._all_gone(shard.holders) for shard in state.shards)
         logs = any(sum(map(self._is_gone, epoch.logs)) >= epoch.factor for epoch in state.epochs)
         homes = [self._homes.get((description, name)) for name in state.coordinators]
-        return shards or logs or sum(h is not None and h.disk in self._gone for h in homes) * 2 > len(homes)
+        return shards or logs or sum(home in self._gone for home in homes) * 2 > len(homes)
 
     def _all_gone(self, stores: list[str]) -> bool:
         return all(map(self._is_gone, stores))
@@ -128,6 +124,8 @@ class FoundationPods:
         """Let the processes that are in the database write down where its coordinators are now."""
         for pod in self.pods.values():
             pod.moved(database, file)
+            if (first := pod.running.get(1)) is not None:
+                self.keeps(file, first.address, pod.container.disk)
 
     def _killed(self, address: str) -> None:
         for pod in self.pods.values():
@@ -233,9 +231,7 @@ class FoundationPod:
         self._follow(database)
         database.start(worker, astray=not database.leads(self.file))
         if number == 1:
-            for name in connection(self.file).coordinators:
-                if self.all.resolve(name) == worker.address:
-                    self.all.kept(connection(self.file).description, name, self.container.disk)
+            self.all.keeps(self.file, worker.address, self.container.disk)
         if worker.address in database.astray:
             self.ground.later(5.0, self._join, number, worker)
 

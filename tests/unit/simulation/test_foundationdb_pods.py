@@ -116,6 +116,7 @@ class Town:
         self.delete(name, "apps/statefulsets")
         self.delete(f"{name}-0")
         self.delete(f"data-{name}", "/persistentvolumeclaims")
+        self.delete(name, "/secrets")
 
 
 def head(version: str, kind: str, name: str) -> dict[str, Any]:
@@ -243,6 +244,29 @@ def test_a_member_that_was_emptied_takes_nothing_along() -> None:
         await asyncio.sleep(60)
         assert not town.world.databases.damage.losses
         assert await town.whole()
+
+    live(story)
+
+
+def test_members_that_are_made_anew_coordinate_on_the_disks_that_they_have_then() -> None:
+    async def story(town: Town) -> None:
+        await town.made()
+        for number in (0, 1, 3):
+            others = [host for host in HOSTS if host != HOSTS[number]]
+            asked = next(name for name in NAMES if name != NAMES[number])
+            assert (await town.run(f"coordinators {' '.join(others)}", asked))[0] == 0
+            await asyncio.sleep(30)
+            printed = await town.run(f"exclude locality_instance_id:{NAMES[number]}", asked, seconds=120)
+            assert "safe to remove" in printed[1]
+            await asyncio.sleep(20)
+            town.forget(NAMES[number])
+            await asyncio.sleep(60)
+            assert not town.world.databases.damage.losses
+            await town.run("include all", asked)
+            town.cluster_file(town.world.foundations.pods[town.pod(asked).key].file)
+            await asyncio.sleep(60)
+            town.member(NAMES[number])
+            await asyncio.sleep(60)
 
     live(story)
 
