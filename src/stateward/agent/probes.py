@@ -1,14 +1,30 @@
-"""The kubelet's probes, in plain HTTP and without secrets: they tell states and nothing else."""
+"""The kubelet's probes, in plain HTTP and without secrets: they tell states and nothing else.
+
+Anybody may ask, so what the probes may cost is bounded: the database is asked one question at a time, all that wait
+for its answer share it, and only some may wait. The others are told at once what is known.
+"""
 
 from collections.abc import Callable
 
 from stateward.agent import inquiry, wire
 from stateward.agent.database import UP, Database, State
 from stateward.agent.launch import Launcher
+from stateward.agent.loop import sleep
 from stateward.agent.server import ReadBody
 from stateward.agent.settings import Settings
 
 _PATIENCE = 10  # answers that a process may miss one after the other before it counts as not ready
+_WAITING = 8  # probes that wait for the database at once: half of the connections that the server keeps open
+_LOOK = 0.02  # seconds between two looks at a question that another probe has asked
+_BUSY = "the database has not answered yet, and others wait for it"
+
+
+class _Question:
+    """What the database is being asked, and what it has answered."""
+
+    def __init__(self) -> None:
+        self.answer: tuple[bool, str] = (False, "the database could not be asked")
+        self.over = False
 
 
 class Probes:
@@ -23,6 +39,8 @@ class Probes:
         self._broken = broken
         self._serving: int | None = None
         self._missed = 0
+        self._waiting = 0
+        self._questions: dict[tuple[inquiry.Url, int | None], _Question] = {}
 
     async def answer(self, head: wire.Head, _read_body: ReadBody) -> wire.Answer:
         """Answer one probe."""
@@ -37,7 +55,7 @@ class Probes:
     async def came_up(self) -> None:
         """Ask the database whether it has started, and note it when it has."""
         asked = self._database.facts.pid
-        good, _ = await self._ask(self._settings.started_url)
+        good, _, _ = await self._ask(self._settings.started_url)
         if good and asked == self._database.facts.pid:
             self._database.came_up()
 
@@ -54,7 +72,10 @@ class Probes:
         """
         if self._database.facts.state in {State.STOPPING, State.STOPPED}:
             return self._say(good=True, why="the process was told to stop")
-        return self._say(*await self._ask(self._settings.started_url))
+        if self._waiting >= _WAITING:
+            return self._say(self._database.facts.state is State.RUNNING, _BUSY)
+        good, why, _ = await self._ask(self._settings.started_url)
+        return self._say(good, why)
 
     async def _ready(self) -> wire.Answer:
         """Say at once that a process does not serve which was told to stop, and of a busy one only after a while.
@@ -62,9 +83,13 @@ class Probes:
         The kubelet cannot tell one from the other: patient with both, it sends clients to a member that is away.
         """
         asked = self._database.facts.pid
-        good, why = await self._ask(self._settings.ready_url)
+        if self._waiting >= _WAITING:
+            up = self._database.facts.state in UP and asked is not None
+            return self._say(up and asked == self._serving and self._missed < _PATIENCE, _BUSY)
+        good, why, first = await self._ask(self._settings.ready_url)
         up = self._database.facts.state in UP and asked is not None and asked == self._database.facts.pid
-        self._missed = 0 if good else self._missed + 1
+        if first:
+            self._missed = 0 if good else self._missed + 1
         if good and up:
             self._serving = asked
         elif up and asked == self._serving and self._missed < _PATIENCE:
@@ -73,16 +98,37 @@ class Probes:
             self._serving = None
         return self._say(good and up, why)
 
-    async def _ask(self, setting: str | None) -> tuple[bool, str]:
+    async def _ask(self, setting: str | None) -> tuple[bool, str, bool]:
+        """Return whether the database answers well, what it says, and whether this probe is the one that asked it."""
         if self._database.facts.state not in UP:
-            return False, "the process does not run"
+            return False, "the process does not run", True
         if setting is None:
-            return True, "the process runs"
+            return True, "the process runs", True
         try:
             url = inquiry.resolve(setting, self._launcher.configuration)
         except (OSError, ValueError) as error:
-            return False, str(error)
-        return await inquiry.ask(url, self._settings.credentials, self._settings.probe_seconds)
+            return False, str(error), True
+        self._waiting += 1
+        try:
+            return await self._shared(url)
+        finally:
+            self._waiting -= 1
+
+    async def _shared(self, url: inquiry.Url) -> tuple[bool, str, bool]:
+        """Ask the database, or wait for the answer to the same question about the same process."""
+        about = url, self._database.facts.pid
+        question = self._questions.get(about)
+        if question is not None:
+            while not question.over:
+                await sleep(_LOOK)
+            return *question.answer, False
+        question = self._questions[about] = _Question()
+        try:
+            question.answer = await inquiry.ask(url, self._settings.credentials, self._settings.probe_seconds)
+        finally:
+            question.over = True
+            del self._questions[about]
+        return *question.answer, True
 
     def _say(self, good: bool, why: str) -> wire.Answer:
         return wire.Answer(200 if good else 503, {"state": self._database.facts.state.value, "reason": why})

@@ -1,10 +1,13 @@
 """What the kubelet is told, with a small HTTP server in the place of the database."""
 
+import contextlib
 import http.server
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Iterator
+from typing import Self
 
 import pytest
 
@@ -74,6 +77,67 @@ def test_a_database_that_hangs_does_not_hang_the_agent(pod: Pod) -> None:
         assert pod.probe("/live") == 200
         asking.join(20)
         assert pod.probe("/ready") == 503
+
+
+class Hanging:
+    """A database that takes connections and never says anything, and counts who asks."""
+
+    def __init__(self) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}/"
+
+    def questions(self) -> int:
+        """Return how many questions have come since the last look."""
+        found = 0
+        self.listener.settimeout(0.2)
+        with contextlib.suppress(TimeoutError):
+            while True:
+                self._held.append(self.listener.accept()[0])
+                found += 1
+        return found
+
+    _held: list[socket.socket]
+
+    def __enter__(self) -> Self:
+        self._held = []
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each in (*self._held, self.listener):
+            each.close()
+
+
+@pytest.mark.parametrize("path", ["/ready", "/started"])
+def test_clients_that_wait_for_a_hanging_database_share_one_question_and_do_not_keep_the_kubelet_out(
+    pod: Pod, path: str
+) -> None:
+    """The disaster: nobody needs a token for this, and the kubelet kills a healthy, slow database."""
+    with Hanging() as database, contextlib.ExitStack() as stack:
+        option = f"--{path[1:]}-url"
+        pod.run(WAITS, option, database.url, "--probe-timeout", "15").expect("up")
+        for _ in range(60):
+            client = stack.enter_context(socket.create_connection(("127.0.0.1", pod.probes), timeout=20))
+            with contextlib.suppress(OSError):
+                client.sendall(f"GET {path} HTTP/1.1\r\n\r\n".encode())
+        before = time.monotonic()
+        assert [pod.probe("/live") for _ in range(5)] == [200] * 5
+        assert pod.probe(path) == 503, "who comes late is told what is known"
+        assert time.monotonic() - before < 5
+        assert database.questions() == 1
+
+
+def test_a_database_that_has_served_stays_ready_while_many_wait_for_its_answer(pod: Pod, database: Database) -> None:
+    database.status = 200
+    with Hanging() as hanging, contextlib.ExitStack() as stack:
+        (pod.config / "ready-url").write_text(database.url)
+        pod.run(WAITS, "--ready-url", "@ready-url", "--probe-timeout", "15").expect("up")
+        assert pod.probe("/ready") == 200
+        (pod.config / "ready-url").write_text(hanging.url)
+        for _ in range(60):
+            client = stack.enter_context(socket.create_connection(("127.0.0.1", pod.probes), timeout=20))
+            with contextlib.suppress(OSError):
+                client.sendall(b"GET /ready HTTP/1.1\r\n\r\n")
+        assert pod.probe("/ready") == 200
 
 
 def test_a_busy_database_misses_answers_and_one_that_was_told_to_stop_is_not_ready_at_once(
