@@ -52,8 +52,12 @@ class Replacement:
 
     def _release(self, path: Path) -> Path:
         """Return the directory of the copy. What holds the token may choose among copies, not run any program."""
-        release = path.resolve()
-        if release.parent != self._releases.resolve() or not release.is_dir():
+        try:
+            release = path.resolve()
+            found = release.parent == self._releases.resolve() and release.is_dir()
+        except (OSError, RuntimeError):  # a name that is too long, or a link that leads to itself
+            release, found = path, False
+        if not found:
             raise wire.RefusedError(422, f"{path} is not a copy of the agent in {self._releases}")
         return release
 

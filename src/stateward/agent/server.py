@@ -106,8 +106,8 @@ class Server:
                 raise wire.RefusedError(408, "the request took too long") from None
         except wire.RefusedError as error:
             return wire.refusal(error)
-        except OSError:
-            raise
+        except (ConnectionError, ssl.SSLError):
+            raise  # of the client, who is gone
         except Exception as error:  # noqa: BLE001 - one answer failed; the database and the other answers go on
             say(f"an answer failed: {type(error).__name__}: {error}")
             return wire.Answer(500, {"error": "the agent could not answer; its log says why"})

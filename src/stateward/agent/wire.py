@@ -10,6 +10,7 @@ BODY_LIMIT = 4 * 1024
 _REQUEST = re.compile(rb"([A-Z]{1,16}) (/[!-~]{0,1023}) HTTP/1\.[01]")
 _FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}):[ \t]*([\t -~\x80-\xff]*?)[ \t]*")
 _FIELDS = 64
+_SHOWN = 100  # characters of a value that an answer repeats
 _REASONS = {
     200: "OK",
     202: "Accepted",
@@ -98,10 +99,19 @@ def parse_body(body: bytes, allowed: frozenset[str]) -> dict[str, str]:
         raise RefusedError(400, "the body is not a JSON object")
     found: dict[str, str] = {}
     for name, value in document.items():  # pyright: ignore[reportUnknownVariableType]
-        if name not in allowed or not isinstance(value, str):
-            raise RefusedError(400, f"the body may hold only strings named: {', '.join(sorted(allowed)) or 'none'}")
+        if name not in allowed:
+            accepted = ", ".join(sorted(allowed)) or "no field at all"
+            raise RefusedError(400, f"{_shown(name)} is no field of this body, which may have: {accepted}")
+        if not isinstance(value, str) or not value.isprintable():
+            what = "a string of printable characters (no control characters, no lone surrogates)"
+            raise RefusedError(400, f"{name}: {_shown(value)} is not {what}")  # pyright: ignore[reportUnknownArgumentType]
         found[str(name)] = value  # pyright: ignore[reportUnknownArgumentType]
     return found
+
+
+def _shown(value: object) -> str:
+    text = ascii(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def format_answer(answer: Answer) -> bytes:
