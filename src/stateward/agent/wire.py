@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 HEAD_LIMIT = 8 * 1024
 BODY_LIMIT = 4 * 1024
@@ -98,14 +98,14 @@ def parse_body(body: bytes, allowed: frozenset[str]) -> dict[str, str]:
     if not isinstance(document, dict):
         raise RefusedError(400, "the body is not a JSON object")
     found: dict[str, str] = {}
-    for name, value in document.items():  # pyright: ignore[reportUnknownVariableType]
+    for name, value in cast("dict[str, object]", document).items():
         if name not in allowed:
             accepted = ", ".join(sorted(allowed)) or "no field at all"
             raise RefusedError(400, f"{_shown(name)} is no field of this body, which may have: {accepted}")
         if not isinstance(value, str) or not value.isprintable():
             what = "a string of printable characters (no control characters, no lone surrogates)"
-            raise RefusedError(400, f"{name}: {_shown(value)} is not {what}")  # pyright: ignore[reportUnknownArgumentType]
-        found[str(name)] = value  # pyright: ignore[reportUnknownArgumentType]
+            raise RefusedError(400, f"{name}: {_shown(value)} is not {what}")
+        found[name] = value
     return found
 
 

@@ -4,27 +4,10 @@ Healthy is a process whose event loop turns. Ready is one whose caches have the 
 or a roll-out of the operator itself would wait for a lease.
 """
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry, generate_latest
-
-
-@asynccontextmanager
-async def serve(host: str, port: int, routes: list[web.RouteDef]) -> AsyncGenerator[int]:
-    """Serve routes while the block runs; yields the port (0 chooses a free one). Raises OSError when it is taken."""
-    app = web.Application()
-    app.add_routes(routes)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, host, port)
-        await site.start()
-        addresses: list[tuple[str, int]] = list(runner.addresses)
-        yield addresses[0][1]
-    finally:
-        await runner.cleanup()
 
 
 def health_routes(ready: Callable[[], bool]) -> list[web.RouteDef]:

@@ -37,7 +37,7 @@ from stateward.operator.detection.control import DetectionControl
 from stateward.operator.detection.control import Setting as DetectionSetting
 from stateward.operator.detection.cronjob import Place
 from stateward.operator.engine import Family, open_families
-from stateward.operator.health import health_routes, metrics_routes, serve
+from stateward.operator.health import health_routes, metrics_routes
 from stateward.operator.installations.account import Accounts, user
 from stateward.operator.installations.control import InstallationControl
 from stateward.operator.installations.control import Setting as InstallationSetting
@@ -45,6 +45,7 @@ from stateward.operator.installations.tasks import ExecAs
 from stateward.operator.inventory import advance_warnings
 from stateward.operator.kinds import kind_of
 from stateward.operator.limit import ReplacementLimit
+from stateward.operator.listener import serve
 from stateward.operator.metrics import Metrics
 from stateward.operator.options import OperatorOptions
 from stateward.operator.restarts.control import RestartControl

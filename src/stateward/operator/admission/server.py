@@ -27,6 +27,7 @@ from stateward.operator.admission.packages import PackageDesk
 from stateward.operator.admission.registration import register
 from stateward.operator.admission.reviews import review, uid_of
 from stateward.operator.kinds import CLUSTER_KINDS
+from stateward.operator.listener import Limits, serve
 
 _log = structlog.get_logger(__name__)
 
@@ -36,6 +37,8 @@ RENEWAL, RETRY = 600.0, 10.0
 """Seconds between two looks at the certificate and at who trusts it; the second where the last one failed."""
 LARGEST = 8 << 20
 """Bytes of a question: two objects of the largest size that etcd takes, and room."""
+CONNECTIONS = 128
+"""Of several API servers, each of which opens one for every question that it asks at the same time."""
 
 Judge = Callable[[Cluster, Cluster | None], Awaitable[Verdict]]
 """Decides about a new cluster, or a changed one and what it was before."""
@@ -94,17 +97,9 @@ class Webhook:
     @asynccontextmanager
     async def serving(self, host: str, port: int, context: ssl.SSLContext) -> AsyncGenerator[int]:
         """Serve while the block runs; yields the port. Raises OSError when it is taken."""
-        app = web.Application(client_max_size=LARGEST)
-        app.add_routes([web.post(PATH, self.answer), web.post(PATH_PACKAGES, self.answer_on_packages)])
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        try:
-            site = web.TCPSite(runner, host, port, ssl_context=context)
-            await site.start()
-            addresses: list[tuple[str, int]] = list(runner.addresses)
-            yield addresses[0][1]
-        finally:
-            await runner.cleanup()
+        routes = [web.post(PATH, self.answer), web.post(PATH_PACKAGES, self.answer_on_packages)]
+        async with serve(host, port, routes, limits=Limits(CONNECTIONS, body=LARGEST), tls=context) as bound:
+            yield bound
 
     async def renew(self, context: ssl.SSLContext) -> None:
         """Make the context show the certificate as it is kept, and the API server trust it; raises ApiError."""
