@@ -14,12 +14,22 @@ from stateward.cli.failures import Failure
 
 SOURCE_NAMESPACE = "stateward-system"
 """The namespace that the manifests name; another one takes its place."""
+CLIENT_CA = "webhook-client-ca"
+"""Name of the operator's option, of the volume with its file, and of where that is mounted."""
 
 
 def _namespace(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
     """Refuse what is no name of a namespace: the API server would, after half of the objects are made."""
     if re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", value) is None:
         raise click.BadParameter(f"{value!r}: small letters, digits and '-', at most 63, as namespaces are called")
+    return value
+
+
+def _configmap(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    if value and re.fullmatch(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?", value) is None:
+        raise click.BadParameter(
+            f"{value!r}: small letters, digits, '-' and '.', at most 253, as ConfigMaps are called"
+        )
     return value
 
 
@@ -44,6 +54,13 @@ def _image(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
 @click.option("--replicas", default=1, type=click.IntRange(min=0), show_default=True, help="Operators; one works.")
 @click.option("--webhook", is_flag=True, help="Also refuse at `kubectl apply` what can never be done.")
 @click.option(
+    "--webhook-client-ca",
+    metavar="CONFIGMAP",
+    default="",
+    callback=_configmap,
+    help="Let only clients ask the webhook that show a certificate of the CA in ca.crt of this ConfigMap.",
+)
+@click.option(
     "--secure-new-clusters/--no-secure-new-clusters",
     default=True,
     show_default=True,
@@ -54,7 +71,14 @@ def _image(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
 )
 @click.option("--crds-only", is_flag=True, help="Only what the API server has to know; before an upgrade, for example.")
 def manifests(
-    image: str, namespace: str, replicas: int, arguments: tuple[str, ...], *, crds_only: bool, **switches: bool
+    image: str,
+    namespace: str,
+    replicas: int,
+    arguments: tuple[str, ...],
+    *,
+    crds_only: bool,
+    webhook_client_ca: str,
+    **switches: bool,
 ) -> None:
     """Print everything to install.
 
@@ -64,8 +88,12 @@ def manifests(
     stateward manifests --image registry.example/stateward:0.1.0 | kubectl apply --server-side -f -
     """  # noqa: D301 - \b keeps click from folding the example
     found = [d for d in documents(source()) if d["kind"] == "CustomResourceDefinition" or not crds_only]
+    if webhook_client_ca and not switches["webhook"]:
+        raise click.UsageError("--webhook-client-ca is of use with --webhook only")
     if switches["webhook"] and not crds_only:
         found = with_webhook(found, source())
+        if webhook_client_ca:
+            with_client_ca(found[-1], webhook_client_ca)
     secure = switches["secure_new_clusters"]
     if arguments and not crds_only:
         found = [*found[:-1], with_arguments(found[-1], arguments)]
@@ -95,6 +123,15 @@ def with_webhook(found: list[dict[str, Any]], folder: Path) -> list[dict[str, An
     for container in found[-1]["spec"]["template"]["spec"]["containers"]:
         container["args"].append("--webhook")
     return [*found[:-1], *more, found[-1]]
+
+
+def with_client_ca(deployment: dict[str, Any], name: str) -> None:
+    """Mount a ConfigMap into the operator, and have the webhook ask for certificates of the CA in it."""
+    pod = deployment["spec"]["template"]["spec"]
+    pod["volumes"].append({"name": CLIENT_CA, "configMap": {"name": name}})
+    for container in pod["containers"]:
+        container["args"].append(f"--{CLIENT_CA}=/{CLIENT_CA}/ca.crt")
+        container["volumeMounts"].append({"name": CLIENT_CA, "mountPath": f"/{CLIENT_CA}", "readOnly": True})
 
 
 def with_arguments(deployment: dict[str, Any], arguments: tuple[str, ...]) -> dict[str, Any]:

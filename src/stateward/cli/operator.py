@@ -73,6 +73,14 @@ DEFAULTS = OperatorOptions()
     help="Of the webhook; 0 is any free one.",
 )
 @click.option(
+    "--webhook-client-ca",
+    envvar="STATEWARD_WEBHOOK_CLIENT_CA",
+    default="",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="The webhook answers only clients with a certificate of this CA, which the API server must be told to show.",
+)
+@click.option(
     "--max-replacements",
     envvar="STATEWARD_MAX_REPLACEMENTS",
     default=DEFAULTS.max_replacements,
@@ -129,6 +137,8 @@ def operator(**settings: object) -> None:
     no API server, a port that is taken, or a lease that was lost.
     """
     options = OperatorOptions(**settings)  # pyright: ignore[reportArgumentType]
+    if options.webhook_client_ca and not options.webhook:
+        raise click.UsageError("--webhook-client-ca is of use with --webhook only")
     logs.configure(options.log_level)
     try:
         asyncio.run(run_operator(options))

@@ -13,12 +13,16 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+import structlog
 from aiohttp import web
 from aiohttp.typedefs import Handler
 from aiohttp.web_protocol import RequestHandler
 
 from stateward.agent.server import listen
 
+_log = structlog.get_logger(__name__)
+_SILENCE = 60.0
+"""Seconds between two lines of the log about clients that were refused: anybody can cause one."""
 _PAUSE = 0.05
 """Seconds before the next try where a connection could not be accepted."""
 _LINGERING = 1.0
@@ -78,6 +82,7 @@ class Listener:
         self._limits = limits
         self._places: dict[RequestHandler, _Place] = {}
         self._arriving: set[asyncio.Task[None]] = set()
+        self._next_word = 0.0
 
     @property
     def connections(self) -> int:
@@ -105,7 +110,7 @@ class Listener:
             place.expect(self._limits.seconds_idle)
 
     async def accept(
-        self, listening: socket.socket, handlers: Callable[[], RequestHandler], tls: ssl.SSLContext | None
+        self, listening: socket.socket, handlers: Callable[[], RequestHandler], tls: Callable[[], ssl.SSLContext] | None
     ) -> None:
         """Accept until cancelled. Beyond the limit a connection is closed at once."""
         loop = asyncio.get_running_loop()
@@ -121,7 +126,7 @@ class Listener:
             handler = handlers()
             self._places[handler] = place = _Place(connection)
             place.expect(self._limits.seconds_request)
-            task = asyncio.create_task(self._arrive(handler, connection, tls))
+            task = asyncio.create_task(self._arrive(handler, connection, tls and tls()))
             self._arriving.add(task)
             task.add_done_callback(self._arriving.discard)
 
@@ -138,8 +143,11 @@ class Listener:
         patience = None if tls is None else self._limits.seconds_request
         try:
             await loop.connect_accepted_socket(lambda: handler, connection, ssl=tls, ssl_handshake_timeout=patience)
-        except OSError:
-            connection.close()  # a client that speaks no TLS, has no certificate, or is gone
+        except OSError as error:
+            connection.close()
+            if isinstance(error, ssl.SSLError) and loop.time() >= self._next_word:
+                self._next_word = loop.time() + _SILENCE
+                _log.info("a client was refused in its TLS handshake", why=error.reason)
 
     def close(self) -> None:
         """Forget all connections; those that are still open are closed with the server."""
@@ -156,9 +164,12 @@ async def serve(
     routes: Sequence[web.RouteDef],
     *,
     limits: Limits | None = None,
-    tls: ssl.SSLContext | None = None,
+    tls: Callable[[], ssl.SSLContext] | None = None,
 ) -> AsyncGenerator[int]:
-    """Serve routes while the block runs; yields the port (0 chooses a free one). Raises OSError when it is taken."""
+    """Serve routes while the block runs; yields the port (0 chooses a free one). Raises OSError when it is taken.
+
+    `tls` is asked for each connection, so that what it shows and trusts may change.
+    """
     limits = limits or Limits()
     listener = Listener(limits)
     app = web.Application(client_max_size=limits.body, middlewares=[listener.watched])

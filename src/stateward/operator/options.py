@@ -25,6 +25,8 @@ class OperatorOptions:
     webhook: bool = False
     webhook_host: str = "0.0.0.0"  # noqa: S104
     webhook_port: int = 9443
+    webhook_client_ca: str = ""
+    """File with the CA of the certificate that clients of the webhook have to show; empty: all clients are answered."""
     max_replacements: int = 5
     """How many members are replaced by themselves at once, over all clusters."""
     detection_service_account: str = ""

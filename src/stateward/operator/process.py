@@ -11,6 +11,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
+from pathlib import Path
 from uuid import uuid4
 
 import structlog
@@ -187,7 +188,8 @@ async def run_operator(options: OperatorOptions) -> None:
         await stack.enter_async_context(serve(options.metrics_host, options.metrics_port, routes))
         if options.webhook:
             desk = PackageDesk(api, options.namespaces or ("",))
-            webhook = Webhook(api, operator.judge, options.lease_namespace, operator.clock, desk)
+            ca = Path(options.webhook_client_ca) if options.webhook_client_ca else None
+            webhook = Webhook(api, operator.judge, options.lease_namespace, operator.clock, desk, client_ca=ca)
             await stack.enter_async_context(open_webhook(webhook, options.webhook_host, options.webhook_port))
         await until_signalled(operator)
 

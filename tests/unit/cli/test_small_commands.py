@@ -276,6 +276,22 @@ def test_manifests_bring_the_webhook_where_it_is_asked_for(run: Run) -> None:
     assert "--webhook" not in without[-1]["spec"]["template"]["spec"]["containers"][0]["args"]
 
 
+def test_manifests_have_the_webhook_ask_for_certificates_where_a_ca_is_named(run: Run) -> None:
+    words = ("manifests", "--webhook", "--webhook-client-ca", "api-server-ca")
+    pod = list(yaml.safe_load_all(run(*words).output))[-1]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    (volume,) = [each for each in pod["volumes"] if each.get("configMap") == {"name": "api-server-ca"}]
+    (mount,) = [each for each in container["volumeMounts"] if each["name"] == volume["name"]]
+    assert f"--webhook-client-ca={mount['mountPath']}/ca.crt" in container["args"]
+    for wrong in (("--webhook", "--webhook-client-ca", "A b"), ("--webhook-client-ca", "api-server-ca")):
+        assert run("manifests", *wrong).exit_code == 2
+
+
+def test_a_ca_for_a_webhook_that_is_not_served_is_refused(run: Run) -> None:
+    result = run("operator", "--webhook-client-ca", "ca.crt")
+    assert (result.exit_code, "of use with --webhook only" in result.output) == (2, True)
+
+
 @pytest.mark.parametrize(("word", "value"), [("", "true"), ("--no-secure-new-clusters", "false")])
 def test_manifests_secure_new_clusters_unless_they_are_told_not_to(run: Run, word: str, value: str) -> None:
     deployment = list(yaml.safe_load_all(run("manifests", *word.split()).output))[-1]

@@ -177,7 +177,7 @@ async def test_handshakes_that_do_not_end_hold_their_places_for_a_short_time_onl
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(*authority.issue(tmp_path / "tls"))
     trusting = ssl.create_default_context(cafile=str(authority.path))
-    async with serve("127.0.0.1", 0, Desk().routes, limits=SHORT, tls=tls) as port:
+    async with serve("127.0.0.1", 0, Desk().routes, limits=SHORT, tls=lambda: tls) as port:
         async with clients(port, 20, b"\x16\x03\x01") as silent, aiohttp.ClientSession() as session:
             url = f"https://127.0.0.1:{port}/healthz"
             async with session.get(url, ssl=trusting) as answer:

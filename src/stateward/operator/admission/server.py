@@ -9,6 +9,7 @@ import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import msgspec
 import structlog
@@ -69,6 +70,18 @@ class Review(WireRecord):
     request: Request = Request()
 
 
+def _context(shown: Keys | None = None, accepted: str | None = None) -> ssl.SSLContext:
+    """Return what shows a certificate, and asks for one of the accepted authorities; without one, nobody gets in."""
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.minimum_version = ssl.TLSVersion.TLSv1_2
+    if accepted is not None:
+        made.load_verify_locations(cadata=accepted)
+        made.verify_mode = ssl.CERT_REQUIRED
+    if shown is not None:
+        show(made, shown.shown.certificate, shown.shown.key)
+    return made
+
+
 @dataclass(slots=True)
 class Webhook:
     """The endpoint, and the upkeep of its certificate."""
@@ -80,6 +93,10 @@ class Webhook:
     desk: PackageDesk | None = None
     """Judges installations and packages; without one they are let through."""
     shown: Keys | None = None
+    client_ca: Path | None = None
+    """File with the certificates of which the API server shows one; without it, everybody is answered."""
+    accepted: str = ""
+    context: ssl.SSLContext = field(default_factory=_context)
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once a certificate is shown and the API server trusts it."""
 
@@ -95,28 +112,34 @@ class Webhook:
         return web.json_response(await self.desk.respond(question))
 
     @asynccontextmanager
-    async def serving(self, host: str, port: int, context: ssl.SSLContext) -> AsyncGenerator[int]:
+    async def serving(self, host: str, port: int) -> AsyncGenerator[int]:
         """Serve while the block runs; yields the port. Raises OSError when it is taken."""
         routes = [web.post(PATH, self.answer), web.post(PATH_PACKAGES, self.answer_on_packages)]
-        async with serve(host, port, routes, limits=Limits(CONNECTIONS, body=LARGEST), tls=context) as bound:
+        async with serve(
+            host, port, routes, limits=Limits(CONNECTIONS, body=LARGEST), tls=lambda: self.context
+        ) as bound:
             yield bound
 
-    async def renew(self, context: ssl.SSLContext) -> None:
-        """Make the context show the certificate as it is kept, and the API server trust it; raises ApiError."""
+    async def renew(self) -> None:
+        """Show the certificate as it is kept, and have the API server trust it.
+
+        Raises ApiError, and OSError or ValueError when the clients' CA cannot be read; what was shown before stays.
+        """
+        accepted = "" if self.client_ca is None else self.client_ca.read_text(encoding="ascii")
         found = await keys(self.api, self.namespace, self.clock.now().timestamp())
-        if found != self.shown:
-            show(context, found.shown.certificate, found.shown.key)
-            self.shown = found
+        if (found, accepted) != (self.shown, self.accepted):
+            self.context = _context(found, None if self.client_ca is None else accepted)
+            self.shown, self.accepted = found, accepted
         if await register(self.api, found.trusted):
             _log.info("the webhook is registered", namespace=self.namespace)
         self.ready.set()
 
-    async def keep_up(self, context: ssl.SSLContext) -> None:
+    async def keep_up(self) -> None:
         """Look after the certificate until cancelled."""
         while True:
             wait = RENEWAL
             try:
-                await self.renew(context)
+                await self.renew()
             except (ApiError, KeyError, TypeError, ValueError, OSError) as error:
                 # Also what a broken Secret or configuration leads to: whoever puts it right starts no operator again.
                 _log.warning("the webhook is not ready", error=f"{type(error).__name__}: {error}")
@@ -127,10 +150,8 @@ class Webhook:
 @asynccontextmanager
 async def open_webhook(webhook: Webhook, host: str, port: int) -> AsyncGenerator[int]:
     """Serve and look after the certificate while the block runs; yields the port."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    async with webhook.serving(host, port, context) as bound:
-        upkeep = asyncio.create_task(webhook.keep_up(context))
+    async with webhook.serving(host, port) as bound:
+        upkeep = asyncio.create_task(webhook.keep_up())
         try:
             yield bound
         finally:
