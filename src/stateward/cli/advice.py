@@ -22,6 +22,12 @@ ADVICE = {
         " stopped together, the others start without it",
         "let the operator reach port 9443 of the pods; look at the log of the member's pod",
     ),
+    "AnswerTooLarge": Advice(
+        "the database's answers are small enough to be read, as those of 35,000 shards or 800 processes are; until then"
+        " nothing is known, so nothing is taken down",
+        "read in the message which answer it is; give the cluster fewer shards (GET _cat/shards lists them), and if it"
+        " has few, look at what answers at that address",
+    ),
     "ArrivingFirst": Advice("the new member has joined the cluster and is ready", "look at the new member's pod"),
     "BootstrapInterrupted": Advice(
         "a person decides: nobody else can know whether a cluster was formed on the lost volume",

@@ -1,11 +1,10 @@
 """`detect`: who is missing, now, by live reads; what a cluster's CronJob runs."""
 
-import aiohttp
 import click
 
 from stateward.cli.find import read_cluster
 from stateward.cli.session import Session, run, target_options
-from stateward.engines.http import HttpTransport
+from stateward.engines.http import HttpTransport, open_session
 from stateward.operator.detection.look import Findings, look
 from stateward.operator.engine import family_of
 from stateward.operator.foundationdb_shell import ExecShell
@@ -28,7 +27,7 @@ def detect(name: str, **target: str) -> None:
 async def detected(session: Session, name: str) -> Findings:
     """Return what a look at the cluster found; raises Failure when there is none."""
     kind = kind_of(await read_cluster(session, name))
-    async with aiohttp.ClientSession() as http:
+    async with open_session() as http:
         return await look(
             session.api,
             family_of(kind, HttpTransport(http), ExecShell(session.execute, asks=True)),

@@ -27,6 +27,10 @@ class GarbledError(EngineError):
     """An answer that is not what the database would say."""
 
 
+class TooLargeError(EngineError):
+    """An answer that is larger than the operator reads; the message has its size, the limit and what to do."""
+
+
 NO = 400
 """Status of a request that is refused for what it asks."""
 
@@ -78,6 +82,24 @@ class Answer(Struct, frozen=True):
     body: bytes
 
 
+class Room(Protocol):
+    """How much may still be answered, where more than the usual is expected."""
+
+    @property
+    def largest(self) -> int:
+        """Bytes of all answers that share the room."""
+        ...
+
+    @property
+    def left(self) -> int:
+        """Bytes that may still be answered."""
+        ...
+
+    async def take(self, size: int) -> None:
+        """Take so many bytes; may wait for a place, and raises `UnreachableError` where none comes."""
+        ...
+
+
 class Call(Struct, frozen=True):
     """One HTTP request to one endpoint."""
 
@@ -88,13 +110,18 @@ class Call(Struct, frozen=True):
     body: Json | None = None
     patience: float | None = None
     """How long to wait for the whole answer, in seconds, where that is not the usual."""
+    room: Room | None = None
+    """What the answer may take, where that is not the usual."""
 
 
 class Transport(Protocol):
     """The way to nodes over HTTP: the place where the simulation puts another world."""
 
     async def send(self, call: Call) -> Answer:
-        """Return the whole answer, whatever its status; raise `UnreachableError` where there is none."""
+        """Return the whole answer, whatever its status; raise `UnreachableError` where there is none.
+
+        Raises `TooLargeError` for one that is larger than the call has room for.
+        """
         ...
 
     def within(self, access: Access) -> "Transport":

@@ -7,6 +7,7 @@ itself is answered by all, with a cluster and without.
 from stateward.api.roles import ELASTICSEARCH_ROLES, VOTING_ONLY
 from stateward.api.version import Version
 from stateward.engines.base import Engine, Transport
+from stateward.engines.room import Rooms
 from stateward.engines.search.driver import SearchEngine
 from stateward.engines.search.flavor import Flavor, Shield
 from stateward.engines.search.versions import Lineage
@@ -39,6 +40,6 @@ ELASTICSEARCH = Flavor(
 )
 
 
-def driver(transport: Transport) -> Engine:
-    """Return the driver for Elasticsearch clusters."""
-    return SearchEngine(ELASTICSEARCH, transport)
+def driver(transport: Transport, rooms: Rooms | None = None) -> Engine:
+    """Return the driver for Elasticsearch clusters; `rooms` is shared by those whose answers are bounded together."""
+    return SearchEngine(ELASTICSEARCH, transport, rooms)

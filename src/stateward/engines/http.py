@@ -7,11 +7,14 @@ import aiohttp
 import msgspec
 
 from stateward.engines.access import Access, BadAccessError, Contexts
-from stateward.engines.base import Answer, Call, UnreachableError
+from stateward.engines.base import Answer, Call, GarbledError, TooLargeError, UnreachableError
+from stateward.engines.room import USUAL, mib
 from stateward.engines.unanswered import in_words
 
-LARGEST = 256 << 20
-"""Bytes of an answer: ten times what 100,000 shards take. More is not an answer of a database in order."""
+LARGEST = USUAL
+"""Bytes of an answer for which nothing else is said: settings, explanations and users take a small part of that."""
+PLAIN = {"Accept": "application/json", "Accept-Encoding": "identity"}
+"""Nothing is asked for that grows when it is read."""
 
 _CHUNK = 1 << 16
 
@@ -46,11 +49,14 @@ class HttpTransport:
         return HttpTransport(self._session, self._bounds, access=access, contexts=self._contexts)
 
     async def send(self, call: Call) -> Answer:
-        """Return the whole answer, whatever its status; raise `UnreachableError` where there is none."""
+        """Return the whole answer, whatever its status; raise `UnreachableError` where there is none.
+
+        Raises `TooLargeError` where there is more than may be read, and `GarbledError` for one that is packed.
+        """
         data = None if call.body is None else msgspec.json.encode(call.body)
         total = self._bounds.total if call.patience is None else call.patience
         timeout = aiohttp.ClientTimeout(total=total, connect=self._bounds.connect, sock_connect=self._bounds.connect)
-        headers = {"Accept": "application/json", **({} if data is None else {"Content-Type": "application/json"})}
+        headers = {**PLAIN, **({} if data is None else {"Content-Type": "application/json"})}
         if self._access is not None and call.endpoint.startswith("https:"):  # In plain text nobody is told a password.
             headers |= self._access.headers()
         try:
@@ -64,7 +70,7 @@ class HttpTransport:
                 allow_redirects=False,
                 **self._secured(call.endpoint),
             ) as response:
-                return Answer(response.status, await self._read(response, call.endpoint))
+                return Answer(response.status, await self._read(response, call))
         except TimeoutError as error:
             raise UnreachableError(f"{call.endpoint} did not answer in time") from error
         except BadAccessError as error:
@@ -79,10 +85,32 @@ class HttpTransport:
             return {}
         return {"ssl": self._contexts.of(access), "server_hostname": access.name}
 
-    async def _read(self, response: aiohttp.ClientResponse, endpoint: str) -> bytes:
+    async def _read(self, response: aiohttp.ClientResponse, call: Call) -> bytes:
+        encoding = response.headers.get("Content-Encoding", "identity")
+        if encoding != "identity":
+            # A few kilobytes of it can become gigabytes.
+            raise GarbledError(
+                f"{call.endpoint}{call.path} answers in an encoding that was not asked for: {encoding[:60]}"
+            )
+        limit = self._bounds.largest if call.room is None else call.room.left
+        if (response.content_length or 0) > limit:
+            raise too_large(call, response.content_length or 0, self._bounds.largest)
         body = bytearray()
         async for chunk in response.content.iter_chunked(_CHUNK):
             body += chunk
-            if len(body) > self._bounds.largest:
-                raise UnreachableError(f"{endpoint} answers with more than {self._bounds.largest >> 20} MiB")
+            if len(body) > limit:
+                raise too_large(call, len(body), self._bounds.largest)
+            if call.room is not None:
+                await call.room.take(len(chunk))
         return bytes(body)
+
+
+def too_large(call: Call, size: int, usual: int) -> TooLargeError:
+    """Return the error for an answer of at least `size` bytes."""
+    limit = f"{mib(usual)} for this answer" if call.room is None else f"{mib(call.room.largest)} for all of one look"
+    return TooLargeError(f"{call.endpoint}{call.path} answers with {mib(size)} or more, and the limit is {limit}")
+
+
+def open_session() -> aiohttp.ClientSession:
+    """Return a session for databases; nothing that arrives is unpacked on the way."""
+    return aiohttp.ClientSession(auto_decompress=False)

@@ -10,6 +10,7 @@ from stateward.api.base import Json
 from stateward.api.version import Version
 from stateward.engines.base import Engine, Transport
 from stateward.engines.objects import MemberObjects
+from stateward.engines.room import Rooms
 from stateward.engines.search import desired as family_desired
 from stateward.engines.search import member as family_member
 from stateward.engines.search import shared as family_shared
@@ -73,6 +74,6 @@ def cluster_objects(cluster: SearchCluster, voters: Iterable[str], budgets: Sequ
     return family_shared.cluster_objects(OPENSEARCH, cluster, voters, budgets)
 
 
-def driver(transport: Transport) -> Engine:
-    """Return the driver for OpenSearch clusters."""
-    return SearchEngine(OPENSEARCH, transport)
+def driver(transport: Transport, rooms: Rooms | None = None) -> Engine:
+    """Return the driver for OpenSearch clusters; `rooms` is shared by those whose answers are bounded together."""
+    return SearchEngine(OPENSEARCH, transport, rooms)

@@ -13,8 +13,12 @@ class ExecError(Exception):
     """The command could not be run, ended with an error, or wrote more than was asked for."""
 
 
+class TooMuchError(ExecError):
+    """The command wrote more than was asked for."""
+
+
 async def output(socket: aiohttp.ClientWebSocketResponse, limit: int) -> bytes:
-    """Return what a command writes to its output until it ends; raises ExecError."""
+    """Return what a command writes to its output until it ends; raises ExecError, TooMuchError beyond the limit."""
     written, errors, status = bytearray(), bytearray(), b""
     async for message in socket:
         if message.type is not aiohttp.WSMsgType.BINARY or not message.data:
@@ -27,7 +31,7 @@ async def output(socket: aiohttp.ClientWebSocketResponse, limit: int) -> bytes:
         elif channel == STATUS:
             status = data
         if len(written) > limit:
-            raise ExecError(f"more than {limit} bytes were written")
+            raise TooMuchError(f"more than {limit} bytes were written")
     if not status:
         raise ExecError("the connection ended before the command did")
     _check(status, bytes(errors))

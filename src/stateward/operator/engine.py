@@ -5,8 +5,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Protocol
 
-import aiohttp
-
 from stateward.api import names
 from stateward.api.base import Json
 from stateward.api.cluster import Cluster
@@ -14,8 +12,9 @@ from stateward.api.search import SearchCluster
 from stateward.engines import elasticsearch, opensearch
 from stateward.engines.base import Engine, Target, Transport
 from stateward.engines.foundationdb.target import Shell
-from stateward.engines.http import HttpTransport
+from stateward.engines.http import HttpTransport, open_session
 from stateward.engines.objects import MemberObjects
+from stateward.engines.room import Rooms
 from stateward.engines.search import desired, member, shared
 from stateward.engines.search.flavor import HTTP_PORT, Flavor
 from stateward.engines.search.identity import cluster_name
@@ -165,14 +164,22 @@ def searched(cluster: Cluster) -> SearchCluster:
 
 
 def family_of(
-    kind: ClusterKind, transport: Transport, shell: Shell, agent_image: str = "", agents: Agents | None = None
+    kind: ClusterKind,
+    transport: Transport,
+    shell: Shell,
+    agent_image: str = "",
+    agents: Agents | None = None,
+    rooms: Rooms | None = None,
 ) -> Family:
-    """Return the family of a kind of cluster, whose databases are reached by HTTP or by a command in their pods."""
+    """Return the family of a kind of cluster, whose databases are reached by HTTP or by a command in their pods.
+
+    Kinds that share `rooms` share what their databases may answer at the same time.
+    """
     if kind is FOUNDATIONDB:
-        return FoundationDBFamily(shell, agent_image, agents)
+        return FoundationDBFamily(shell, agent_image, agents, rooms)
     if kind is ELASTICSEARCH:
-        return ElasticsearchFamily(elasticsearch.driver(transport), agent_image, agents)
-    return OpenSearchFamily(opensearch.driver(transport), agent_image, agents)
+        return ElasticsearchFamily(elasticsearch.driver(transport, rooms), agent_image, agents)
+    return OpenSearchFamily(opensearch.driver(transport, rooms), agent_image, agents)
 
 
 @asynccontextmanager
@@ -183,8 +190,10 @@ async def open_families(execute: Execute, agent_image: str = "") -> AsyncGenerat
     """
     async with AsyncExitStack() as stack:
         families: list[Family] = []
+        rooms = Rooms()
         for kind in CLUSTER_KINDS:
-            session = await stack.enter_async_context(aiohttp.ClientSession())
+            session = await stack.enter_async_context(open_session())
             agents = await stack.enter_async_context(open_agents())
-            families.append(family_of(kind, HttpTransport(session), ExecShell(execute), agent_image, agents))
+            transport, shell = HttpTransport(session), ExecShell(execute)
+            families.append(family_of(kind, transport, shell, agent_image, agents, rooms))
         yield tuple(families)

@@ -20,6 +20,7 @@ from stateward.engines.foundationdb.member import member_objects
 from stateward.engines.foundationdb.shared import cluster_objects
 from stateward.engines.foundationdb.target import FoundationTarget, Shell
 from stateward.engines.objects import MemberObjects
+from stateward.engines.room import Rooms
 from stateward.kube.pods import Pod
 from stateward.operator.agents import Agents
 from stateward.operator.holdings import Holdings
@@ -34,10 +35,12 @@ from stateward.planning.times import parse_time
 class FoundationDBFamily:
     """FoundationDB clusters; pods are made with an agent from `agent_image`, Stateward's own, if there is one."""
 
-    def __init__(self, shell: Shell, agent_image: str = "", agents: Agents | None = None) -> None:
+    def __init__(
+        self, shell: Shell, agent_image: str = "", agents: Agents | None = None, rooms: Rooms | None = None
+    ) -> None:
         self.kind = FOUNDATIONDB
         self.container = ENGINE
-        self.engine: Engine = FoundationEngine(shell)
+        self.engine: Engine = FoundationEngine(shell, rooms)
         self.agents = agents
         self._agent_image = agent_image
 

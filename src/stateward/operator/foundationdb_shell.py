@@ -2,18 +2,19 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from stateward.engines.base import GarbledError, UnreachableError
+from stateward.engines.base import GarbledError, TooLargeError, UnreachableError
 from stateward.engines.foundationdb.commands import STATUS, Printed
 from stateward.engines.foundationdb.labels import ENGINE
+from stateward.engines.room import USUAL, mib
 from stateward.kube.errors import ApiError
-from stateward.kube.exec import ExecError
+from stateward.kube.exec import ExecError, TooMuchError
 from stateward.kube.metadata import Key
 
 Execute = Callable[[Key, str, Sequence[str], int], Awaitable[bytes]]
 """Runs a command in a container of a pod, and returns at most so many bytes of what it writes."""
 
-LIMIT = 16 * 1024 * 1024
-"""Bytes of an answer: a status has about 10 KB for each process."""
+LIMIT = 8 << 20
+"""Bytes of a status: it has up to 10 KB for each process, so 800 processes fit in."""
 MARK = "stateward-exit "
 SCRIPT = (
     "PATH=/stateward/run/programs:$PATH; "
@@ -33,13 +34,20 @@ class ExecShell:
         self._asks = asks
 
     async def run(self, pod: str, command: str, seconds: int) -> Printed:
-        """Return what `fdbcli --exec COMMAND` left behind within a time; raises UnreachableError, GarbledError."""
+        """Return what `fdbcli --exec COMMAND` left behind within a time.
+
+        Raises UnreachableError, TooLargeError beyond a limit, and GarbledError where it was cut off.
+        """
         if self._asks and command != STATUS:
             raise UnreachableError(f"{command.split(maxsplit=1)[0]} is no question")
         namespace, _, name = pod.partition("/")
         words = ["/bin/sh", "-c", SCRIPT, "fdbcli", str(seconds), command]
+        limit = LIMIT if command == STATUS else USUAL
         try:
-            written = await self._execute(Key(namespace, name), ENGINE, words, LIMIT)
+            written = await self._execute(Key(namespace, name), ENGINE, words, limit)
+        except TooMuchError as error:
+            said = f"with more than {mib(limit)}, which is the limit"
+            raise TooLargeError(f"{name}: fdbcli answers `{command[:60]}` {said}") from error
         except (ApiError, ExecError) as error:
             raise UnreachableError(f"{name}: {error}") from error
         return printed(written.decode(errors="replace"))

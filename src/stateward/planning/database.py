@@ -10,11 +10,16 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+UNANSWERED, TOO_LARGE = "DatabaseUnknown", "AnswerTooLarge"
+"""Reasons to wait for a picture: there was no answer, or one that is larger than is read."""
+
 
 class Unknown(Struct, frozen=True):
     """What could not be read, and why, in words a person understands."""
 
     why: str
+    reason: str = UNANSWERED
+    """The reason by which a plan waits for it."""
 
 
 class Unformed(Unknown, frozen=True):

@@ -7,7 +7,18 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from stateward.planning.database import Allocation, Copy, CopyState, Database, Health, Node, Unformed, Unit, Unknown
+from stateward.planning.database import (
+    TOO_LARGE,
+    Allocation,
+    Copy,
+    CopyState,
+    Database,
+    Health,
+    Node,
+    Unformed,
+    Unit,
+    Unknown,
+)
 from stateward.planning.desired import Crossing, Desired, Effect, Pool, Refusal, Replacement, SoleCopy, Surge
 from stateward.planning.member import Changing, Claim, Inputs, Member, Orphan, Pod, Record, Ref, Removal, Workload
 from stateward.planning.phase import Phase
@@ -15,6 +26,7 @@ from stateward.planning.process import Process, ProcessState
 from stateward.planning.security import Protection
 
 __all__ = [
+    "TOO_LARGE",
     "Allocation",
     "Bootstrap",
     "Changing",

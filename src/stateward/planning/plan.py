@@ -115,7 +115,7 @@ def plan(obs: Observation, now: float) -> Plan:
     settled = not part.actions and not part.waits and all(at_rest(facts, removals, i) for i in part.intents.values())
     settled = settled and facts.turn is None
     if isinstance(obs.database, Unknown):
-        part = merge(part, Part(waits=(Wait(obs.name, "DatabaseUnknown", obs.database.why + unbelieved(facts)),)))
+        part = merge(part, Part(waits=(Wait(obs.name, obs.database.reason, obs.database.why + unbelieved(facts)),)))
         settled = False
     return Plan(
         actions=trusted(obs, in_order(part.actions)),

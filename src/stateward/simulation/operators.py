@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
+from stateward.engines.room import LOOK, Rooms
 from stateward.kube.fence import LostLease
 from stateward.kube.lease_record import LeaseTiming
 from stateward.operator.engine import Family
@@ -92,7 +93,8 @@ class Process:
         """Return the one kind of cluster that it handles: each other one would cost every run its watches."""
         agents = WorldAgents(self._world.agents, wire, self._hears, self.stopping)
         if self._foundationdb:
-            return FoundationDBFamily(WorldShell(self._world.foundations, wire, self.saw), self.agent_image, agents)
+            shell = WorldShell(self._world.foundations, wire, self.saw)
+            return FoundationDBFamily(shell, self.agent_image, agents, Rooms(usual=LOOK))
         databases = self._world.databases
         transport = WorldTransport(databases, wire, self.looked)
         return self._world.product.family(transport, self.agent_image, agents, announces=databases.announced)

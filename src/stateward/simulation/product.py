@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from stateward.api.search import SearchCluster
 from stateward.engines import elasticsearch, opensearch
 from stateward.engines.base import Transport
+from stateward.engines.room import LOOK, Rooms
 from stateward.engines.search import desired
 from stateward.engines.search.driver import SearchEngine
 from stateward.engines.search.flavor import Flavor
@@ -46,9 +47,12 @@ class Product:
         return desired.desired(self.flavor, cluster)
 
     def family(self, transport: Transport, agent_image: str, agents: Agents, *, announces: bool) -> Family:
-        """Return the operator's family of the engine, on ways into a world."""
+        """Return the operator's family of the engine, on ways into a world.
+
+        Virtual time waits for no worker process, so all is read here.
+        """
         flavor = replace(self.flavor, announces=announces)
-        return SearchFamily(self.kind, flavor, SearchEngine(flavor, transport), agent_image, agents)
+        return SearchFamily(self.kind, flavor, SearchEngine(flavor, transport, Rooms(usual=LOOK)), agent_image, agents)
 
 
 PRODUCTS: Mapping[str, Product] = {

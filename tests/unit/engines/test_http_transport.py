@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from stateward.engines import opensearch
-from stateward.engines.base import Call, UnreachableError
+from stateward.engines.base import Call, TooLargeError, UnreachableError
 from stateward.engines.http import Bounds, HttpTransport
 from stateward.planning.observation import Database, Unknown
 from tests.unit.engines.replay import STATE, TARGET, recorded
@@ -126,7 +126,7 @@ async def test_more_than_can_be_read_is_an_error(server: Server, session: aiohtt
         return response
 
     server.handle = endless
-    with pytest.raises(UnreachableError, match="more than 4 MiB"):
+    with pytest.raises(TooLargeError, match=r"/ answers with 4\.\d MiB or more, and the limit is 4\.0 MiB"):
         await HttpTransport(session, Bounds(largest=4 << 20)).send(Call(server.url, "GET", "/"))
 
 

@@ -6,7 +6,7 @@ exclusion by address that a person has made stays.
 
 from collections.abc import Collection
 
-from stateward.engines.base import NO, EngineError, RefusedError, Target, UnreachableError
+from stateward.engines.base import NO, EngineError, RefusedError, Target, TooLargeError, UnreachableError
 from stateward.engines.foundationdb import commands
 from stateward.engines.foundationdb.commands import STATUS, Outcome, Printed, judge
 from stateward.engines.foundationdb.connection import Address
@@ -16,11 +16,13 @@ from stateward.engines.foundationdb.leaving import Exclusions, askable, exclusio
 from stateward.engines.foundationdb.maintenance import PERIOD, own, zone_of
 from stateward.engines.foundationdb.members import view
 from stateward.engines.foundationdb.picture import NEVER, absent, picture, provable
-from stateward.engines.foundationdb.status import Status, parse_status
+from stateward.engines.foundationdb.reader import status as read_status
+from stateward.engines.foundationdb.status import Status
 from stateward.engines.foundationdb.target import FoundationTarget, Shell, meant
 from stateward.engines.foundationdb.upkeep import candidates, chosen, coordinating, coordination, redundancy, unmovable
+from stateward.engines.room import Rooms
 from stateward.planning.actions import Move
-from stateward.planning.observation import Allocation, Database, Unknown
+from stateward.planning.observation import TOO_LARGE, Allocation, Database, Unknown
 
 ASKED = 3
 """Pods that are asked, one after the other, until one answers."""
@@ -29,10 +31,11 @@ QUESTION, PROOF, CHANGE = 10, 10, 30
 
 
 class FoundationEngine:
-    """The driver; `shell` runs the database's command line."""
+    """The driver; `shell` runs the database's command line, `rooms` bounds what is read of all clusters at once."""
 
-    def __init__(self, shell: Shell) -> None:
+    def __init__(self, shell: Shell, rooms: Rooms | None = None) -> None:
         self._shell = shell
+        self._rooms = rooms or Rooms()
 
     async def observe(self, target: Target) -> Database | Unknown:
         """Return one consistent picture of the database, or why there is none; never a part of one.
@@ -44,6 +47,8 @@ class FoundationEngine:
             mine = meant(target)
             pod, status = await self._status(mine)
             proved = await self._proved(mine, pod, status) if mine.proves else frozenset[str]()
+        except TooLargeError as error:
+            return Unknown(str(error), TOO_LARGE)
         except EngineError as error:
             return Unknown(str(error))
         return picture(mine, status, proved)
@@ -138,7 +143,7 @@ class FoundationEngine:
         """Do nothing: its balancing is never paused."""
 
     async def _status(self, target: FoundationTarget) -> tuple[str, Status]:
-        """Return a status, and the pod in which it was asked for; raises UnreachableError, GarbledError.
+        """Return a status, and the pod in which it was asked for; raises EngineError.
 
         One that says that there is no database is believed only when no other pod says anything else: its programs may
         be of a version that the database does not talk to.
@@ -147,7 +152,10 @@ class FoundationEngine:
         found: tuple[str, Status] | None = None
         for pod in target.endpoints[:ASKED]:
             try:
-                status = parse_status((await self._shell.run(pod, STATUS, QUESTION)).output)
+                output = (await self._shell.run(pod, STATUS, QUESTION)).output
+                async with self._rooms.look(f"{target.name} {target.identity}") as room:
+                    await room.take(len(output))
+                    status = await read_status(output, self._rooms.usual)
             except EngineError as error:
                 failure = error
                 continue

@@ -6,11 +6,15 @@ its address and without its locality, so its member can only be told by the addr
 """
 
 from collections.abc import Mapping
+from typing import Annotated
 
-import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from stateward.engines.base import GarbledError
+from stateward.engines.decoding import decoded
+
+Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+"""A number as the database keeps it; one that is larger cannot be reckoned with."""
 
 
 class _Record(Struct, frozen=True, kw_only=True):
@@ -35,15 +39,15 @@ class Role(_Record, frozen=True, kw_only=True):
     """Something that a process does, for example `storage`, `log` or `coordinator`."""
 
     role: str
-    stored_bytes: int | None = None
-    kvstore_used_bytes: int | None = None
+    stored_bytes: Whole | None = None
+    kvstore_used_bytes: Whole | None = None
 
 
 class Disk(_Record, frozen=True, kw_only=True):
     """The disk under a process, in bytes."""
 
-    total_bytes: int | None = None
-    free_bytes: int | None = None
+    total_bytes: Whole | None = None
+    free_bytes: Whole | None = None
 
 
 class Process(_Record, frozen=True, kw_only=True):
@@ -68,7 +72,7 @@ class TeamState(_Record, frozen=True, kw_only=True):
     """How many replicas the worst team of storage servers has."""
 
     healthy: bool | None = None
-    min_replicas_remaining: int | None = None
+    min_replicas_remaining: Whole | None = None
     name: str | None = None
 
 
@@ -76,15 +80,15 @@ class TeamTracker(_Record, frozen=True, kw_only=True):
     """The teams of one region."""
 
     primary: bool | None = None
-    unhealthy_servers: int | None = None
+    unhealthy_servers: Whole | None = None
     state: TeamState = TeamState()
 
 
 class MovingData(_Record, frozen=True, kw_only=True):
     """Data on its way, in bytes."""
 
-    in_flight_bytes: int | None = None
-    in_queue_bytes: int | None = None
+    in_flight_bytes: Whole | None = None
+    in_queue_bytes: Whole | None = None
 
 
 class Data(_Record, frozen=True, kw_only=True):
@@ -99,8 +103,8 @@ class LogSet(_Record, frozen=True, kw_only=True):
     """A generation of transaction logs."""
 
     current: bool | None = None
-    log_fault_tolerance: int | None = None
-    log_replication_factor: int | None = None
+    log_fault_tolerance: Whole | None = None
+    log_replication_factor: Whole | None = None
     possibly_losing_data: bool | None = None
 
 
@@ -108,15 +112,15 @@ class Recovery(_Record, frozen=True, kw_only=True):
     """How far the database has recovered."""
 
     name: str | None = None
-    active_generations: int | None = None
+    active_generations: Whole | None = None
     seconds_since_last_recovered: float | None = None
 
 
 class Tolerance(_Record, frozen=True, kw_only=True):
     """How many more zones may fail."""
 
-    max_zone_failures_without_losing_availability: int | None = None
-    max_zone_failures_without_losing_data: int | None = None
+    max_zone_failures_without_losing_availability: Whole | None = None
+    max_zone_failures_without_losing_data: Whole | None = None
 
 
 class Exclusion(_Record, frozen=True, kw_only=True):
@@ -131,11 +135,11 @@ class Configuration(_Record, frozen=True, kw_only=True):
 
     redundancy_mode: str | None = None
     storage_engine: str | None = None
-    logs: int | None = None
-    commit_proxies: int | None = None
-    grv_proxies: int | None = None
-    resolvers: int | None = None
-    usable_regions: int | None = None
+    logs: Whole | None = None
+    commit_proxies: Whole | None = None
+    grv_proxies: Whole | None = None
+    resolvers: Whole | None = None
+    usable_regions: Whole | None = None
     excluded_servers: tuple[Exclusion, ...] | None = None
 
 
@@ -203,7 +207,4 @@ def parse_status(output: bytes | str) -> Status:
     start = text.find("{")
     if start < 0:
         raise GarbledError(f"fdbcli printed no status: {text.strip()[:200] or 'nothing'}")
-    try:
-        return msgspec.json.decode(text[start:], type=Status)
-    except msgspec.DecodeError as error:
-        raise GarbledError(f"fdbcli printed a status that cannot be read: {error}") from error
+    return decoded(Status, text[start:], "fdbcli printed a status that cannot be read:")

@@ -1,13 +1,13 @@
 """From the database's answers to one picture of it, or an error: parts that contradict each other make no picture."""
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from msgspec import Struct
 
-from stateward.engines.base import GarbledError
+from stateward.engines.base import GarbledError, TooLargeError
 from stateward.engines.search import marks, shutdown
-from stateward.engines.search.flavor import Flavor
 from stateward.engines.search.versions import MANAGER_ROLES
 from stateward.engines.search.wire import (
     MISSING,
@@ -23,7 +23,11 @@ from stateward.engines.search.wire import (
 )
 from stateward.planning.observation import Allocation, Copy, CopyState, Database, Health, Node, Unit
 
+COPIES = 100_000
+"""Copies of shards in one picture: more do not fit into the answers that are read, but where somebody made them up."""
 _HELD = ("deciders_no", "no_valid_shard_copy")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+"""The number of a shard, or of replicas."""
 
 
 class Answers(Struct, frozen=True):
@@ -37,16 +41,22 @@ class Answers(Struct, frozen=True):
     """The nodes of which the database was told that they go down."""
 
 
-def database(flavor: Flavor, answers: Answers) -> Database:
-    """Return the picture; raise `GarbledError` where the answers don't fit together."""
+def database(data_roles: frozenset[str], answers: Answers) -> Database:
+    """Return the picture; raise `GarbledError` where the answers don't fit together, `TooLargeError` where it is large.
+
+    A node holds data where it has one of `data_roles`.
+    """
     state = answers.state
     names = _names(state)
+    copies = sum(len(c) for index in state.routing_table.indices.values() for c in index.shards.values())
+    if copies > COPIES:
+        raise TooLargeError(f"the cluster's state has {copies:,} copies of shards, and the limit is {COPIES:,}")
     units = tuple(_units(answers, names))
     coordination = state.metadata.cluster_coordination
     return Database(
         identity=state.cluster_uuid,
         health=health(units),
-        nodes={name: _node(flavor, answers, identifier) for identifier, name in names.items()},
+        nodes={name: _node(data_roles, answers, identifier) for identifier, name in names.items()},
         units=units,
         leader=names.get(state.manager, ""),
         # A voter that is not there now is counted, by its id: a quorum is of all voters.
@@ -93,14 +103,14 @@ def _allocation(settings: ClusterSettings) -> Allocation:
         raise GarbledError(f"{marks.ENABLE} has an unknown value: {error}") from error
 
 
-def _node(flavor: Flavor, answers: Answers, identifier: str) -> Node:
+def _node(data_roles: frozenset[str], answers: Answers, identifier: str) -> Node:
     info, stats = answers.info.nodes.get(identifier), answers.stats.nodes.get(identifier)
     if info is None or stats is None:
         raise GarbledError(f"node {answers.state.nodes[identifier].name} is in the cluster and does not answer")
     return Node(
         name=info.name,
         version=info.version,
-        data=any(role in flavor.data_roles for role in info.roles),
+        data=any(role in data_roles for role in info.roles),
         voting=bool(MANAGER_ROLES.intersection(info.roles)),
         disk_total=stats.fs.total.total_in_bytes,
         disk_free=stats.fs.total.available_in_bytes,
@@ -125,10 +135,12 @@ def _unit(
     name: str, metadata: IndexMetadata, number: str, copies: list[ShardCopy], names: Mapping[str, str], size: int
 ) -> Unit:
     settings = metadata.settings.index
-    if not settings.number_of_replicas.isdecimal() or len(copies) <= int(settings.number_of_replicas):
+    if not _NUMBER.fullmatch(number):
+        raise GarbledError(f"the cluster's state has a shard {name[:200]} whose number is none")
+    if not _NUMBER.fullmatch(settings.number_of_replicas) or len(copies) <= int(settings.number_of_replicas):
         raise GarbledError(f"the cluster's state does not hold all copies of {name} that there should be")
-    in_sync = metadata.in_sync_allocations[number]
-    decoded = tuple(_copy(name, copy, frozenset(in_sync), names) for copy in copies)
+    in_sync = frozenset(metadata.in_sync_allocations[number])
+    decoded = tuple(_copy(name, copy, in_sync, names) for copy in copies)
     if sum(copy.primary for copy in decoded) != 1:
         raise GarbledError(f"shard {name} has not exactly one primary in the cluster's state")
     return Unit(
@@ -185,8 +197,8 @@ def _why(info: UnassignedInfo) -> str:
 def _seconds(shard: str, text: str) -> float:
     try:
         return datetime.fromisoformat(text).timestamp()
-    except ValueError as error:
-        raise GarbledError(f"{shard} is unassigned since {text!r}, which is no time") from error
+    except (ValueError, OverflowError) as error:
+        raise GarbledError(f"{shard} is unassigned since {text[:60]!r}, which is no time") from error
 
 
 def _sizes(stats: NodesStats) -> dict[tuple[str, str], int]:

@@ -8,26 +8,35 @@ from urllib.parse import quote
 import msgspec
 
 from stateward.api.base import Json
-from stateward.engines.base import EngineError, GarbledError, RefusedError, Target, Transport, UnreachableError
+from stateward.engines.base import (
+    EngineError,
+    GarbledError,
+    RefusedError,
+    Room,
+    Target,
+    TooLargeError,
+    Transport,
+    UnreachableError,
+)
+from stateward.engines.room import Rooms
 from stateward.engines.search import marks, shutdown
-from stateward.engines.search.decode import Answers, database, excluded
+from stateward.engines.search.decode import excluded
 from stateward.engines.search.explain import explained
 from stateward.engines.search.flavor import Flavor, Shield
-from stateward.engines.search.session import Session, at_any, check
+from stateward.engines.search.reader import picture
+from stateward.engines.search.reading import INFO, SETTINGS, STATE, STATS, Bodies, Expected
+from stateward.engines.search.session import Session, at_any
 from stateward.engines.search.wire import (
     Acknowledged,
     ClusterSettings,
-    ClusterState,
     Coordination,
-    Counts,
     Flushed,
     MoveExplanation,
-    NodesInfo,
-    NodesStats,
     Rerouted,
+    Voting,
 )
 from stateward.planning.actions import Move
-from stateward.planning.observation import Allocation, Database, Unknown
+from stateward.planning.observation import TOO_LARGE, Allocation, Database, Unknown
 
 T = TypeVar("T")
 
@@ -40,30 +49,28 @@ FLUSH_PATIENCE = 60.0
 NODE_PATIENCE = "5s"
 """How long the database waits for each of its nodes; without it a node that hangs would hang the look for ever."""
 
-STATE = "/_cluster/state/nodes,master_node,routing_table,metadata,blocks"
 STATE_FIELDS = (
     "cluster_name,cluster_uuid,master_node,cluster_manager_node,blocks.global,nodes.*.name,"
     "metadata.cluster_coordination,metadata.indices.*.in_sync_allocations,"
     "metadata.indices.*.settings.index.number_of_replicas,metadata.indices.*.settings.index.auto_expand_replicas,"
     "routing_table"
 )
-INFO = "/_nodes/http"
 INFO_FIELDS = "_nodes.failed,cluster_name,nodes.*.name,nodes.*.version,nodes.*.roles"
-STATS = "/_nodes/stats/fs,indices/store"
 STATS_FIELDS = (
     "_nodes.failed,cluster_name,nodes.*.name,nodes.*.fs.total.total_in_bytes,nodes.*.fs.total.available_in_bytes,"
     "nodes.*.indices.shards.*.*.store.size_in_bytes"
 )
 USERS = "/_plugins/_security/api/internalusers"
-SETTINGS = "/_cluster/settings"
+FLAT = {"flat_settings": "true"}
 EXCLUSIONS = "/_cluster/voting_config_exclusions"
 
 
 class SearchEngine:
-    """An `Engine` for the clusters of one flavor."""
+    """An `Engine` for the clusters of one flavor; `rooms` bounds what is read of all clusters at the same time."""
 
-    def __init__(self, flavor: Flavor, transport: Transport) -> None:
+    def __init__(self, flavor: Flavor, transport: Transport, rooms: Rooms | None = None) -> None:
         self._flavor = flavor
+        self._rooms = rooms or Rooms()
         self._transport = transport
 
     async def observe(self, target: Target) -> Database | Unknown:
@@ -71,13 +78,19 @@ class SearchEngine:
 
         async def look(session: Session) -> Database:
             going = await shutdown.told(session) if self._flavor.announces else None
-            picture = database(self._flavor, msgspec.structs.replace(await ask(session, target), going=going or ()))
-            picture = await explained(session, picture)
+            expected = Expected(
+                session.endpoint, target.name, target.identity, self._flavor.data_roles, going=going or ()
+            )
+            async with self._rooms.look(f"{target.name} {target.identity}") as room:
+                found = await picture(expected, await ask(session, room), self._rooms.usual)
+            found = await explained(session, found)
             secured = session.endpoint.startswith("https:")
-            return msgspec.structs.replace(picture, secured=secured) if secured else picture
+            return msgspec.structs.replace(found, secured=secured) if secured else found
 
         try:
             return await self._at_any(target, look, LOOK_PATIENCE)
+        except TooLargeError as error:
+            return Unknown(str(error), TOO_LARGE)
         except EngineError as error:
             return Unknown(str(error))
 
@@ -190,41 +203,36 @@ class SearchEngine:
             raise UnreachableError(f"the cluster did not answer within {patience:.0f} s") from error
 
 
-async def ask(session: Session, target: Target) -> Answers:
-    """Return all parts of a picture; raise where one is missing, or is not of the cluster that is meant."""
-    state = await session.get(ClusterState, STATE, {"filter_path": STATE_FIELDS})
-    check(session.endpoint, state, target)
+async def ask(session: Session, room: Room) -> Bodies:
+    """Return all parts of a picture as they came; raise where one is missing."""
     patience = {"timeout": NODE_PATIENCE}
-    info = await session.get(NodesInfo, INFO, {"filter_path": INFO_FIELDS, **patience})
-    stats = await session.get(NodesStats, STATS, {"level": "shards", "filter_path": STATS_FIELDS, **patience})
-    for counts, name in ((info.counts, info.cluster_name), (stats.counts, stats.cluster_name)):
-        whole(counts, name, target)
-    return Answers(state=state, info=info, stats=stats, settings=await settings(session))
-
-
-def whole(counts: Counts, name: str, target: Target) -> None:
-    """Raise where nodes are missing from an answer, or where it comes from elsewhere."""
-    if name != target.name:
-        raise GarbledError(f"the parts of the answer come from different clusters: {name} and {target.name}")
-    if counts.failed:
-        raise UnreachableError(f"{counts.failed} nodes are in the cluster and do not answer")
+    return Bodies(
+        state=await session.fetch(STATE, {"filter_path": STATE_FIELDS}, room),
+        info=await session.fetch(INFO, {"filter_path": INFO_FIELDS, **patience}, room),
+        stats=await session.fetch(STATS, {"level": "shards", "filter_path": STATS_FIELDS, **patience}, room),
+        settings=await session.fetch(SETTINGS, FLAT, room),
+    )
 
 
 async def change(session: Session, changed: Callable[[ClusterSettings], Json | None]) -> None:
-    """Write what has to be changed of the settings; raise `RefusedError` where that was not taken up everywhere."""
-    body = changed(await settings(session))
+    """Write what has to be changed of the settings; raise `EngineError` where that was not taken up everywhere."""
+    now = await settings(session)
+    try:
+        body = changed(now)
+    except ValueError as error:
+        raise GarbledError(f"{session.endpoint}{SETTINGS} answers what it should not: {str(error)[:300]}") from error
     if body is not None and not (await session.call(Acknowledged, "PUT", SETTINGS, None, body)).acknowledged:
         raise RefusedError(f"{session.endpoint} did not acknowledge the change of settings in time")
 
 
 async def settings(session: Session) -> ClusterSettings:
     """Return the settings that were changed at run time."""
-    return await session.get(ClusterSettings, SETTINGS, {"flat_settings": "true"})
+    return await session.get(ClusterSettings, SETTINGS, FLAT)
 
 
 async def coordination(session: Session) -> Coordination:
     """Return who votes, and who has no vote."""
-    state = await session.get(ClusterState, STATE, {"filter_path": STATE_FIELDS})
+    state = await session.get(Voting, STATE, {"filter_path": "metadata.cluster_coordination"})
     return state.metadata.cluster_coordination
 
 

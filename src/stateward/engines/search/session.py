@@ -3,8 +3,6 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
-import msgspec
-
 from stateward.api.base import Json
 from stateward.engines.base import (
     AnotherClusterError,
@@ -14,10 +12,13 @@ from stateward.engines.base import (
     GarbledError,
     NotFormedError,
     RefusedError,
+    Room,
     Target,
+    TooLargeError,
     Transport,
     UnreachableError,
 )
+from stateward.engines.decoding import decoded
 from stateward.engines.search.wire import MANAGER_MISSING, NOT_RECOVERED, Failure, Greeting
 
 T = TypeVar("T")
@@ -28,7 +29,7 @@ DONE = frozenset({200, 201})
 """Codes of what was done: the second one where something was made."""
 GREETING = "/_cluster/state/master_node,blocks"
 _GREETING_FIELDS = "cluster_name,cluster_uuid,master_node,cluster_manager_node,blocks.global"
-_TELLING = (AnotherClusterError, NotFormedError, RefusedError, GarbledError, UnreachableError)
+_TELLING = (TooLargeError, AnotherClusterError, NotFormedError, RefusedError, GarbledError, UnreachableError)
 """Kinds of errors, the most telling first: where several nodes fail, one of them is reported."""
 
 
@@ -54,10 +55,12 @@ class Session:
     ) -> T:
         """Make a request and return the decoded answer; raise `EngineError` where there is none of this shape."""
         answer = await self.command(method, path, params, body, patience)
-        try:
-            return msgspec.json.decode(answer.body, type=shape)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise GarbledError(f"{self.endpoint}{path} answers what it should not: {error}") from error
+        return decoded(shape, answer.body, f"{self.endpoint}{path} answers what it should not:")
+
+    async def fetch(self, path: str, params: Mapping[str, str], room: Room) -> bytes:
+        """Return an answer as it came, as large as there is room for; raise `EngineError` where there is none."""
+        answer = await self._transport.send(Call(self.endpoint, "GET", path, params, room=room))
+        return self._done(path, answer).body
 
     async def command(
         self,
@@ -68,14 +71,19 @@ class Session:
         patience: float | None = None,
     ) -> Answer:
         """Make a request whose answer tells nothing but that it was done; raise `EngineError` where it was not."""
-        answer = await self._transport.send(Call(self.endpoint, method, path, params, body, patience))
+        return self._done(path, await self._transport.send(Call(self.endpoint, method, path, params, body, patience)))
+
+    def _done(self, path: str, answer: Answer) -> Answer:
         if answer.status not in DONE:
             raise RefusedError(f"{self.endpoint}{path}: {answer.status}, {reason(answer)}", answer.status)
         return answer
 
 
 async def at_any(transport: Transport, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
-    """Do `work` at the first node of the cluster that can; raise the most telling error where none can."""
+    """Do `work` at the first node of the cluster that can; raise the most telling error where none can.
+
+    Two that answer with too much are enough: all others would as well, and reading them takes the time of the look.
+    """
     failures: list[EngineError] = []
     transport = transport if target.access is None else transport.within(target.access)
     for endpoint in target.endpoints:
@@ -85,6 +93,10 @@ async def at_any(transport: Transport, target: Target, work: Callable[[Session],
             return await work(session)
         except RefusedError as error:
             if error.lasting:
+                raise
+            failures.append(error)
+        except TooLargeError as error:
+            if any(isinstance(failure, TooLargeError) for failure in failures):
                 raise
             failures.append(error)
         except EngineError as error:
@@ -119,8 +131,8 @@ def check(endpoint: str, greeting: Greeting, target: Target) -> None:
 def reason(answer: Answer) -> str:
     """Return why the database says no, in its words."""
     try:
-        failure = msgspec.json.decode(answer.body, type=Failure).error
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        failure = decoded(Failure, answer.body, "").error
+    except GarbledError:
         return "without a reason"
     text = failure if isinstance(failure, str) else failure.reason or failure.type
     return text[:500]

@@ -4,8 +4,12 @@ Where a field has a default, the database leaves it out when there is nothing to
 """
 
 from enum import StrEnum
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+
+Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+"""A number as the database keeps it; one that is larger cannot be reckoned with."""
 
 MANAGER_MISSING = "2"
 NOT_RECOVERED = "1"
@@ -91,6 +95,18 @@ class Metadata(Struct, frozen=True):
     indices: dict[str, IndexMetadata] = {}
 
 
+class VotingMetadata(Struct, frozen=True):
+    """What is kept over restarts, as far as it says who votes."""
+
+    cluster_coordination: Coordination
+
+
+class Voting(Struct, frozen=True):
+    """One version of the cluster state, as far as it says who votes."""
+
+    metadata: VotingMetadata
+
+
 class ShardState(StrEnum):
     """Where one copy of a shard stands."""
 
@@ -172,8 +188,8 @@ class NodesInfo(Struct, frozen=True, rename={"counts": "_nodes"}):
 class Disk(Struct, frozen=True):
     """Sizes in bytes."""
 
-    total_in_bytes: int
-    available_in_bytes: int
+    total_in_bytes: Whole
+    available_in_bytes: Whole
 
 
 class FileSystem(Struct, frozen=True):
@@ -185,7 +201,7 @@ class FileSystem(Struct, frozen=True):
 class Store(Struct, frozen=True):
     """Size of one copy in bytes."""
 
-    size_in_bytes: int
+    size_in_bytes: Whole
 
 
 class ShardStats(Struct, frozen=True):
