@@ -5,7 +5,7 @@ for a replica that every node refuses. So the database is asked copy by copy, an
 since until then the answer would change by itself.
 """
 
-from collections.abc import Iterable
+import heapq
 
 from msgspec import structs
 
@@ -23,15 +23,18 @@ _FIELDS = "can_allocate,allocate_explanation,node_allocation_decisions.node_name
 
 async def explained(session: Session, database: Database) -> Database:
     """Return the picture with its unassigned copies explained."""
-    doubtful = sorted((unit for unit in database.units if _missing(unit)), key=_since)
     if database.allocation is not Allocation.ALL:
         return database
-    known: dict[str, Unit] = {unit.name: _with(unit, EVERYWHERE) for unit in doubtful if not _places(database, unit)}
-    asked = [] if _recovering(database) else [unit for unit in doubtful if unit.name not in known]
-    for unit in asked[:MOST]:
+    doubtful = [unit for unit in database.units if _missing(unit)]
+    data = frozenset(node.name for node in database.nodes.values() if node.data)
+    known: dict[str, Unit] = {unit.name: _with(unit, EVERYWHERE) for unit in doubtful if _everywhere(data, unit)}
+    asked = () if _recovering(database) else (unit for unit in doubtful if unit.name not in known)
+    for unit in heapq.nsmallest(MOST, asked, key=_since):
         obstacle = await _obstacle(session, unit)
         if obstacle is not None:
             known[unit.name] = _with(unit, obstacle)
+    if not known:
+        return database
     return structs.replace(database, units=tuple(known.get(unit.name, unit) for unit in database.units))
 
 
@@ -77,11 +80,6 @@ def _recovering(database: Database) -> bool:
     return any(copy.state is CopyState.INITIALIZING for unit in database.units for copy in unit.copies)
 
 
-def _places(database: Database, unit: Unit) -> set[str]:
-    """Return the data nodes that have no copy of the unit."""
-    return _data_nodes(database) - {name for copy in unit.copies for name in (copy.member, copy.target)}
-
-
-def _data_nodes(database: Database) -> set[str]:
-    nodes: Iterable[str] = (node.name for node in database.nodes.values() if node.data)
-    return set(nodes)
+def _everywhere(data: frozenset[str], unit: Unit) -> bool:
+    """Whether each data node has a copy of the unit."""
+    return data.issubset({name for copy in unit.copies for name in (copy.member, copy.target)})

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from stateward.engines.base import Target, Transport
 from stateward.engines.search.session import Session, at_any
+from stateward.engines.search.wire import Whole
 
 SETTINGS_FIELDS = (
     "*.indices.recovery.max_bytes_per_sec,*.cluster.routing.allocation.node_concurrent_incoming_recoveries,"
@@ -30,8 +31,8 @@ Settings = dict[str, "Settings | str"]
 class Size(Struct, frozen=True):
     """How many bytes came over the network, and how many were there already."""
 
-    recovered_in_bytes: int = 0
-    reused_in_bytes: int = 0
+    recovered_in_bytes: Whole = 0
+    reused_in_bytes: Whole = 0
 
 
 class Files(Struct, frozen=True):
@@ -45,7 +46,7 @@ class Recovered(Struct, frozen=True):
 
     type: str = ""
     stage: str = ""
-    total_time_in_millis: int = 0
+    total_time_in_millis: Whole = 0
     index: Files = Files()
 
 
@@ -92,7 +93,7 @@ def told(settings: dict[str, dict[str, object]], recovered: list[Recovered]) -> 
     at_once = first(settings, (f"{concurrent}incoming_recoveries", f"{concurrent}recoveries"))
     return Speed(
         limit=size(first(settings, ("indices.recovery.max_bytes_per_sec",))),
-        at_once=int(at_once) if at_once.isdecimal() else 0,
+        at_once=int(at_once) if re.fullmatch(r"[0-9]{1,9}", at_once) else 0,
         rate=median(rates) if len(rates) >= FEW else 0.0,
         rates=len(rates),
         reopen=median(times) if len(times) >= FEW else 0.0,
