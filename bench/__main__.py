@@ -1,6 +1,6 @@
 """`python -m bench [NAME…]`: measures and prints one table.
 
-Names: micro, agent, rollout, simulation, sandbox, inplace, arrival, packages, many, scale; by default all.
+Names: micro, answers, agent, rollout, simulation, sandbox, inplace, arrival, packages, many, scale; by default all.
 """
 
 import argparse
@@ -8,7 +8,7 @@ import dataclasses
 import sys
 from collections.abc import Callable, Sequence
 
-from bench import agent, arrival, ground, inplace, machine, micro, packages, rollout, scale, simulated
+from bench import agent, arrival, ground, inplace, looks, machine, micro, packages, rollout, scale, simulated
 from bench.table import Row, render
 from sandbox.errors import SandboxError
 
@@ -64,6 +64,7 @@ def _many(chosen: argparse.Namespace) -> list[Row]:
 
 MEASUREMENTS: dict[str, Measurement] = {
     "micro": lambda _: micro.measure(),
+    "answers": lambda _: looks.measure(),
     "agent": lambda _: agent.measure(),
     "rollout": lambda chosen: rollout.rows((6, 30) if chosen.quick else rollout.SIZES),
     "simulation": lambda chosen: simulated.rows(quick=chosen.quick),
