@@ -2,8 +2,8 @@
 
 The disaster this prevents: one cluster answers with far too much, by malice or because it is ill, and the process that
 looks after all clusters runs out of memory or reads nothing else. Each look has its own room, whatever it is answered
-takes some of it, and what is more than usual waits for a place. A cluster whose last large look came to nothing shares
-one place with its like, so that those that are well never wait for it.
+takes some of it, and what is more than usual waits for a place. A cluster whose last large look came to nothing or
+kept its place for long shares one place with its like, so that those that are well never wait for it.
 """
 
 import asyncio
@@ -29,22 +29,31 @@ PLACES = 2
 """Looks with large answers at the same time, of clusters whose last one succeeded; one more of all others together."""
 PATIENCE = 10.0
 """Seconds that a look waits for a place."""
+SLOW = 5.0
+"""Seconds that a look may keep a place and count as one that succeeded: the largest takes 1.4 s."""
 _MOST = 1024
-"""Clusters whose last large look is remembered to have failed; those that failed first are forgotten first."""
+"""Clusters whose last large look is remembered to have failed or been slow; the first ones are forgotten first."""
 
 
 class Rooms:
     """The places, shared by all clusters of one process."""
 
     def __init__(
-        self, look: int = LOOK, places: int = PLACES, patience: float = PATIENCE, *, usual: int = USUAL
+        self,
+        look: int = LOOK,
+        places: int = PLACES,
+        patience: float = PATIENCE,
+        slow: float = SLOW,
+        *,
+        usual: int = USUAL,
     ) -> None:
         self.largest = look
         self.usual = usual
         self.patience = patience
+        self.slow = slow
         self._places = asyncio.Semaphore(places)
         self._last = asyncio.Semaphore(1)
-        self._failed: OrderedDict[str, None] = OrderedDict()
+        self._ill: OrderedDict[str, None] = OrderedDict()
 
     def look(self, cluster: str) -> "LookRoom":
         """Return the room for one look at a cluster, by a name that it has among all clusters."""
@@ -52,15 +61,15 @@ class Rooms:
 
     def place(self, cluster: str) -> asyncio.Semaphore:
         """Return the places that a cluster may have."""
-        return self._last if cluster in self._failed else self._places
+        return self._last if cluster in self._ill else self._places
 
-    def learned(self, cluster: str, *, failed: bool) -> None:
-        """Remember how a large look ended."""
-        self._failed.pop(cluster, None)
-        if failed:
-            self._failed[cluster] = None
-            while len(self._failed) > _MOST:
-                self._failed.popitem(last=False)
+    def learned(self, cluster: str, *, ill: bool) -> None:
+        """Remember how a large look ended: `ill` is one that failed or was slow."""
+        self._ill.pop(cluster, None)
+        if ill:
+            self._ill[cluster] = None
+            while len(self._ill) > _MOST:
+                self._ill.popitem(last=False)
 
 
 class LookRoom:
@@ -71,6 +80,7 @@ class LookRoom:
         self._cluster = cluster
         self._taken = 0
         self._place: asyncio.Semaphore | None = None
+        self._since = 0.0
 
     @property
     def largest(self) -> int:
@@ -97,6 +107,7 @@ class LookRoom:
                 " it is this cluster's turn at the next look"
             ) from error
         self._place = place
+        self._since = asyncio.get_running_loop().time()
 
     async def __aenter__(self) -> Self:
         """Open the block."""
@@ -105,11 +116,12 @@ class LookRoom:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        """Give the place back, and remember whether what it was taken for succeeded."""
+        """Give the place back, and remember whether what it was taken for succeeded in time."""
         if self._place is not None:
             self._place.release()
             self._place = None
-            self._rooms.learned(self._cluster, failed=kind is not None)
+            slow = asyncio.get_running_loop().time() - self._since > self._rooms.slow
+            self._rooms.learned(self._cluster, ill=slow or kind is not None)
 
 
 def mib(size: int) -> str:

@@ -1,5 +1,6 @@
 """Answers that are large, endless, packed, deep or garbage: a picture or a reason, within bounds."""
 
+import asyncio
 import json
 import os
 import sys
@@ -125,6 +126,21 @@ async def test_a_cluster_whose_large_look_failed_keeps_no_place_from_others() ->
             with pytest.raises(UnreachableError, match="large answers of other clusters"):
                 await rooms.look("third").take(USUAL + 1)
     await rooms.look("third").take(USUAL + 1)
+
+
+async def test_a_cluster_that_dawdles_with_large_answers_takes_no_place_from_others_the_next_time() -> None:
+    rooms = Rooms(places=1, patience=0.02, slow=0.01)
+    async with rooms.look("slow") as slow:
+        await slow.take(USUAL + 1)
+        await asyncio.sleep(0.02)
+    async with rooms.look("slow") as slow:
+        await slow.take(USUAL + 1)
+        async with rooms.look("well") as well:
+            await well.take(USUAL + 1)
+    async with rooms.look("slow") as slow:
+        await slow.take(USUAL + 1)  # It was quick meanwhile, so it has a place as others do.
+        with pytest.raises(UnreachableError, match="large answers of other clusters"):
+            await rooms.look("well").take(USUAL + 1)
 
 
 def replicas(body: Any) -> None:
