@@ -32,9 +32,10 @@ from stateward.kube.resource import Resource
 from stateward.operator import logs
 from stateward.operator.caches import CLUSTERS
 from stateward.operator.engine import OpenSearchFamily
-from stateward.operator.health import health_routes, metrics_routes, serve
+from stateward.operator.health import health_routes, metrics_routes
 from stateward.operator.holdings import Holdings
 from stateward.operator.kinds import OPENSEARCH
+from stateward.operator.listener import serve
 from stateward.operator.options import OperatorOptions
 from stateward.operator.process import Operator, until_signalled
 

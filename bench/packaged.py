@@ -23,9 +23,9 @@ from stateward.kube.http_client import HttpApi
 from stateward.kube.metadata import Key, T
 from stateward.kube.resource import Resource, Selection
 from stateward.operator import logs
-from stateward.operator.health import serve
 from stateward.operator.installations.control import InstallationControl
 from stateward.operator.installations.control import Setting as InstallationSetting
+from stateward.operator.listener import serve
 from stateward.operator.restarts.control import RestartControl
 from stateward.operator.restarts.control import Setting as RestartSetting
 
