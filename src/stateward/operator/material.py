@@ -55,8 +55,8 @@ class Material(Struct, frozen=True):
     """Whom the operator trusts."""
     password: str = ""
     """The operator's, where certificates prove no user."""
-    people: Mapping[str, str] = {}
-    """Passwords of users that the members are told of, by name."""
+    users: Mapping[str, str] = {}
+    """The files by which the members know users, where certificates prove none."""
     last: trust.Last = trust.Last()
     """Whom the operator trusts besides, because some members may still show them."""
 
@@ -75,8 +75,11 @@ class Material(Struct, frozen=True):
         operator |= self.last.files()
         if not self.password:
             return authority_files(self.authority), {**member, **server}, operator
-        users = xpack.users({**self.people, xpack.OPERATOR: self.password})
-        return authority_files(self.authority), {**member, **server, **users}, {**operator, PASSWORD: self.password}
+        return (
+            authority_files(self.authority),
+            {**member, **server, **self.users},
+            {**operator, PASSWORD: self.password},
+        )
 
 
 class Made(Struct, frozen=True):
@@ -131,13 +134,15 @@ def _mark(stored: Stored) -> str:
 
 
 def _users(cluster: SearchCluster, stored: Stored) -> tuple[str, Mapping[str, str]]:
-    """Return the operator's password and the administrator's, where members are told of them."""
+    """Return the operator's password, and the files that tell members of it and of the administrator's."""
     if product_of(cluster) is not ELASTICSEARCH:
         return "", {}
     known = stored.administrator or {}
     name, password = known.get(USERNAME, ""), known.get(PASSWORD, "")
     own = (stored.operator or {}).get(PASSWORD) or secrets.token_urlsafe(PASSWORD_BYTES)
-    return own, {name: password} if password and xpack.usable(name) else {}
+    people = {xpack.OPERATOR: own} | ({name: password} if password and xpack.usable(name) else {})
+    before = (stored.members or {}).get(xpack.USERS, "")
+    return own, xpack.users(people, before, lambda: secrets.token_bytes(xpack.SALT))
 
 
 def _lifetime(security: Security) -> int:

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -72,15 +73,68 @@ def test_probes_need_no_password_and_nobody_may_do_more_than_they() -> None:
     assert config_files(pool(enabled=True), 0, "8.19.4")["roles.yml"].count("privileges") == 1
 
 
-def test_passwords_are_kept_as_the_database_reads_them_and_the_same_each_time() -> None:
-    files = xpack.users({"admin": "a password", xpack.OPERATOR: "another"})
-    assert files == xpack.users({xpack.OPERATOR: "another", "admin": "a password"})
+def salts() -> Iterator[bytes]:
+    for number in range(100):
+        yield hashlib.sha256(str(number).encode()).digest()
+
+
+def derived(name: str, password: str) -> str:
+    """Return the line that operators before this one have written."""
+    return line(name, password, hashlib.sha256(f"{name}\n{password}".encode()).digest())
+
+
+def line(name: str, password: str, salt: bytes, rounds: int = 10_000) -> str:
+    key = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, rounds, 32)
+    return f"{name}:{{PBKDF2}}{rounds}${base64.b64encode(salt).decode()}${base64.b64encode(key).decode()}\n"
+
+
+def test_passwords_are_kept_as_the_database_reads_them_with_salts_from_outside() -> None:
+    files = xpack.users({xpack.OPERATOR: "another", "admin": "a password"}, "", salts().__next__)
+    first, second, *_ = salts()
+    assert files["users"] == line("admin", "a password", first) + line(xpack.OPERATOR, "another", second)
     assert files["users_roles"] == "superuser:admin,stateward-operator\n"
-    name, _, kept = files["users"].splitlines()[0].partition(":")
-    scheme, salt, key = kept.split("$")
-    assert (name, scheme) == ("admin", "{PBKDF2}10000")
-    made = hashlib.pbkdf2_hmac("sha512", b"a password", base64.b64decode(salt), 10_000, 32)
-    assert base64.b64encode(made).decode() == key
+
+
+def test_what_proves_the_password_is_kept_and_what_does_not_is_made_anew() -> None:
+    people = {"admin": "a password", "editor": "same", xpack.OPERATOR: "another"}
+    more = salts()
+    before = xpack.users(people, "", more.__next__)["users"]
+    assert xpack.users(people, before, more.__next__)["users"] == before
+    after = xpack.users({**people, "admin": "changed"}, before, more.__next__)["users"]
+    assert after.splitlines()[1:] == before.splitlines()[1:]
+    assert after.splitlines()[0] == line("admin", "changed", [*salts()][3]).strip()
+
+
+def test_a_salt_that_follows_from_the_password_is_replaced() -> None:
+    """It lets guesses be checked without the rounds: half a million in less than two seconds."""
+    sound = line("editor", "same", b"s" * 32)
+    before = derived("admin", "a password") + sound + derived(xpack.OPERATOR, "another")
+    people = {"admin": "a password", "editor": "same", xpack.OPERATOR: "another"}
+    after = xpack.users(people, before, salts().__next__)["users"]
+    first, second, *_ = salts()
+    assert after == line("admin", "a password", first) + sound + line(xpack.OPERATOR, "another", second)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "admin",
+        "admin:",
+        "admin:{PBKDF2}10000$$\n",
+        "admin:{PBKDF2}10000$x$y\n",
+        "admin:{PBKDF2}10000$\u00e4$\u00e4\n",
+        line("admin", "a password", b"short"),
+        line("admin", "a password", b"s" * 32, 1000),
+        line("admin", "a password", b"s" * 32).replace("}10000$", "}1000000000$"),
+        line("admin", "a password", b"s" * 32).replace("PBKDF2", "plain"),
+        line("other", "a password", b"s" * 32),
+        line("admin", "a password", b"s" * 32).replace("\n", "$\n"),
+    ],
+)
+def test_a_line_that_is_weak_or_makes_no_sense_is_made_anew(before: str) -> None:
+    assert xpack.users({"admin": "a password"}, before, salts().__next__)["users"] == line(
+        "admin", "a password", next(salts())
+    )
 
 
 @pytest.mark.parametrize("name", ["", "a:b", "a\nroot", xpack.OPERATOR, "ä"])

@@ -1,5 +1,8 @@
 """What a secured cluster proves itself by is made once, kept while it is good, and renewed long before it ends."""
 
+import base64
+import hashlib
+
 import pytest
 from msgspec.structs import replace
 
@@ -155,6 +158,28 @@ def test_a_password_that_was_changed_in_its_secret_is_told_to_the_members() -> N
     assert after.files[1]["users"] != first.files[1]["users"]
     assert after.password == first.password
     assert after.member == first.member
+
+
+def test_salts_are_random_and_what_was_stored_with_a_derived_one_is_healed_once() -> None:
+    people = {"username": "admin", "password": "known"}
+    first, other = (material(elastic(), Stored(administrator=people)) for _ in range(2))
+    assert line_of(first, "admin") != line_of(other, "admin")
+    assert first.files == first.files
+    known = stored(first, administrator=people)
+    assert known.members is not None
+    salt = hashlib.sha256(b"admin\nknown").digest()
+    key = hashlib.pbkdf2_hmac("sha512", b"known", salt, 10_000, 32)
+    weak = f"{{PBKDF2}}10000${base64.b64encode(salt).decode()}${base64.b64encode(key).decode()}"
+    users = known.members["users"].replace(line_of(first, "admin"), weak)
+    healed = material(elastic(), replace(known, members={**known.members, "users": users}))
+    assert line_of(healed, "admin") not in (weak, line_of(first, "admin"))
+    assert line_of(healed, "stateward-operator") == line_of(first, "stateward-operator")
+    assert material(elastic(), stored(healed, administrator=people)) == healed
+    assert (healed.member, healed.operator, healed.password) == (first.member, first.operator, first.password)
+
+
+def line_of(found: Material, name: str) -> str:
+    return dict(line.split(":") for line in found.files[1]["users"].splitlines())[name]
 
 
 def test_no_password_is_in_what_people_see_of_it() -> None:

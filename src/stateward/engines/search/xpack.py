@@ -8,8 +8,9 @@ count the documents of indices that don't exist, and nothing else. Measured on E
 
 import base64
 import hashlib
+import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from stateward.engines.search.probes import Question
@@ -22,7 +23,10 @@ ROLES_FILE = "roles.yml"
 NAME = r"[A-Za-z0-9_.@-]{1,255}"
 """Grammar of a user's name: each is a line of a file, in which a colon or the end of a line means something."""
 ROUNDS = 10_000
-"""The database's own number of rounds; the passwords that we make are too long to be guessed with any."""
+"""The database's own number of rounds for PBKDF2; the passwords that we make are too long to be guessed with any."""
+SALT = 32
+"""Bytes of a salt, as many as the database takes itself."""
+_SCHEME = "{PBKDF2}"
 
 QUESTION = Question("/_security/_authenticate", scheme="https")
 
@@ -53,17 +57,42 @@ def usable(name: str) -> bool:
     return re.fullmatch(NAME, name) is not None and name != OPERATOR
 
 
-def users(people: Mapping[str, str]) -> dict[str, str]:
-    """Return the files of users who may do everything, from their passwords by name."""
-    lines = "".join(f"{name}:{digest(name, password)}\n" for name, password in sorted(people.items()))
+def users(people: Mapping[str, str], before: str, salt: Callable[[], bytes]) -> dict[str, str]:
+    """Return the files of users who may do everything, from their passwords by name.
+
+    `before` is the file of users that there is: what proves a password in it stays, so that nothing that is good is
+    written again. `salt` returns other random bytes with each call.
+    """
+    known = dict(each.split(":", 1) for each in before.splitlines() if ":" in each)
+    kept = {
+        name: known[name] if _sound(known.get(name, ""), name, password) else digest(password, salt())
+        for name, password in sorted(people.items())
+    }
+    lines = "".join(f"{name}:{each}\n" for name, each in kept.items())
     return {USERS: lines, MEMBERSHIPS: f"superuser:{','.join(sorted(people))}\n"}
 
 
-def digest(name: str, password: str) -> str:
-    """Return a password as the database keeps it; the same each time, so that what is good is not written again."""
-    salt = hashlib.sha256(f"{name}\n{password}".encode()).digest()
+def digest(password: str, salt: bytes) -> str:
+    """Return a password as the database keeps it."""
     key = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, ROUNDS, 32)
-    return f"{{PBKDF2}}{ROUNDS}${base64.b64encode(salt).decode()}${base64.b64encode(key).decode()}"
+    return f"{_SCHEME}{ROUNDS}${base64.b64encode(salt).decode()}${base64.b64encode(key).decode()}"
+
+
+def _sound(kept: str, name: str, password: str) -> bool:
+    """Return whether a digest proves a password, and nothing shorter than all the rounds does.
+
+    Salts were once derived from name and password: with such a salt one SHA-256 tells whether a guess is right.
+    """
+    scheme, _, rest = kept.partition("$")
+    if scheme != f"{_SCHEME}{ROUNDS}":
+        return False
+    try:
+        salt = base64.b64decode(rest.partition("$")[0], validate=True)
+    except ValueError:
+        return False
+    if len(salt) != SALT or salt == hashlib.sha256(f"{name}\n{password}".encode()).digest():
+        return False
+    return hmac.compare_digest(digest(password, salt).encode(), kept.encode())
 
 
 def _layer(layer: str, folder: str, pair: str) -> dict[str, Any]:
