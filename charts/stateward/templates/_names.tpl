@@ -120,3 +120,6 @@ app.kubernetes.io/component: operator
   resources: [secrets]
   verbs: [get]
 {{- end }}
+{{- define "stateward.image" -}}
+{{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
+{{- end }}

@@ -1,8 +1,10 @@
 """The Helm chart says what the plain manifests say; both are written by hand, so that both can be read."""
 
+import json
 import re
 from pathlib import Path
 
+import gotpl
 import pytest
 import yaml
 
@@ -17,7 +19,8 @@ VALUES = {
     "{{ .Release.Namespace }}": "stateward-system",
     "{{ $.Release.Namespace }}": "stateward-system",
     "{{ .Values.replicas }}": "1",
-    "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}": "stateward",
+    "{{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:"
+    "{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}": "stateward",
     "{{ .Values.image.pullPolicy }}": "IfNotPresent",
     "{{ .Values.secureNewClusters | quote }}": '"true"',
 }
@@ -71,6 +74,28 @@ def test_every_line_of_a_manifest_is_in_its_template_in_order(file: str) -> None
     rest = iter(expanded(f"{Path(file).name}.yaml"))
     missing = [line for line in lines((CHART / f"{file}.yaml").read_text()) if line not in rest]
     assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("values", "image"),
+    [
+        ({"tag": "", "digest": ""}, "r.example/stateward:0.1.0"),
+        ({"tag": "own", "digest": ""}, "r.example/stateward:own"),
+        ({"tag": "own", "digest": "sha256:ab"}, "r.example/stateward@sha256:ab"),
+    ],
+)
+def test_a_digest_names_the_image_of_operator_and_agent(values: dict[str, str], image: str) -> None:
+    deployment = (CHART / "templates/deployment.yaml").read_text()
+    parts = [line for line in deployment.splitlines() if "stateward.image" in line]
+    assert [line.strip().partition(":")[0] for line in parts] == ["image", "value"]
+    names = (CHART / "templates/_names.tpl").read_text()
+    called = [line.replace("include", "template") for line in parts]
+    data = {"Values": {"image": {"repository": "r.example/stateward", **values}}, "Chart": {"AppVersion": "0.1.0"}}
+    given = yaml.safe_load((CHART / "values.yaml").read_text())["image"]
+    assert given.keys() >= values.keys()
+    functions = {"default": lambda other, value: value or other, "toJson": json.dumps}
+    rendered = gotpl.Template("\n".join((names, *called)), functions=functions).render(data)
+    assert [line.strip() for line in rendered.splitlines() if line.strip()] == [f"image: {image}", f"value: {image}"]
 
 
 def test_the_chart_brings_the_definitions() -> None:
