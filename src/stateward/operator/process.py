@@ -224,6 +224,7 @@ def installation_control(operator: Operator, execute: ExecAs) -> InstallationCon
             accounts=accounts_of(options),
             chance=operator.chance,
             gauge=operator.metrics,
+            image=options.agent_image,
         )
     )
 

@@ -16,8 +16,8 @@ from stateward.packages.trees import items, obj, objs
 
 WAITER = "stateward-pipe"
 """Name of the container from which files are read."""
-WAITER_IMAGE = "busybox:1"
-"""What the format has always taken for it: it needs `sleep` and `cat`. With a tag, so that nodes fetch it once."""
+OTHER_IMAGE = "busybox:1"
+"""What the format has always taken for it, where the operator's own image is not known: it needs `sleep` and `cat`."""
 LARGEST_FILE = 1 << 20
 """Bytes that a ConfigMap or Secret can hold."""
 
@@ -44,20 +44,36 @@ def pipe_identities(package: Package, installation: str, namespace: str) -> froz
     return frozenset(Identity("", file.kind, namespace, pipe_name(installation, file.key)) for file in files)
 
 
-def pipe_pod(installation: str, task: Task, template: Json) -> Json:
-    """Return the pod of a pipe task, made of its template: with a name, and with the container that waits."""
+def pipe_pod(installation: str, task: Task, template: Json, image: str = "") -> Json:
+    """Return the pod of a pipe task, made of its template: with a name, and with the container that waits.
+
+    That one is of `image`, the operator's own.
+    """
     spec = obj(template.get("spec"))
     starts = objs(spec.get("initContainers"))
-    mounts = items(starts[-1].get("volumeMounts")) if starts else []
+    last = starts[-1] if starts else {}
+    mounts = items(last.get("volumeMounts"))
     waiter: dict[str, Any] = {
         "name": WAITER,
-        "image": WAITER_IMAGE,
+        "image": image or OTHER_IMAGE,
         "command": ["sleep", "86400"],
         "volumeMounts": mounts,
+        "securityContext": _reader(obj(spec.get("securityContext")), obj(last.get("securityContext"))),
     }
     containers = [*items(spec.get("containers")), waiter]
     meta = {**obj(template.get("metadata")), "name": f"{installation}-pipe-{_words(task.name)}"}
     return {**template, "metadata": meta, "spec": {"restartPolicy": "OnFailure", **spec, "containers": containers}}
+
+
+def _reader(of_pod: Json, of_last: Json) -> Json:
+    """Return as whom the files are read: as the container that wrote them, as root where nothing says who that is.
+
+    The operator's image has a user of its own, who may not read what others keep to themselves.
+    """
+    named = of_pod | of_last
+    user = {} if "runAsUser" in named or named.get("runAsNonRoot") else {"runAsUser": 0}
+    taken = {name: of_last[name] for name in ("runAsUser", "runAsGroup", "runAsNonRoot") if name in of_last}
+    return {"allowPrivilegeEscalation": False, **taken, **user}
 
 
 def pipe_object(installation: str, file: PipeFile, content: bytes) -> Json:

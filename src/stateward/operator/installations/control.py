@@ -53,7 +53,7 @@ class Setting:
     `namespace` is where the key of digests is kept, `kinds` finds kinds
     (None: the API server is asked), `execute` runs commands in pods as a user, `accounts` says
     as which (never as this process itself), `aside` does what takes a processor for long,
-    `chance` spreads what is tried again, `gauge` shows what fails.
+    `chance` spreads what is tried again, `gauge` shows what fails, `image` is the operator's own.
     """
 
     api: Api
@@ -68,6 +68,7 @@ class Setting:
     aside: Aside = in_thread
     chance: random.Random = field(default_factory=random.Random)
     gauge: FailureGauge = field(default_factory=Uncounted)
+    image: str = ""
 
 
 class InstallationControl:
@@ -105,6 +106,7 @@ class InstallationControl:
             self._setting.aside,
             self._setting.execute,
             accounts,
+            self._setting.image,
         )
         async with asyncio.TaskGroup() as group:
             watching = [group.create_task(reflector.run()) for reflector in self._reflectors()]

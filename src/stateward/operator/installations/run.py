@@ -45,7 +45,7 @@ async def go_on(running: Running, status: InstallationStatus, run: RunStatus) ->
     journal, package = running.journal, running.use.package
     hands = running.around.hands(journal.live, errand_of(run))
     execute = running.around.execute_of(journal.live)
-    tasks = Tasks(hands, running.around.library, execute, running.around.aside, run.started)
+    tasks = Tasks(hands, running.around.library, execute, running.around.aside, run.started, running.around.image)
     carrier = Carrier(hands, tasks, journal.mark, running.around.works)
     for _ in range(MOST_ROUNDS):
         progress = run_of(run, running.timeout)

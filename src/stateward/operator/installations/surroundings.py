@@ -39,6 +39,8 @@ class Surroundings:
     aside: Aside
     execute: ExecAs = no_exec_as
     accounts: Accounts = field(default_factory=Accounts)
+    image: str = ""
+    """The operator's own image; empty where it is not known."""
     written: dict[Key, str] = field(default_factory=dict[Key, str])
 
     def wrote(self, live: Installation) -> None:

@@ -34,14 +34,18 @@ ExecAs = Callable[[str], Exec]
 
 
 class Tasks:
-    """Carries out such tasks for one installation; `run` tells one run of a plan from the next."""
+    """Carries out such tasks for one installation; `run` tells one run of a plan from the next.
 
-    def __init__(self, hands: Hands, library: Library, execute: Exec, aside: Aside, run: str) -> None:
+    `image` is the operator's own, from which files are read that a pod has made.
+    """
+
+    def __init__(self, hands: Hands, library: Library, execute: Exec, aside: Aside, run: str, image: str = "") -> None:
         self._hands = hands
         self._library = library
         self._execute = execute
         self._aside = aside
         self._run = run
+        self._image = image
 
     async def carry_out(self, use: Use, place: Place, task: Task) -> str:
         """Return what a task waits for, or nothing when it is done; raises FatalError, HeldError, ApiError."""
@@ -69,7 +73,10 @@ class Tasks:
         rendered = await self._aside(partial(objects_of, task.spec.pod, source, variables))
         if len(rendered) != 1 or rendered[0].identity.kind != "Pod":
             raise FatalError(f"templates/{task.spec.pod}: must render to one Pod: it makes the files of {task.name}")
-        pod, mark = pipe_pod(use.name, task, rendered[0].body), f"{self._run} {place.phase}/{place.step.name}"
+        pod, mark = (
+            pipe_pod(use.name, task, rendered[0].body, self._image),
+            f"{self._run} {place.phase}/{place.step.name}",
+        )
         if await self._piped(use, task, mark):
             await self._hands.delete(pod)  # Who died after the last file has left it.
             return ""

@@ -61,6 +61,7 @@ async def test_a_pipe_reads_what_its_pod_has_made_and_later_steps_use_it(town: T
     async with town.operator():
         await town.until(town.ready)
     assert town.there("ConfigMap", "web-pipe-made")["data"] == {"index.html": "hello"}
+    assert town.waiter["image"] == "r.example/stateward@sha256:ab"
     assert town.store.all("/pods") == []
     assert town.there("Deployment", "user")
 

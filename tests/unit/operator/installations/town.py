@@ -67,6 +67,7 @@ class Town:
         self.rollouts: dict[str, int] = {}
         self.jobs: dict[str, int] = {}
         self.written: dict[str, bytes] = {}
+        self.waiter: dict[str, Any] = {}
         self.network = self.way()
         self.api = self.client(self.network)
         self.store.subscribers.append(self._heard)
@@ -208,6 +209,7 @@ class Town:
     async def _execute(self, pod: Key, container: str, command: Sequence[str], limit: int) -> bytes:
         assert self.there("Pod", pod.name)["spec"]["containers"][-1]["name"] == container
         assert limit
+        self.waiter = self.there("Pod", pod.name)["spec"]["containers"][-1]
         return self.written[command[-1]]
 
     def _execute_as(self, _user: str) -> Exec:
@@ -221,7 +223,7 @@ class Town:
         api = api or self.api
         clock = VirtualClock()
         recorder = EventRecorder(api, "stateward.dev/test", "test", clock=clock)
-        setting = Setting(api, recorder, clock, "stateward", kinds=KnownKinds())
+        setting = Setting(api, recorder, clock, "stateward", kinds=KnownKinds(), image="r.example/stateward@sha256:ab")
         setting = replace(setting, execute=execute or self._execute_as, aside=aside)
         control = InstallationControl(setting)
         tasks = [asyncio.create_task(recorder.run()), asyncio.create_task(control.run())]
