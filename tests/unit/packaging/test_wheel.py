@@ -12,11 +12,16 @@ _ROOT = Path(__file__).parents[3]
 _UV = Path(sys.executable).with_name("uv")
 
 
-def _run(*words: str | Path, directory: Path) -> str:
+def _run(*words: str | Path, directory: Path, **more: str) -> str:
     # Nothing of the checkout is found by way of the environment.
     environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
     done = subprocess.run(
-        [str(word) for word in words], check=False, capture_output=True, text=True, cwd=directory, env=environment
+        [str(word) for word in words],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=directory,
+        env=environment | more,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -48,3 +53,26 @@ def test_the_wheel_alone_prints_what_is_to_be_installed(installed: Path) -> None
     printed = _run(installed / "stateward", "manifests", directory=installed)
     assert "kind: CustomResourceDefinition" in printed
     assert "kind: Deployment" in printed
+
+
+def test_the_same_source_makes_the_same_bytes_at_any_place_and_time(tmp_path: Path) -> None:
+    made = [_built(tmp_path / name, mask, clock) for name, mask, clock in (("a", 0o022, 0), ("b/deeper", 0o077, 10**9))]
+    assert made[0].keys() == made[1].keys()
+    assert len(made[0]) == 2
+    for name, content in made[0].items():
+        assert content == made[1][name], f"{name} differs"
+
+
+def _built(place: Path, mask: int, clock: int) -> dict[str, bytes]:
+    """Return wheel and source distribution of a copy of the sources with another mask and times of its files."""
+    words = ["git", "-C", str(_ROOT), "ls-files", "-z", "--", "pyproject.toml", "README.md", "LICENSE", "charts", "src"]
+    listed = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split("\0")
+    for name in filter(None, listed):
+        target = place / "source" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes((_ROOT / name).read_bytes())
+        target.chmod(0o666 & ~mask | (_ROOT / name).stat().st_mode & 0o100)
+        os.utime(target, (10**9 + clock, 10**9 + clock))
+    build = (sys.executable, "-m", "build", "--no-isolation", "--outdir", place / "dist", place / "source")
+    _run(*build, directory=place, SOURCE_DATE_EPOCH="1700000000")
+    return {each.name: each.read_bytes() for each in (place / "dist").iterdir()}
