@@ -48,3 +48,5 @@ lock: bootstrap ## renew the hashed locks from pyproject.toml
 	@.venv/bin/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/bootstrap.in -o requirements/bootstrap.lock
 	@.venv/bin/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml -o requirements/runtime.lock
 	@.venv/bin/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml --group dev -c requirements/runtime.lock -o requirements/dev.lock
+	@.venv/bin/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/build.in -c requirements/dev.lock -o requirements/build.lock
+	@.venv/bin/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/supply.in -o requirements/supply.lock
