@@ -94,6 +94,22 @@ def test_data_is_on_the_claim_or_goes_with_the_pod() -> None:
     assert opensearch.member_objects(cluster(), "gateway", 0, "2.19.5").claim is None
 
 
+@pytest.mark.parametrize("image", ["", "stateward:1"])
+def test_the_copy_of_the_configuration_with_its_keystore_is_in_memory_and_restarts_nobody(
+    image: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own pods follow with their next start: nothing that somebody asked for has changed."""
+    template = opensearch.member_objects(cluster(), "hot", 0, "2.19.5", agent_image=image).workload["spec"]["template"]
+    (run,) = [each for each in template["spec"]["volumes"] if each["name"] == "run"]
+    assert run["emptyDir"] == {"medium": "Memory", "sizeLimit": "32Mi"}
+    (mount,) = [each for each in template["spec"]["containers"][0]["volumeMounts"] if each["name"] == "run"]
+    assert mount["mountPath"] == "/stateward/run"
+    monkeypatch.setattr("stateward.engines.search.mounts.RUN", "1Mi")
+    other = opensearch.member_objects(cluster(), "hot", 0, "2.19.5", agent_image=image).workload["spec"]["template"]
+    assert other["spec"] != template["spec"]
+    assert other["metadata"]["annotations"] == template["metadata"]["annotations"]
+
+
 def test_objects_say_what_they_were_made_from() -> None:
     objects = opensearch.member_objects(cluster(), "hot", 0, "2.17.1")
     template = objects.workload["spec"]["template"]

@@ -181,11 +181,12 @@ def stored(pod: Pod) -> dict[str, bytes] | None:
 
 def test_the_keystore_is_made_of_the_settings_byte_by_byte_and_nothing_of_them_lies_about(pod: Pod) -> None:
     with_settings(pod, a=b"word", b=b"\x00\n two\nlines\n")
-    scratch = pod.root / "scratch"
-    scratch.mkdir()
-    assert pod.run(TMPDIR=str(scratch), OPENSEARCH_JAVA_OPTS="-Xms1g")[0] == 0
+    left = pod.root / "run" / "keystore"
+    left.mkdir()
+    (left / "of-a-start-that-was-killed").write_text("x")
+    assert pod.run(TMPDIR="/nowhere: only memory may hold what is in Secrets", OPENSEARCH_JAVA_OPTS="-Xms1g")[0] == 0
     assert stored(pod) == {"a": b"word", "b": b"\x00\n two\nlines\n"}
-    assert list(scratch.iterdir()) == []
+    assert not left.exists()
     assert sorted(p.name for p in (pod.home / "config").iterdir()) == [
         ".stateward-keystore",
         "opensearch.keystore",

@@ -8,6 +8,8 @@ from stateward.engines.search.security import FOLDER, members_secret
 
 ROOT = "/stateward"
 SCRIPT = "start.sh"
+RUN = "32Mi"
+"""Most that the copy of the configuration takes: it holds values of the keystore, so it is in memory and on no disk."""
 
 
 def seeds(cluster: str) -> str:
@@ -33,7 +35,7 @@ def volumes(pool: ResolvedPool, member: str) -> list[Json]:
         {"name": "seeds", "configMap": {"name": seeds(cluster)}},
         {"name": "scripts", "configMap": {"name": scripts(cluster), "defaultMode": 0o555}},
         {"name": "pod", "downwardAPI": {"items": [bootstrap, *(agent.downward() if pool.managed else ())]}},
-        {"name": "run", "emptyDir": {}},
+        {"name": "run", "emptyDir": {"medium": "Memory", "sizeLimit": RUN}},
         _tls(pool),
         *(agent.volumes(member) if pool.managed else ()),
     ]

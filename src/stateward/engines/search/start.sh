@@ -101,11 +101,12 @@ place_security() {
 # The keystore is made of what belongs into it at each start, so nothing is left in it of a start before. The container is
 # the same one after a restart in place; where no settings are asked for any more, the keystore that was made here goes.
 place_keystore() {
-  local from=${STATEWARD_CONFIG:-$root/run} keystore=$home/config/$STATEWARD_ENGINE.keystore scratch status
+  local from=${STATEWARD_CONFIG:-$root/run} keystore=$home/config/$STATEWARD_ENGINE.keystore status
+  local scratch=$root/run/keystore # in memory: values of Secrets are written to no disk
   local mine=$home/config/.stateward-keystore
   [[ -e $mine ]] && { rm -f -- "$keystore" "$mine" || return 1; }
   [[ -e $from/stateward-keystore-seal ]] || return 0
-  : >"$mine" && rm -f -- "$keystore" && scratch=$(mktemp -d) || return 1
+  : >"$mine" && rm -f -- "$keystore" && rm -rf -- "$scratch" && mkdir -m 700 -- "$scratch" || return 1
   fill_keystore "$from" "$scratch"
   status=$?
   rm -rf -- "$scratch"
