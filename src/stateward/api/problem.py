@@ -20,11 +20,18 @@ class Problem:
     value: Any
     message: str
     severity: Severity = Severity.ERROR
+    detail: str = ""
+    """The end of the message, where it holds another value."""
 
     def __str__(self) -> str:
         """Read as one line: path, value, message; without a value where there is none."""
         value = "" if self.value is None else f"{_shown(self.value)}: "
-        return f"{self.path}: {value}{self.message}"
+        return f"{self.path}: {value}{self.message}{self.detail}"
+
+    @property
+    def public(self) -> str:
+        """The line without any value, for a status or an event."""
+        return f"{self.path}: {self.message}"
 
 
 def _shown(value: Any) -> str:

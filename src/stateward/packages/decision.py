@@ -70,7 +70,7 @@ def decide(package: Package, status: InstallationStatus, wanted: State, wish: st
 def _problem(package: Package, status: InstallationStatus, wanted: State) -> Stop | None:
     before = status.installed.parameters if status.installed else None
     found = check_values(package, wanted.values, before)
-    return Stop("ParametersInvalid", "; ".join(str(problem) for problem in found)) if found else None
+    return Stop("ParametersInvalid", "; ".join(problem.public for problem in found)) if found else None
 
 
 def _joined(package: Package, status: InstallationStatus, wanted: State) -> Decision:

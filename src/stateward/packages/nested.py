@@ -64,7 +64,8 @@ def _values(use: Use, place: Place, task: Task) -> Mapping[str, Any]:
     try:
         found = yamltext.document(text)
     except yamltext.NotYaml as error:
-        raise TemplateProblem(name, error.line, f"renders to no YAML: {error.message}") from error
+        wrong = "renders to no YAML: "
+        raise TemplateProblem(name, error.line, f"{wrong}{error.message}", f"{wrong}{error.public}") from error
     if found is not None and not isinstance(found, dict):
         raise TemplateProblem(name, 0, "must render to an object of values by the names of parameters")
     return cast("dict[str, Any]", found or {})

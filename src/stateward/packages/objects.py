@@ -55,23 +55,29 @@ def read_objects(name: str, rendered: str) -> Iterator[Rendered]:
     try:
         loaded = yamltext.documents(rendered)
     except yamltext.NotYaml as error:
-        raise TemplateProblem(name, 0, _where(rendered, error)) from error
+        raise TemplateProblem(name, 0, *_where(rendered, error)) from error
     for number, found in enumerate(loaded, 1):
         if found is not None:
             yield from _object(name, number, found)
 
 
-def _where(rendered: str, error: yamltext.NotYaml) -> str:
-    """Say which line of the *rendered* text is wrong, and show it: nobody has that text in front of them."""
+def _where(rendered: str, error: yamltext.NotYaml) -> tuple[str, str]:
+    """Say which line of the *rendered* text is wrong, and show it: nobody has that text in front of them.
+
+    The second sentence says it without the line, and without anything else of the text.
+    """
     lines = rendered.splitlines()
     if not 0 < error.line <= len(lines):
-        return f"renders to no YAML: {error.message}"
-    return f"renders to no YAML: {error.message}, in line {error.line} of the result: {lines[error.line - 1].strip()!r}"
+        return f"renders to no YAML: {error.message}", f"renders to no YAML: {error.public}"
+    line = f"in line {error.line} of the result"
+    whole = f"renders to no YAML: {error.message}, {line}: {lines[error.line - 1].strip()!r}"
+    return whole, f"renders to no YAML: {error.public}, {line}"
 
 
 def _object(name: str, number: int, found: Any) -> Iterator[Rendered]:
     if not isinstance(found, dict):
-        raise TemplateProblem(name, 0, f"document {number} of the result is no object: {str(found)[:60]!r}")
+        wrong = f"document {number} of the result is no object"
+        raise TemplateProblem(name, 0, f"{wrong}: {str(found)[:60]!r}", wrong)
     body = cast("Json", found)
     if not body:
         return

@@ -33,7 +33,11 @@ _WHOLE, _NUMBER = re.compile(WHOLE), re.compile(NUMBER)
 
 
 class BadValue(ValueError):  # noqa: N818 - says what it is
-    """A value that is none of the parameter's type."""
+    """A value that is none of the parameter's type; `public` says so without the value, for a status or an event."""
+
+    def __init__(self, message: str, public: str = "a value is none of its parameter's type") -> None:
+        super().__init__(message)
+        self.public = public
 
 
 def check_values(package: Package, given: Values, before: Values | None = None) -> list[Problem]:
@@ -160,7 +164,8 @@ def _changed(package: Package, given: Values, before: Values | None) -> Iterator
         except BadValue:
             continue
         if not same(old, new):
-            yield Problem(name, given.get(name), f"cannot be changed once it is installed; it is {old!r}")
+            known = f"; it is {old!r}"
+            yield Problem(name, given.get(name), "cannot be changed once it is installed", detail=known)
 
 
 def _structure(kind: ParameterType, value: Any) -> Any:

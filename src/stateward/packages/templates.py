@@ -7,6 +7,7 @@ the same objects. How much a template may do is counted in `fuel` and not by a c
 either works or does not.
 """
 
+import re
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -20,13 +21,19 @@ from stateward.packages.functions import REFUSED, functions
 
 
 class TemplateProblem(ValueError):  # noqa: N818 - what is wrong with somebody's template
-    """A template that cannot be rendered; `line` counts from 1, 0 where it is not known."""
+    """A template that cannot be rendered; `line` counts from 1, 0 where it is not known.
 
-    def __init__(self, name: str, line: int, message: str) -> None:
-        super().__init__(f"templates/{name}:{line}: {message}" if line else f"templates/{name}: {message}")
+    What it renders may hold passwords. So `public`, for a status or an event, has nothing of that, and no value: it is
+    the message unless there is a word for it.
+    """
+
+    def __init__(self, name: str, line: int, message: str, public: str = "") -> None:
+        where = f"templates/{name}:{line}" if line else f"templates/{name}"
+        super().__init__(f"{where}: {message}")
         self.name = name
         self.line = line
         self.message = message
+        self.public = f"{where}: {public or message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +75,8 @@ def render(name: str, source: str, variables: Variables) -> str:
     try:
         return template.render(variables.seen())
     except gotpl.TemplateExecutionError as error:
-        raise TemplateProblem(name, error.line or 0, _sentence(error.message)) from error
+        message = _sentence(error.message)
+        raise TemplateProblem(name, error.line or 0, message, _own_words(error, message, source)) from error
     except Exhausted as error:
         raise TemplateProblem(name, 0, str(error)) from error
     except (RecursionError, MemoryError) as error:
@@ -105,6 +113,16 @@ def _syntax(error: gotpl.TemplateSyntaxError) -> str:
         if f"'{name}'" in text:
             return f"{name} cannot be used: {reason}"
     return text
+
+
+def _own_words(error: gotpl.TemplateExecutionError, message: str, source: str) -> str:
+    """Return what may be read by everybody: words of the template itself, as in `fail "too few"`, and limits."""
+    what, failed, why = message.partition(" failed: ")
+    if any(name not in source for name in re.findall("'([^']*)'", what)):
+        return "cannot be rendered with the values there are"
+    if not failed or isinstance(error.__cause__, Exhausted) or (why and why in source):
+        return message
+    return f"{what} failed with the values there are"
 
 
 def _sentence(message: str) -> str:

@@ -23,13 +23,19 @@ _HALF = re.compile("[\ud800-\udfff]")
 """Half of a character: an escape of YAML can write it, and nothing that is sent or stored can."""
 
 
-class NotYaml(ValueError):  # noqa: N818 - says what the text is not
-    """A text that is no YAML; `line` counts from 1, 0 where it is not known."""
+_QUOTED = re.compile(r"(?P<own>'<[^']*>'|'\W')|'[^']*'|\"[^\"]*\"")
+"""What the parser repeats of the text; names of its own, such as '<block end>', stay, and single signs such as ':'."""
+HIDDEN = "..."
 
-    def __init__(self, message: str, line: int = 0) -> None:
+
+class NotYaml(ValueError):  # noqa: N818 - says what the text is not
+    """A text that is no YAML; `line` counts from 1, 0 where it is not known. `public` has nothing of the text in it."""
+
+    def __init__(self, message: str, line: int = 0, public: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.line = line
+        self.public = public or _QUOTED.sub(lambda found: found["own"] or HIDDEN, message)
 
 
 class _Loader(yaml.SafeLoader):
@@ -134,7 +140,11 @@ def documents(text: str) -> list[Any]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise NotYaml(error.problem or str(error), mark.line + 1 if mark else 0) from error
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    except RecursionError as error:
+        raise NotYaml("is nested too deeply") from error
+    except ValueError as error:
+        raise NotYaml(" ".join(str(error).split()), public="a value that cannot be read") from error
+    except yaml.YAMLError as error:
         raise NotYaml(" ".join(str(error).split())) from error
 
 

@@ -11,8 +11,11 @@ import msgspec
 
 from stateward.api.installation import Installation
 from stateward.kube.client import Api, RawRequest
-from stateward.kube.errors import DecodeError, Forbidden
+from stateward.kube.errors import BadRequest, DecodeError, Forbidden, Invalid
 from stateward.operator.installations.faults import NotAllowedError
+from stateward.operator.installations.public import public
+from stateward.packages.parameters import BadValue
+from stateward.packages.templates import TemplateProblem
 
 NOT_ALLOWED = "NotAllowed"
 """The reason, for programs, of whatever an account may not do."""
@@ -122,8 +125,13 @@ def refusal(error: Exception) -> str:
 
 
 def said(error: Exception) -> str:
-    """Return what went wrong, and for a right that is missing which one, to whom, and what to do."""
-    return refusal(error) or str(error)
+    """Return what went wrong, and for a right that is missing which one, to whom, and what to do.
+
+    For a status or an event: it holds no value of a parameter and nothing of what was rendered, but names of objects.
+    """
+    if isinstance(error, TemplateProblem | BadValue):
+        return error.public
+    return refusal(error) or (public(error) if isinstance(error, Invalid | BadRequest) else str(error))
 
 
 def reason_of(error: Exception, other: str = "") -> str:

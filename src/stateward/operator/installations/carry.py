@@ -56,7 +56,7 @@ class Carrier:
         try:
             return await self._work(use, place, await self._works.of(use, place), again=again)
         except (FatalError, TemplateProblem, BadValue, Invalid, BadRequest) as error:
-            return Result(Stage.FAILED, str(error))
+            return Result(Stage.FAILED, said(error))
         except (HeldError, ApiError) as error:
             return Result(Stage.RETRYING, said(error), reason_of(error))
 

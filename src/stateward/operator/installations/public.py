@@ -1,0 +1,45 @@
+"""What a status says of an object that the API server refuses: fields and what is accepted, and none of the values.
+
+The server repeats what it was given, and what a package renders may be a password.
+"""
+
+import re
+
+from stateward.kube.errors import BadRequest, FieldCause, Invalid
+
+HIDDEN = "..."
+_TEXT = r'"(?:[^"\\]|\\.)*"'
+_VALUED = frozenset(
+    {"Invalid value", "Unsupported value", "Duplicate value", "Not found", "Too long", "Too many", "Too few"}
+)
+"""Words of the server that a value follows, and what is accepted after it."""
+_VALUELESS = ("Required value", "Forbidden")
+_SAID = re.compile(rf"(?P<name>unknown field |in version |webhook |\[name=)?{_TEXT}")
+_DUMPED = re.compile(r"\{Value:.*\}", re.DOTALL)
+
+
+def public(error: Invalid | BadRequest) -> str:
+    """Return what is wrong with an object, without anything that it holds but names."""
+    if not error.causes:
+        return _hidden(error.message)
+    named = " ".join(filter(None, (error.details.kind, error.details.name)))
+    return f"{named or 'the object'} is invalid: " + "; ".join(_cause(cause) for cause in error.causes)
+
+
+def _hidden(text: str) -> str:
+    return _DUMPED.sub(HIDDEN, _SAID.sub(lambda found: found[0] if found["name"] else HIDDEN, text))
+
+
+def _cause(cause: FieldCause) -> str:
+    what, _, rest = cause.message.partition(": ")
+    if what not in _VALUED:
+        said = cause.message if what.startswith(_VALUELESS) else _hidden(cause.message)
+        return f"{cause.field}: {said or cause.reason or 'is not accepted'}"
+    quoted = re.match(_TEXT, rest)
+    if quoted is None:
+        value, _, accepted = rest.rpartition(": ")
+        accepted = "" if re.search(r'[{}\[\]"]', accepted) else accepted
+    else:
+        value, accepted = quoted[0][1:-1], rest[quoted.end() :].removeprefix(": ")
+    accepted = accepted.replace(value, HIDDEN) if value else accepted
+    return f"{cause.field}: {what}{accepted and f': {accepted}'}"

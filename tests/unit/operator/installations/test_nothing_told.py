@@ -1,0 +1,193 @@
+"""What people read of an installation that fails says why, and nothing of what was rendered or given as a value."""
+
+import json
+from typing import Any
+
+import pytest
+
+from stateward.kube.errors import BadRequest, FieldCause, Invalid, Status, StatusDetails
+from stateward.operator.installations.public import public
+from stateward.simulation.apiserver.store import Stored
+from tests.unit.operator.installations.test_tasks import package
+from tests.unit.operator.installations.town import Town
+
+MARK = "sup3r-s3cret"
+HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\n"
+PARAMETERS = """\
+parameters:
+- {name: WORD, default: word}
+- {name: COUNT, type: integer, default: 1}
+- {name: FIXED, default: '', immutable: true}
+- {name: SWITCH, default: 'true'}
+"""
+
+
+@pytest.fixture
+async def town() -> Town:
+    return Town()
+
+
+def with_template(text: str, task: dict[str, Any] | None = None) -> dict[str, bytes]:
+    """Return a package that renders one template with the parameters above."""
+    tasks: list[Any] = [task or {"name": "config", "kind": "Apply", "spec": {"resources": ["config.yaml"]}}]
+    return {**package(tasks, {"deploy": ["config"]}, config=text), "params.yaml": PARAMETERS.encode()}
+
+
+def told(town: Town) -> str:
+    """Return everything that is said of the installation and of what it does, in its status and in events."""
+    status = town.status()
+    run = status.get("run") or {}
+    said = [status.get("doing"), status.get("conditions"), {**run, "target": None}]
+    said += [{**past, "target": None} for past in status.get("history", [])]
+    events: list[Stored] = [each for each in town.store.everything() if "event" in each.kind]
+    return json.dumps([*said, *(each.doc for each in events)])
+
+
+async def failed(town: Town, **values: object) -> str:
+    """Return what is told of an installation that a person has to look after."""
+    town.install("other", **values)
+    async with town.operator():
+        await town.until(lambda: town.condition("Stalled").get("status") == "True")
+        await town.until(lambda: any("event" in each.kind for each in town.store.everything()))
+    return told(town)
+
+
+@pytest.mark.parametrize(
+    ("template", "why"),
+    [
+        (HEAD + "data: {a: [{{ .Params.WORD }}\n  b", "expected ',' or ']', but got '<stream end>', in line"),
+        (HEAD + "data: {a: *{{ .Params.WORD }}}", "undefined alias ..., in line 4 of the result"),
+        (HEAD + "data: {a: !{{ .Params.WORD }} b}", "renders to no YAML"),
+        (HEAD + 'data: {a: "\\{{ .Params.WORD }}"}', "renders to no YAML"),
+        ("{{ .Params.WORD }}", "document 1 of the result is no object"),
+        ("[{{ .Params.WORD }}]", "document 1 of the result is no object"),
+        (HEAD + 'data: {a: "{{ fail .Params.WORD }}"}', "function 'fail' failed with the values there are"),
+        (HEAD + 'data: {a: "{{ if .Params.WORD }}{{ fail "too few of them" }}{{ end }}"}', "too few of them"),
+        (HEAD + "data: {a: {{ .Params.NONE }}}", "there is no 'NONE'"),
+        (HEAD + "data: {a: {{ repeat 99999999 .Params.WORD }}}", "would make, or look at"),
+        (HEAD + "data: {a: {{ index .Params.WORD 99 }}}", "function 'index' failed"),
+        (HEAD + "data: {a: {{ toDate .Params.WORD .Params.WORD }}}", "config.yaml"),
+        (HEAD + "data: {a: {{ .Params.WORD.More }}}", "config.yaml"),
+        (HEAD + "data: {a: {{ mustFromJson .Params.WORD }}}", "config.yaml"),
+        (HEAD + "data: {a: {{ mustRegexMatch (print .Params.WORD `(`) `b` }}}", "config.yaml"),
+        ("apiVersion: v1\nmetadata: {name: {{ .Params.WORD }}}", "has no kind"),
+    ],
+)
+async def test_a_template_that_fails_is_named_with_why_and_its_result_is_not_shown(
+    town: Town, template: str, why: str
+) -> None:
+    chosen = f'{{{{ if ne .Params.WORD "word" }}}}{template}{{{{ else }}}}{HEAD}{{{{ end }}}}'
+    town.package("other", with_template(chosen))
+    said = await failed(town, WORD=MARK)
+    assert "templates/config.yaml" in town.status()["run"]["message"]
+    assert why in said
+    assert MARK not in said
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"COUNT": MARK}, "COUNT: must be a whole number"),
+        ({"OTHER": MARK}, "OTHER: is no parameter"),
+        ({"WORD": {"a": MARK}}, "WORD: must be text"),
+    ],
+)
+async def test_a_value_that_is_not_accepted_is_named_by_its_parameter(
+    town: Town, values: dict[str, object], why: str
+) -> None:
+    town.package("other", with_template(HEAD))
+    said = await failed(town, **values)
+    assert why in said
+    assert MARK not in said
+
+
+async def test_neither_the_value_that_cannot_change_nor_the_one_before_it_is_told(town: Town) -> None:
+    town.package("other", with_template(HEAD))
+    town.install("other", FIXED=MARK)
+    async with town.operator():
+        await town.until(town.ready)
+    said = await failed(town, FIXED=MARK[::-1])
+    assert "FIXED: cannot be changed once it is installed" in said
+    assert MARK not in said
+    assert MARK[::-1] not in said
+
+
+async def test_a_toggle_that_says_neither_is_named_without_its_value(town: Town) -> None:
+    task = {"name": "config", "kind": "Toggle", "spec": {"parameter": "SWITCH", "resources": ["config.yaml"]}}
+    town.package("other", with_template(HEAD, task))
+    said = await failed(town, SWITCH=MARK)
+    assert "SWITCH: must be true or false" in said
+    assert MARK not in said
+
+
+@pytest.mark.parametrize("kind", [Invalid, BadRequest])
+async def test_what_the_server_repeats_of_an_object_is_not_told(town: Town, kind: type[Invalid | BadRequest]) -> None:
+    cause = FieldCause(field="data.a", message=f'Invalid value: "{MARK}": must be short', reason="FieldValueInvalid")
+    details = StatusDetails(name="config", kind="ConfigMap", causes=(cause,) if kind is Invalid else ())
+
+    class Strict:
+        def acting_as(self, _user: str) -> Any:
+            return self
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(town.api, name)
+
+        async def apply(self, resource: Any, key: Any, body: Any, options: Any) -> Any:
+            if resource.kind == "ConfigMap":
+                raise kind(f'cannot be read: "{MARK}" is no such thing', status=Status(code=422, details=details))
+            return await town.api.apply(resource, key, body, options)
+
+    town.package("other", with_template(HEAD + "data: {a: {{ .Params.WORD }}}"))
+    town.install("other", WORD=MARK)
+    async with town.operator(Strict()):
+        await town.until(lambda: town.condition("Stalled").get("status") == "True")
+    said = told(town)
+    assert ("data.a: Invalid value: must be short" if kind is Invalid else "cannot be read: ...") in said
+    assert MARK not in said
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        (
+            f'Invalid value: "{MARK}": must be at most 3, and "{MARK}" is not',
+            'Invalid value: must be at most 3, and "..." is not',
+        ),
+        (f'Invalid value: "a\\"{MARK}": field is immutable', "Invalid value: field is immutable"),
+        (
+            f'Invalid value: v1.LabelSelector{{"app":"{MARK}: x"}}: field is immutable',
+            "Invalid value: field is immutable",
+        ),
+        (f'Invalid value: {{"a": "{MARK}"}}', "Invalid value"),
+        (f'Unsupported value: "{MARK}": supported values: "a", "b"', 'Unsupported value: supported values: "a", "b"'),
+        (f'Duplicate value: "{MARK}"', "Duplicate value"),
+        ("Required value: must be set", "Required value: must be set"),
+        ("Forbidden: updates to spec are forbidden", "Forbidden: updates to spec are forbidden"),
+        (f'denied, as "{MARK}" is no name', "denied, as ... is no name"),
+        ("", "FieldValueInvalid"),
+    ],
+)
+def test_of_each_cause_of_a_refusal_what_is_accepted_stays(message: str, told: str) -> None:
+    cause = FieldCause(field="spec.x", message=message, reason="FieldValueInvalid")
+    details = StatusDetails(name="web", kind="Deployment", causes=(cause,))
+    error = Invalid("all of it", status=Status(code=422, details=details))
+    assert public(error) == f"Deployment web is invalid: spec.x: {told}"
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        (
+            'Secret in version "v1" cannot be handled: illegal base64',
+            'Secret in version "v1" cannot be handled: illegal base64',
+        ),
+        ('strict decoding error: unknown field "spec.x"', 'strict decoding error: unknown field "spec.x"'),
+        (f'parsing time "{MARK}" as "2006"', "parsing time ... as ..."),
+        (
+            f".data.a: expected string, got &value.valueUnstructured{{Value:{MARK}}}",
+            ".data.a: expected string, got &value.valueUnstructured...",
+        ),
+    ],
+)
+def test_of_a_request_that_cannot_be_read_fields_and_versions_stay(message: str, told: str) -> None:
+    assert public(BadRequest(message)) == told
