@@ -26,6 +26,8 @@ _ACCEPTED = {
     ParameterType.ARRAY: "a list, or YAML text that is one",
     ParameterType.MAP: "an object, or YAML text that is one",
 }
+MOST_NODES = 20_000
+"""Nodes of a value that is the text of a list or a map; it is read wherever values are looked at."""
 WHOLE = "[-+]?[0-9]+"
 NUMBER = r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?"
 """How whole numbers, and numbers, are written."""
@@ -171,7 +173,7 @@ def _changed(package: Package, given: Values, before: Values | None) -> Iterator
 def _structure(kind: ParameterType, value: Any) -> Any:
     if isinstance(value, str):
         try:
-            value = yamltext.document(value)
+            value = yamltext.document(value, MOST_NODES)
         except yamltext.NotYaml as error:
             raise BadValue(str(error)) from error
     wanted = list if kind is ParameterType.ARRAY else dict

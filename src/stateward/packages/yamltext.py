@@ -4,7 +4,9 @@ PyYAML follows an older rule book: it makes a date of `2020-01-01`, 3,785,400 of
 keeps the first two as text and reads the third as a number; so does this.
 
 An alias costs a reader nothing, and whoever writes the value out everything: ten lines of lists of aliases are more
-than any memory holds, and one that holds itself has no end. So what a text comes to, written out, is bounded.
+than any memory holds, and one that holds itself has no end. So what a text comes to, written out, is bounded. So are
+its length, its depth and its nodes, of which four million characters may have two million; they are counted before
+any of them is made.
 """
 
 import math
@@ -28,6 +30,12 @@ _QUOTED = re.compile(r"(?P<own>'<[^']*>'|'\W')|'[^']*'|\"[^\"]*\"")
 HIDDEN = "..."
 
 
+MOST_NODES = 200_000
+"""Scalars, lists, objects, aliases and documents of one text; the largest custom resource definitions have 30,000."""
+DEEPEST = 200
+"""Lists and objects within each other."""
+
+
 class NotYaml(ValueError):  # noqa: N818 - says what the text is not
     """A text that is no YAML; `line` counts from 1, 0 where it is not known. `public` has nothing of the text in it."""
 
@@ -38,7 +46,26 @@ class NotYaml(ValueError):  # noqa: N818 - says what the text is not
         self.public = public or _QUOTED.sub(lambda found: found["own"] or HIDDEN, message)
 
 
-class _Loader(yaml.SafeLoader):
+def _bound(text: str, most: int) -> None:
+    """Raise ConstructorError for a text that has more characters or nodes, or is deeper, than may be read."""
+    if len(text) > LARGEST_OUTPUT:
+        raise ConstructorError(None, None, f"has {len(text)} characters, and at most {LARGEST_OUTPUT} are read")
+    nodes = depth = 0
+    for event in yaml.parse(text, yaml.CSafeLoader):
+        if isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+            continue
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        if isinstance(event, yaml.NodeEvent | yaml.DocumentStartEvent):
+            nodes += 1
+        if nodes > most:
+            raise ConstructorError(None, None, f"has more than {most} nodes, which are as many as are read")
+        if depth > DEEPEST:
+            raise ConstructorError(None, None, f"is nested deeper than {DEEPEST} levels, which are as many as are read")
+
+
+class _Loader(yaml.CSafeLoader):
     """Reads JSON's values only."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own way
@@ -47,8 +74,13 @@ class _Loader(yaml.SafeLoader):
         super().__init__(stream)
         self._size = 0
 
-    def compose_document(self) -> Node | None:
-        node: Node | None = super().compose_document()
+    def get_node(self) -> Node | None:
+        return self._bounded(super().get_node())
+
+    def get_single_node(self) -> Node | None:
+        return self._bounded(super().get_single_node())
+
+    def _bounded(self, node: Node | None) -> Node | None:
         if node is not None:
             self._size += _written_out(node, {})
             if self._size > LARGEST_OUTPUT:
@@ -83,7 +115,7 @@ def _written_out(node: Node, known: dict[int, int | None]) -> int:
     return size
 
 
-def _number(_loader: yaml.SafeLoader, node: ScalarNode) -> int | float:
+def _number(_loader: _Loader, node: ScalarNode) -> int | float:
     text = node.value.replace("_", "")
     sign = -1 if text.startswith("-") else 1
     digits = text.lstrip("+-")
@@ -96,7 +128,7 @@ def _number(_loader: yaml.SafeLoader, node: ScalarNode) -> int | float:
         raise ConstructorError(None, None, "there is no such number in JSON", node.start_mark) from None
 
 
-def _as_written(_loader: yaml.SafeLoader, node: ScalarNode) -> str:
+def _as_written(_loader: _Loader, node: ScalarNode) -> str:
     return node.value
 
 
@@ -133,13 +165,16 @@ _Loader.add_constructor(_TAG + "map", _text_keys)
 _Loader.add_constructor(_TAG + "merge", _as_written)
 
 
-def documents(text: str) -> list[Any]:
-    """Return the documents of a YAML text; raises NotYaml."""
+def documents(text: str, most: int = MOST_NODES) -> list[Any]:
+    """Return the documents of a YAML text of at most so many nodes; raises NotYaml."""
     try:
+        _bound(text, most)
         return list(yaml.load_all(text, _Loader))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise NotYaml(error.problem or str(error), mark.line + 1 if mark else 0) from error
+        # What is missing at the end is missed in a line after the last one, which nobody finds in the text.
+        line = min(mark.line + 1, len(text.splitlines())) if mark else 0
+        raise NotYaml(error.problem or str(error), line) from error
     except RecursionError as error:
         raise NotYaml("is nested too deeply") from error
     except ValueError as error:
@@ -148,9 +183,9 @@ def documents(text: str) -> list[Any]:
         raise NotYaml(" ".join(str(error).split())) from error
 
 
-def document(text: str) -> Any:
-    """Return the only document of a YAML text; raises NotYaml."""
-    found = documents(text)
+def document(text: str, most: int = MOST_NODES) -> Any:
+    """Return the only document of a YAML text of at most so many nodes; raises NotYaml."""
+    found = documents(text, most)
     if len(found) > 1:
         raise NotYaml(f"holds {len(found)} documents and not one")
     return found[0] if found else None

@@ -1,9 +1,12 @@
 """What a YAML text may come to when it is written out: aliases make very much of very little."""
 
+import time
+
 import msgspec
 import pytest
 
 from stateward.packages import yamltext
+from stateward.packages.fuel import LARGEST_OUTPUT
 from stateward.packages.objects import read_objects
 from stateward.packages.parameters import BadValue, seen
 from stateward.packages.records import Parameter, ParameterType
@@ -42,6 +45,37 @@ def test_what_reads_texts_of_others_refuses_them_by_name() -> None:
         yamltext.written(doubled(12))
     with pytest.raises(BadValue, match="too much"):
         seen(Parameter(name="MAP", type=ParameterType.MAP), doubled(12))
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        (f"a: [{'a,' * yamltext.MOST_NODES}]", "200000 nodes"),
+        ("- a\n" * (1 << 20), "200000 nodes"),
+        ("--- \n" * 300_000, "200000 nodes"),
+        (f"a: &a x\nb: [{'*a,' * yamltext.MOST_NODES}]", "200000 nodes"),
+        ("[" * 100_000, "deeper than 200 levels"),
+        ("{a: " * 100_000, "deeper than 200 levels"),
+        ("- " * 100_000, "deeper than 200 levels"),
+        ("a" * (LARGEST_OUTPUT + 1), f"has {LARGEST_OUTPUT + 1} characters, and at most {LARGEST_OUTPUT}"),
+    ],
+    ids=["flow", "block", "documents", "aliases", "lists", "objects", "dashes", "characters"],
+)
+def test_what_is_too_much_is_refused_before_it_is_made_with_the_limit(text: str, limit: str) -> None:
+    """Four megabytes of one-letter list items took a minute of processor time, and more than a gigabyte of memory."""
+    before = time.process_time()
+    with pytest.raises(yamltext.NotYaml, match=limit):
+        yamltext.documents(text)
+    assert time.process_time() - before < 5
+
+
+def test_lists_and_objects_as_deep_as_they_may_be_are_read() -> None:
+    depth = yamltext.DEEPEST
+    found = yamltext.document("[" * depth + "]" * depth)
+    for _ in range(depth - 1):
+        (found,) = found
+    assert found == []
+    assert yamltext.document("{a: " * 100 + "1" + "}" * 100)
 
 
 @pytest.mark.parametrize("text", ["a: &a [*a]", "a: &a {b: {c: *a}}", "&a [b, {c: [*a]}]"])

@@ -55,8 +55,8 @@ async def failed(town: Town, **values: object) -> str:
 @pytest.mark.parametrize(
     ("template", "why"),
     [
-        (HEAD + "data: {a: [{{ .Params.WORD }}\n  b", "expected ',' or ']', but got '<stream end>', in line"),
-        (HEAD + "data: {a: *{{ .Params.WORD }}}", "undefined alias ..., in line 4 of the result"),
+        (HEAD + "data: {a: [{{ .Params.WORD }}\n  b", "did not find expected ',' or ']', in line 5 of the result"),
+        (HEAD + "data: {a: *{{ .Params.WORD }}}", "undefined alias, in line 4 of the result"),
         (HEAD + "data: {a: !{{ .Params.WORD }} b}", "renders to no YAML"),
         (HEAD + 'data: {a: "\\{{ .Params.WORD }}"}', "renders to no YAML"),
         ("{{ .Params.WORD }}", "document 1 of the result is no object"),
