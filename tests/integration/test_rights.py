@@ -23,6 +23,7 @@ from stateward.kube.config import connect
 from stateward.kube.http_client import HttpApi
 from stateward.kube.metadata import Key
 from stateward.kube.resource import Resource
+from stateward.operator.aside import Beside
 from stateward.operator.caches import CLUSTERS
 from stateward.operator.engine import ElasticsearchFamily, Family, OpenSearchFamily
 from stateward.operator.foundationdb import FoundationDBFamily
@@ -159,7 +160,7 @@ async def at(kubeconfig: Path, uses: Uses) -> AsyncGenerator[Stage]:
         operator.follow(restarts.sources)
         operator.companions += [
             restarts,
-            installation_control(operator, lambda _: written),
+            installation_control(operator, lambda _: written, Beside()),
             detection_control(operator),
         ]
         PuppetKubelet(admin, operator.controllers["opensearch"].caches.of(kinds.PODS), database)

@@ -12,7 +12,7 @@ from stateward.kube.metadata import Key
 from stateward.kube.resource import Selection
 from stateward.operator.installations.belongings import belongings
 from stateward.operator.installations.kinds import ServedKinds
-from stateward.operator.installations.library import NoPackageError, opened
+from stateward.operator.installations.opening import NoPackageError, opened
 from stateward.operator.installations.views import CLUSTER_PACKAGES, PACKAGES
 from stateward.operator.restarts.views import ANNOTATION_CONTROL, WORKLOADS
 from stateward.packages.foresight import Made, Now

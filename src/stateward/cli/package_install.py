@@ -17,7 +17,7 @@ from stateward.cli.session import Session, installation_options, run
 from stateward.kube.client import DeleteOptions, PatchKind, Preconditions
 from stateward.kube.errors import AlreadyExists, NotFound
 from stateward.kube.metadata import Key
-from stateward.operator.installations.library import opened
+from stateward.operator.installations.opening import opened
 from stateward.operator.installations.views import CLUSTER_PACKAGES, INSTALLATIONS, PACKAGES
 from stateward.packages.parameters import check_values, in_force
 from stateward.packages.records import Package

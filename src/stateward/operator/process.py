@@ -31,6 +31,7 @@ from stateward.kube.store import Store
 from stateward.operator.admission.judge import Verdict, changed, judge
 from stateward.operator.admission.packages import PackageDesk
 from stateward.operator.admission.server import Webhook, open_webhook
+from stateward.operator.aside import Aside, Beside
 from stateward.operator.caches import Objects
 from stateward.operator.companion import Companion
 from stateward.operator.controller import Common, Controller
@@ -176,9 +177,12 @@ async def run_operator(options: OperatorOptions) -> None:
         api = await stack.enter_async_context(HttpApi(connection))
         families = await stack.enter_async_context(open_families(api.execute, options.agent_image))
         operator = Operator(api, families, options)
-        restarts = restart_control(operator)
+        restarts, beside = restart_control(operator), Beside()
         operator.follow(restarts.sources)
-        operator.companions += [restarts, installation_control(operator, lambda user: api.acting_as(user).execute)]
+        operator.companions += [
+            restarts,
+            installation_control(operator, lambda user: api.acting_as(user).execute, beside),
+        ]
         if options.agent_image:
             operator.companions.append(detection_control(operator))
         else:
@@ -187,7 +191,7 @@ async def run_operator(options: OperatorOptions) -> None:
         routes = metrics_routes(operator.metrics.registry)
         await stack.enter_async_context(serve(options.metrics_host, options.metrics_port, routes))
         if options.webhook:
-            desk = PackageDesk(api, options.namespaces or ("",))
+            desk = PackageDesk(api, options.namespaces or ("",), beside)
             ca = Path(options.webhook_client_ca) if options.webhook_client_ca else None
             webhook = Webhook(api, operator.judge, options.lease_namespace, operator.clock, desk, client_ca=ca)
             await stack.enter_async_context(open_webhook(webhook, options.webhook_host, options.webhook_port))
@@ -210,8 +214,11 @@ def restart_control(operator: Operator) -> RestartControl:
     )
 
 
-def installation_control(operator: Operator, execute: ExecAs) -> InstallationControl:
-    """Return the controller of installations beside an operator; `execute` runs commands in pods as a user."""
+def installation_control(operator: Operator, execute: ExecAs, aside: Aside) -> InstallationControl:
+    """Return the controller of installations beside an operator.
+
+    `execute` runs commands in pods as a user, `aside` does what takes a processor for long.
+    """
     options = operator.options
     return InstallationControl(
         InstallationSetting(
@@ -222,6 +229,7 @@ def installation_control(operator: Operator, execute: ExecAs) -> InstallationCon
             namespaces=options.namespaces or ("",),
             execute=execute,
             accounts=accounts_of(options),
+            aside=aside,
             chance=operator.chance,
             gauge=operator.metrics,
             image=options.agent_image,

@@ -28,9 +28,14 @@ class Fuel:
         self._tank = tank
         self.left = tank
 
-    def fill(self) -> None:
-        """Begin a rendering."""
-        self.left = self._tank
+    def fill(self, tank: int | None = None) -> None:
+        """Begin a rendering, with less than usual where that is all there is."""
+        self.left = self._tank = self._tank if tank is None else tank
+
+    @property
+    def used(self) -> int:
+        """What the rendering has taken."""
+        return self._tank - self.left
 
     def burn(self, amount: int) -> None:
         """Pay for work; raises Exhausted."""

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from stateward.api.base import API_VERSION, GROUP, Json
 from stateward.packages import yamltext
+from stateward.packages.allowance import Allowance
 from stateward.packages.objects import Identity
 from stateward.packages.records import Task, TaskKind
 from stateward.packages.rendering import Place, Use
@@ -46,22 +47,25 @@ def nested_name(installation: str, task: Task) -> str:
     return task.spec.instance_name or f"{installation}-{task.spec.package}"
 
 
-def nested(use: Use, place: Place, task: Task, offer: Offer) -> Json:
-    """Return the installation that a task makes; raises TemplateProblem, BadValue."""
+def nested(use: Use, place: Place, task: Task, offer: Offer, allowance: Allowance | None = None) -> Json:
+    """Return the installation that a task makes; raises TemplateProblem, BadValue, Spent."""
     return {
         "apiVersion": API_VERSION,
         "kind": "Installation",
         "metadata": {"name": nested_name(use.name, task)},
-        "spec": {"package": offer.object, "parameters": dict(_values(use, place, task))},
+        "spec": {"package": offer.object, "parameters": dict(_values(use, place, task, allowance))},
     }
 
 
-def _values(use: Use, place: Place, task: Task) -> Mapping[str, Any]:
+def _values(use: Use, place: Place, task: Task, allowance: Allowance | None) -> Mapping[str, Any]:
     name = task.spec.parameter_file
     if not name:
         return {}
-    text = render(name, use.package.templates[name], use.variables(place.plan, place.phase, place.step.name))
+    variables = use.variables(place.plan, place.phase, place.step.name)
+    text = render(name, use.package.templates[name], variables, allowance)
     try:
+        if allowance is not None:
+            allowance.take("nodes", yamltext.nodes(text, min(yamltext.MOST_NODES, allowance.nodes + 1)))
         found = yamltext.document(text)
     except yamltext.NotYaml as error:
         wrong = "renders to no YAML: "

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, cast
 
 from stateward.api.base import Json
 from stateward.packages import yamltext
+from stateward.packages.allowance import Allowance
 from stateward.packages.conversions import convert
 from stateward.packages.templates import TemplateProblem, Variables, render
 from stateward.packages.trees import obj, text
@@ -45,14 +46,16 @@ def identity_of(body: Json) -> Identity:
     return Identity(group, str(body.get("kind", "")), text(meta.get("namespace")), text(meta.get("name")))
 
 
-def objects_of(name: str, source: str, variables: Variables) -> list[Rendered]:
-    """Return the objects that a template makes, in its order; raises TemplateProblem."""
-    return list(read_objects(name, render(name, source, variables)))
+def objects_of(name: str, source: str, variables: Variables, allowance: Allowance | None = None) -> list[Rendered]:
+    """Return the objects that a template makes, in its order; raises TemplateProblem, Spent."""
+    return list(read_objects(name, render(name, source, variables, allowance), allowance))
 
 
-def read_objects(name: str, rendered: str) -> Iterator[Rendered]:
+def read_objects(name: str, rendered: str, allowance: Allowance | None = None) -> Iterator[Rendered]:
     """Yield the objects of a rendered text; lists are taken apart, empty documents passed over."""
     try:
+        if allowance is not None:
+            allowance.take("nodes", yamltext.nodes(rendered, min(yamltext.MOST_NODES, allowance.nodes + 1)))
         loaded = yamltext.documents(rendered)
     except yamltext.NotYaml as error:
         raise TemplateProblem(name, 0, *_where(rendered, error)) from error

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from stateward.packages.allowance import Allowance
 from stateward.packages.objects import Rendered, objects_of
 from stateward.packages.parameters import BadValue, Values, resolve
 from stateward.packages.pipes import pipe_names
@@ -73,13 +74,13 @@ def applied(task: Task, variables: Variables) -> bool:
     raise BadValue(f"{task.spec.parameter}: {value!r}: {accepted}", f"{task.spec.parameter}: {accepted}")
 
 
-def render_task(use: Use, place: Place, task: Task) -> list[Rendered]:
-    """Return the objects that a task applies or deletes, in order; raises TemplateProblem, BadValue."""
+def render_task(use: Use, place: Place, task: Task, allowance: Allowance | None = None) -> list[Rendered]:
+    """Return the objects that a task applies or deletes, in order; raises TemplateProblem, BadValue, Spent."""
     variables = use.variables(place.plan, place.phase, place.step.name)
     return [
         rendered
         for name in task.spec.resources
-        for rendered in objects_of(name, use.package.templates[name], variables)
+        for rendered in objects_of(name, use.package.templates[name], variables, allowance)
     ]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from stateward.api.base import GROUP, Json
+from stateward.packages.allowance import Allowance
 from stateward.packages.dependencies import template_path
 from stateward.packages.nested import nested_identities
 from stateward.packages.objects import Identity, Rendered
@@ -38,8 +39,8 @@ class Work:
     others: tuple[Task, ...]
 
 
-def work_of(use: Use, place: Place) -> Work:
-    """Return what a step wants; raises TemplateProblem, BadValue."""
+def work_of(use: Use, place: Place, allowance: Allowance | None = None) -> Work:
+    """Return what a step wants; raises TemplateProblem, BadValue, and Spent where it is more than is allowed."""
     variables = use.variables(place.plan, place.phase, place.step.name)
     wanted: dict[Identity, tuple[Rendered, bool]] = {}
     others: list[Task] = []
@@ -49,7 +50,7 @@ def work_of(use: Use, place: Place) -> Work:
             others.append(task)
             continue
         makes = applied(task, variables)
-        for rendered in render_task(use, place, task):
+        for rendered in render_task(use, place, task, allowance):
             wanted[at_home(rendered.identity, use.namespace)] = (rendered, makes)
     made = [rendered for rendered, makes in wanted.values() if makes]
     gone = [rendered for rendered, makes in wanted.values() if not makes]

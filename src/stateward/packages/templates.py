@@ -10,13 +10,14 @@ either works or does not.
 import re
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import gotpl
 
-from stateward.packages.fuel import LARGEST_OUTPUT, Exhausted, Fuel
+from stateward.packages.allowance import Allowance
+from stateward.packages.fuel import LARGEST_OUTPUT, TANK, Exhausted, Fuel
 from stateward.packages.functions import REFUSED, functions
 
 
@@ -28,12 +29,12 @@ class TemplateProblem(ValueError):  # noqa: N818 - what is wrong with somebody's
     """
 
     def __init__(self, name: str, line: int, message: str, public: str = "") -> None:
-        where = f"templates/{name}:{line}" if line else f"templates/{name}"
-        super().__init__(f"{where}: {message}")
+        where = (f"templates/{name}:{line}: " if line else f"templates/{name}: ") if name else ""
+        super().__init__(f"{where}{message}")
         self.name = name
         self.line = line
         self.message = message
-        self.public = f"{where}: {public or message}"
+        self.public = f"{where}{public or message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +69,21 @@ class Variables:
         }
 
 
-def render(name: str, source: str, variables: Variables) -> str:
-    """Return what a template makes; raises TemplateProblem."""
-    template, fuel = _compiled(name, source)
-    fuel.fill()
+def render(name: str, source: str, variables: Variables, allowance: Allowance | None = None) -> str:
+    """Return what a template makes; raises TemplateProblem, and Spent where it is more than is left of an allowance."""
+    if allowance is not None:
+        allowance.take("templates", 1)
+        allowance.take("characters", len(source))
+    template, fuel = _compiled(name, source, quick=allowance is not None and allowance.quick)
+    fuel.fill(TANK if allowance is None else min(TANK, allowance.work))
+    rendered = _rendered(name, source, template, variables)
+    if allowance is not None:
+        allowance.take("work", fuel.used)
+        allowance.take("characters", len(rendered))
+    return rendered
+
+
+def _rendered(name: str, source: str, template: gotpl.Template, variables: Variables) -> str:
     try:
         return template.render(variables.seen())
     except gotpl.TemplateExecutionError as error:
@@ -79,8 +91,10 @@ def render(name: str, source: str, variables: Variables) -> str:
         raise TemplateProblem(name, error.line or 0, message, _own_words(error, message, source)) from error
     except Exhausted as error:
         raise TemplateProblem(name, 0, str(error)) from error
-    except (RecursionError, MemoryError) as error:
+    except RecursionError as error:
         raise TemplateProblem(name, 0, "does too much: it calls itself without an end") from error
+    except MemoryError as error:
+        raise TemplateProblem(name, 0, "does too much: it takes more memory than there may be") from error
 
 
 def parse(name: str, source: str) -> None:
@@ -89,11 +103,11 @@ def parse(name: str, source: str) -> None:
 
 
 @lru_cache(maxsize=256)
-def _compiled(name: str, source: str) -> tuple[gotpl.Template, Fuel]:
+def _compiled(name: str, source: str, *, quick: bool = False) -> tuple[gotpl.Template, Fuel]:
     """Return a template with the fuel that its functions pay from; a rendering never yields, so they are not shared."""
     fuel = Fuel()
     available = functions(fuel)
-    policy = gotpl.SandboxPolicy.strict(allow_functions=available, default_budget=_BUDGET)
+    policy = gotpl.SandboxPolicy.strict(allow_functions=available, default_budget=_QUICK if quick else _BUDGET)
     try:
         return gotpl.Template(source, name=name, functions=available, missing_key="error", sandbox=policy), fuel
     except gotpl.TemplateSyntaxError as error:
@@ -105,6 +119,8 @@ def _compiled(name: str, source: str) -> tuple[gotpl.Template, Fuel]:
 _BUDGET = gotpl.ExecutionBudget(
     max_output_chars=LARGEST_OUTPUT, max_iterations=100_000, max_template_depth=100, max_function_calls=100_000
 )
+
+_QUICK = replace(_BUDGET, max_iterations=5_000, max_function_calls=5_000)
 
 
 def _syntax(error: gotpl.TemplateSyntaxError) -> str:

@@ -11,7 +11,8 @@ any of them is made.
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import yaml
@@ -46,8 +47,8 @@ class NotYaml(ValueError):  # noqa: N818 - says what the text is not
         self.public = public or _QUOTED.sub(lambda found: found["own"] or HIDDEN, message)
 
 
-def _bound(text: str, most: int) -> None:
-    """Raise ConstructorError for a text that has more characters or nodes, or is deeper, than may be read."""
+def _bound(text: str, most: int) -> int:
+    """Return the nodes of a text; raises ConstructorError for one with more of them, or deeper, than may be read."""
     if len(text) > LARGEST_OUTPUT:
         raise ConstructorError(None, None, f"has {len(text)} characters, and at most {LARGEST_OUTPUT} are read")
     nodes = depth = 0
@@ -63,6 +64,7 @@ def _bound(text: str, most: int) -> None:
             raise ConstructorError(None, None, f"has more than {most} nodes, which are as many as are read")
         if depth > DEEPEST:
             raise ConstructorError(None, None, f"is nested deeper than {DEEPEST} levels, which are as many as are read")
+    return nodes
 
 
 class _Loader(yaml.CSafeLoader):
@@ -165,11 +167,24 @@ _Loader.add_constructor(_TAG + "map", _text_keys)
 _Loader.add_constructor(_TAG + "merge", _as_written)
 
 
+def nodes(text: str, most: int = MOST_NODES) -> int:
+    """Return how many nodes a YAML text has, of at most so many; raises NotYaml."""
+    with _said(text):
+        return _bound(text, most)
+
+
 def documents(text: str, most: int = MOST_NODES) -> list[Any]:
     """Return the documents of a YAML text of at most so many nodes; raises NotYaml."""
-    try:
+    with _said(text):
         _bound(text, most)
         return list(yaml.load_all(text, _Loader))
+
+
+@contextmanager
+def _said(text: str) -> Generator[None]:
+    """Say what is wrong with a text, in words and with a line of it."""
+    try:
+        yield
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         # What is missing at the end is missed in a line after the last one, which nobody finds in the text.

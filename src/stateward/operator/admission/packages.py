@@ -4,8 +4,6 @@ What cannot be known, because a package is not there yet or the API server does 
 operator says it in the installation's condition.
 """
 
-from functools import partial
-
 import msgspec
 import structlog
 
@@ -19,8 +17,10 @@ from stateward.kube.metadata import ObjectMeta, WireRecord
 from stateward.kube.resource import Selection
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.reviews import review, uid_of
-from stateward.operator.aside import Aside, in_thread
-from stateward.operator.installations.library import Library, NoPackageError, opened
+from stateward.operator.aside import Aside, Beside
+from stateward.operator.installations.jobs import OpenPackage
+from stateward.operator.installations.library import Library
+from stateward.operator.installations.opening import NoPackageError
 from stateward.operator.installations.views import CLUSTER_PACKAGES, PACKAGES
 from stateward.packages.records import Package
 from stateward.packages.refusals import Holder, refused_installation, refused_package
@@ -59,9 +59,9 @@ class _PackageHead(WireRecord):
 class PackageDesk:
     """Judges installations and packages, by live reads; opens packages `aside`."""
 
-    def __init__(self, api: Api, namespaces: tuple[str, ...], aside: Aside = in_thread) -> None:
+    def __init__(self, api: Api, namespaces: tuple[str, ...], aside: Aside | None = None) -> None:
         self._api = api
-        self._aside = aside
+        self._aside = aside or Beside()
         self._library = Library(api, namespaces, self._aside)
 
     async def respond(self, question: bytes) -> Json:
@@ -100,7 +100,7 @@ class PackageDesk:
     async def package(self, new: PackageObject) -> Verdict:
         """Return the verdict on a new package; raises ApiError."""
         try:
-            package = await self._aside(partial(opened, new))
+            package = await self._aside(OpenPackage(new))
         except NoPackageError as error:
             return Verdict((error.message,))
         found = refused_package(package, new.metadata.name, await self._holders(new, package))

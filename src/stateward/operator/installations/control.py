@@ -25,7 +25,7 @@ from stateward.kube.reflector import Reflector, ReflectorOptions
 from stateward.kube.resource import Selection
 from stateward.kube.store import Store
 from stateward.kube.workers import Workers
-from stateward.operator.aside import Aside, in_thread
+from stateward.operator.aside import Aside, Beside
 from stateward.operator.failing import Failing, FailureGauge, Uncounted
 from stateward.operator.installations.account import Accounts, own_user
 from stateward.operator.installations.claims import names_in
@@ -65,7 +65,7 @@ class Setting:
     kinds: Kinds | None = None
     execute: ExecAs = no_exec_as
     accounts: Accounts = field(default_factory=Accounts)
-    aside: Aside = in_thread
+    aside: Aside = field(default_factory=Beside)
     chance: random.Random = field(default_factory=random.Random)
     gauge: FailureGauge = field(default_factory=Uncounted)
     image: str = ""

@@ -112,7 +112,7 @@ class Finisher:
         try:
             works = await self._works.each(use, every)
             gone = superfluous(there, use, every, lambda _use, place: works[place])
-        except (TemplateProblem, BadValue):
+        except (TemplateProblem, BadValue, HeldError):
             return frozenset()  # What cannot be rendered is not known to be gone.
         kept = KEPT if self._installation.spec.retention is Retention.RETAIN else frozenset[tuple[str, str]]()
         return frozenset(identity for identity in gone if (identity.group, identity.kind) not in kept)

@@ -1,10 +1,7 @@
 """The packages that installations are made from: read once for each object, for none of them ever changes."""
 
-import base64
-import binascii
 from collections import OrderedDict
 from collections.abc import Iterable
-from functools import partial
 
 from stateward.api.package import Package as PackageObject
 from stateward.kube.client import Api
@@ -14,23 +11,13 @@ from stateward.kube.reflector import Reflector, ReflectorOptions
 from stateward.kube.resource import Resource, Selection
 from stateward.kube.store import Store
 from stateward.operator.aside import Aside
+from stateward.operator.installations.jobs import OpenPackage
+from stateward.operator.installations.opening import NoPackageError
 from stateward.operator.installations.views import CLUSTER_PACKAGES, PACKAGES
-from stateward.packages.archive import BadArchive, unpack
-from stateward.packages.checks import check_package
-from stateward.packages.reading import InvalidPackage, read_package
 from stateward.packages.records import Package
 
 MOST = 256
 """Packages that are kept in memory."""
-
-
-class NoPackageError(Exception):
-    """A package that is not there, or cannot be used; `reason` is for programs."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-        self.message = message
 
 
 class Library:
@@ -100,7 +87,7 @@ class Library:
             body = await self._api.get(resource, key)
         except NotFound as error:
             raise NoPackageError("PackageMissing", f"{resource.kind} {key} is being deleted") from error
-        found = await self._aside(partial(opened, body))
+        found = await self._aside(OpenPackage(body))
         self._read[body.metadata.uid] = found
         if len(self._read) > MOST:
             self._read.popitem(last=False)
@@ -113,23 +100,3 @@ def _missing(namespace: str, name: str) -> NoPackageError:
         f"there is no Package {name!r} in namespace {namespace} and no ClusterPackage of that name: "
         "`stateward package install` makes one",
     )
-
-
-def opened(body: PackageObject) -> Package:
-    """Return the package that an object holds; raises NoPackageError for one that cannot work."""
-    where = f"{body.kind} {body.metadata.name}"
-    try:
-        found = read_package(unpack(base64.b64decode(body.spec.archive, validate=True)))
-    except (BadArchive, InvalidPackage, binascii.Error) as error:
-        raise NoPackageError("PackageBroken", f"{where} cannot be read: {error}") from error
-    if (found.name, found.version) != (body.spec.name, body.spec.version):
-        said = f"{body.spec.name} {body.spec.version}"
-        raise NoPackageError("PackageBroken", f"{where} says it is {said}, and holds {found.name} {found.version}")
-    if body.spec.digest not in ("", found.digest):
-        raise NoPackageError(
-            "PackageBroken", f"{where} says its digest is {body.spec.digest}, and it is {found.digest}"
-        )
-    wrong = [problem for problem in check_package(found) if problem.severity.value == "error"]
-    if wrong:
-        raise NoPackageError("PackageBroken", f"{where}: " + "; ".join(str(problem) for problem in wrong[:3]))
-    return found

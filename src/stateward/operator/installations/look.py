@@ -13,8 +13,8 @@ from stateward.operator.installations.carry import kinds_of
 from stateward.operator.installations.ending import doomed, removed
 from stateward.operator.installations.faults import FatalError, HeldError, NotAllowedError
 from stateward.operator.installations.journal import Journal
-from stateward.operator.installations.library import NoPackageError
 from stateward.operator.installations.marks import unmarked
+from stateward.operator.installations.opening import NoPackageError
 from stateward.operator.installations.renewal import renewed
 from stateward.operator.installations.resting import Keeper
 from stateward.operator.installations.run import BUSY_SECONDS, Running, go_on
@@ -140,7 +140,7 @@ class Visit:
         use = Use(package, self._name, self._namespace, chosen.state.values)
         try:
             works = await self._around.works.each(use, places(package, chosen.plan))
-        except (TemplateProblem, BadValue):
+        except (TemplateProblem, BadValue, HeldError):
             return frozenset()  # The step says so when its turn comes.
         return frozenset[GroupKind]().union(*(kinds_of(work) for work in works.values()))
 

@@ -6,7 +6,6 @@ removed. Whoever dies in between leaves a pod that the next one goes on with. Wh
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 
 from stateward.api.base import GROUP
 from stateward.kube.exec import ExecError
@@ -14,10 +13,10 @@ from stateward.kube.metadata import Key as ObjectKey
 from stateward.operator.aside import Aside
 from stateward.operator.installations.faults import FatalError, HeldError
 from stateward.operator.installations.hands import Hands
+from stateward.operator.installations.jobs import RenderNested, RenderObjects
 from stateward.operator.installations.library import Library
 from stateward.packages.health import Health, health_of
-from stateward.packages.nested import Offer, nested, pick
-from stateward.packages.objects import objects_of
+from stateward.packages.nested import Offer, pick
 from stateward.packages.pipes import LARGEST_FILE, WAITER, pipe_object, pipe_pod
 from stateward.packages.records import Task, TaskKind
 from stateward.packages.rendering import Place, Use
@@ -64,13 +63,14 @@ class Tasks:
         if offer.name in above:
             said = " in ".join((offer.name, *above))
             raise FatalError(f"{task.name}: {offer.name} would install itself without an end: {said}")
-        made = await self._hands.make(use, place, self._hands.on_behalf(nested(use, place, task, offer)))
+        wanted = await self._aside(RenderNested(use, place, task, offer))
+        made = await self._hands.make(use, place, self._hands.on_behalf(wanted))
         return made.waits or health_of(made.body).message
 
     async def _pipe(self, use: Use, place: Place, task: Task) -> str:
         variables = use.variables(place.plan, place.phase, place.step.name)
         source = use.package.templates[task.spec.pod]
-        rendered = await self._aside(partial(objects_of, task.spec.pod, source, variables))
+        rendered = await self._aside(RenderObjects(task.spec.pod, source, variables))
         if len(rendered) != 1 or rendered[0].identity.kind != "Pod":
             raise FatalError(f"templates/{task.spec.pod}: must render to one Pod: it makes the files of {task.name}")
         pod, mark = (

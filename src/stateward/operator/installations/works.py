@@ -6,13 +6,13 @@ aside: a package of hundreds of parameters takes most of a second, and everythin
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from functools import partial
 
 import msgspec
 
 from stateward.operator.aside import Aside
+from stateward.operator.installations.jobs import RenderStep
 from stateward.packages.rendering import Place, Use
-from stateward.packages.steps import Work, work_of
+from stateward.packages.steps import Work
 
 MOST = 128
 """Steps that are remembered; each is a few kilobytes for each of its objects."""
@@ -32,7 +32,7 @@ class Works:
         name = (use.package.digest, use.name, use.namespace, values, place.plan, place.phase, place.step.name)
         found = self._known.get(name)
         if found is None:
-            found = self._known[name] = await self._aside(partial(work_of, use, place))
+            found = self._known[name] = await self._aside(RenderStep(use, place))
             if len(self._known) > self._most:
                 self._known.popitem(last=False)
         self._known.move_to_end(name)

@@ -2,16 +2,13 @@
 
 import asyncio
 from collections.abc import Callable
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
-from stateward.operator.installations.library import opened
+from stateward.operator.installations.jobs import OpenPackage, RenderStep
 from tests.unit.operator.installations.test_tasks import SERVICE, package
 from tests.unit.operator.installations.town import Town
-
-Result = TypeVar("Result")
 
 
 class Held:
@@ -22,19 +19,19 @@ class Held:
         self.begun = asyncio.Event()
         self.may = asyncio.Event()
 
-    async def __call__(self, work: Callable[[], Result]) -> Result:
-        if self._holds(work):
+    async def __call__(self, job: Any) -> Any:
+        if self._holds(job):
             self.begun.set()
             await self.may.wait()
-        return work()
+        return job.do()
 
 
-def renders_slow(work: Any) -> bool:
-    return isinstance(work, partial) and work.func is not opened and work.args[0].name == "slow"
+def renders_slow(job: Any) -> bool:
+    return isinstance(job, RenderStep) and job.use.name == "slow"
 
 
-def opens_slow(work: Any) -> bool:
-    return isinstance(work, partial) and work.func is opened and work.args[0].metadata.name == "slow-1"
+def opens_slow(job: Any) -> bool:
+    return isinstance(job, OpenPackage) and job.body.metadata.name == "slow-1"
 
 
 @pytest.mark.parametrize("holds", [renders_slow, opens_slow])
