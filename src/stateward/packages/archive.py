@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping
 LARGEST = 4 << 20
 """Most bytes that the files of a package may have together: an API server takes objects of about 1.5 MiB."""
 MOST_FILES = 1000
+LONGEST_NAME = 255
+"""Most characters of a path: it is repeated where something is wrong with its file."""
 
 
 LARGEST_PLAIN = LARGEST + 3 * 1024 * MOST_FILES
@@ -59,6 +61,11 @@ def _plain(data: bytes) -> bytes:
 def _files(tar: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
     left, count, seen = LARGEST, 0, set[str]()
     for member in tar:
+        if len(member.name) > LONGEST_NAME or not member.name.isprintable():
+            shown = ascii(member.name[:60])
+            raise BadArchive(
+                f"{shown}: a path must have at most {LONGEST_NAME} characters, and only printable characters"
+            )
         path = posixpath.normpath(member.name)
         if path.startswith("/") or ".." in member.name.split("/"):
             raise BadArchive(f"{member.name}: leads out of the package")
