@@ -18,6 +18,8 @@ from stateward.packages.records import Package, Parameter, ParameterType
 Values = Mapping[str, Any]
 """Values by the names of their parameters."""
 
+MOST_TEXT = 64 << 10
+"""Characters of all lists and maps together that are given, or brought by a package, as the text of YAML."""
 _ACCEPTED = {
     ParameterType.STRING: "text, a number or true or false",
     ParameterType.INTEGER: "a whole number",
@@ -44,6 +46,8 @@ class BadValue(ValueError):  # noqa: N818 - says what it is
 
 def check_values(package: Package, given: Values, before: Values | None = None) -> list[Problem]:
     """Return what is wrong with the values that somebody gives; `before` are those in force, None at first."""
+    if found := list(_too_much(package, given)):
+        return found  # What is read of such values would keep everybody waiting, each time that they are looked at.
     return [*_unknown(package, given), *_known(package, given), *_changed(package, given, before)]
 
 
@@ -99,6 +103,23 @@ def text_of(value: Any) -> str:
 
 
 _NOTHING: Mapping[ParameterType, Any] = {ParameterType.ARRAY: [], ParameterType.MAP: {}}
+
+
+def _too_much(package: Package, given: Values) -> Iterator[Problem]:
+    texts = {name: value for name, value in _texts(package, given) if isinstance(value, str)}
+    total = sum(map(len, texts.values()))
+    if total > MOST_TEXT:
+        longest = max(texts, key=lambda name: len(texts[name]))
+        accepted = f"at most {MOST_TEXT}; write them as lists and objects instead"
+        yield Problem(
+            longest, None, f"texts of lists and maps have {total} characters together, and may have {accepted}"
+        )
+
+
+def _texts(package: Package, given: Values) -> Iterator[tuple[str, Any]]:
+    for name, parameter in package.parameters.items():
+        if parameter.type in (ParameterType.ARRAY, ParameterType.MAP):
+            yield name, parameter.default if given.get(name) is None else given[name]
 
 
 def _unknown(package: Package, given: Values) -> Iterator[Problem]:

@@ -1,6 +1,7 @@
 """What a YAML text may come to when it is written out: aliases make very much of very little."""
 
 import time
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -8,9 +9,10 @@ import pytest
 from stateward.packages import yamltext
 from stateward.packages.fuel import LARGEST_OUTPUT
 from stateward.packages.objects import read_objects
-from stateward.packages.parameters import BadValue, seen
+from stateward.packages.parameters import BadValue, check_values, seen
 from stateward.packages.records import Parameter, ParameterType
 from stateward.packages.templates import TemplateProblem
+from tests.unit.packages.samples import shop
 
 
 def doubled(levels: int, around: str = "[{}]") -> str:
@@ -76,6 +78,19 @@ def test_lists_and_objects_as_deep_as_they_may_be_are_read() -> None:
         (found,) = found
     assert found == []
     assert yamltext.document("{a: " * 100 + "1" + "}" * 100)
+
+
+def test_texts_of_lists_have_a_limit_together_with_those_that_a_package_brings() -> None:
+    """They are read wherever an installation is looked at, on the event loop."""
+    parameters = {
+        name: Parameter(name=name, type=ParameterType.ARRAY, default=f"[{'a,' * 10_000}]") for name in ("A", "B", "C")
+    }
+    package = replace(shop(), parameters=parameters)
+    assert check_values(package, {}) == []
+    (problem,) = check_values(package, {"C": f"[{'a,' * 13_000}]"})
+    assert problem.path == "C"
+    assert "66006 characters together, and may have at most 65536" in problem.public
+    assert check_values(package, {"C": ["a"] * 13_000}) == []
 
 
 @pytest.mark.parametrize("text", ["a: &a [*a]", "a: &a {b: {c: *a}}", "&a [b, {c: [*a]}]"])
