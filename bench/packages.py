@@ -17,7 +17,7 @@ import msgspec
 import yaml
 
 from bench import parcel
-from bench.beside import beside
+from bench.beside import beside, much
 from bench.children import Child, child
 from bench.machine import Ticks
 from bench.packaged import NAMESPACE
@@ -81,7 +81,7 @@ def measure(extent: Extent) -> list[Row]:
         kubeconfig = str(sandbox.kubeconfig_path)
         asyncio.run(_prepare(kubeconfig))
         with _controllers(kubeconfig) as stage:
-            return [rendering(), asyncio.run(beside()), *asyncio.run(stage.all(extent))]
+            return [rendering(), asyncio.run(beside()), asyncio.run(much()), *asyncio.run(stage.all(extent))]
     finally:
         sandbox.down()
 

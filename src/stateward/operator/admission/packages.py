@@ -22,6 +22,7 @@ from stateward.operator.installations.jobs import OpenPackage
 from stateward.operator.installations.library import Library
 from stateward.operator.installations.opening import NoPackageError
 from stateward.operator.installations.views import CLUSTER_PACKAGES, PACKAGES
+from stateward.operator.installations.worker import NotNowError
 from stateward.packages.records import Package
 from stateward.packages.refusals import Holder, refused_installation, refused_package
 
@@ -69,7 +70,7 @@ class PackageDesk:
         try:
             asked = msgspec.json.decode(question, type=_Review).request
             verdict = await self._judged(asked)
-        except (msgspec.DecodeError, ApiError) as error:
+        except (msgspec.DecodeError, RecursionError, ApiError, NotNowError) as error:
             _log.warning("a question of the API server cannot be answered", error=f"{type(error).__name__}: {error}")
             return review(uid_of(question), Verdict())
         return review(asked.uid, verdict)

@@ -30,5 +30,5 @@ def uid_of(question: bytes) -> str:
     """Return the number of a question, however little else of it can be read."""
     try:
         return msgspec.json.decode(question, type=_Unread).request.uid
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return ""

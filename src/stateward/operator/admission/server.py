@@ -166,7 +166,7 @@ async def respond(judge: Judge, question: bytes) -> Json:
         record = RECORDS[asked.kind.kind]
         new = msgspec.json.decode(asked.object, type=record | None)
         old = msgspec.json.decode(asked.old_object, type=record | None)
-    except (msgspec.DecodeError, KeyError) as error:
+    except (msgspec.DecodeError, KeyError, RecursionError) as error:
         _log.warning("a question of the API server cannot be read", error=str(error))
         return review(uid_of(question), Verdict())
     return review(asked.uid, Verdict() if new is None else await judge(new, old))
