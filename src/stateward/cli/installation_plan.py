@@ -120,12 +120,12 @@ def decided(found: Outlook, status: InstallationStatus) -> Outlook:
     match decide(found.package, status, state, wish, found.wanted.metadata.name):
         case Begin(chosen=chosen, granted=granted):
             return replace(found, chosen=chosen, asked=bool(granted))
-        case Stop(message=message):
-            return replace(found, refused=message)
+        case Stop() as stop:
+            return replace(found, refused=stop.whole)
         case Rest():
             return found
         case GoOn(problem=problem) if problem is not None:
-            return replace(found, refused=problem.message)
+            return replace(found, refused=problem.whole)
         case GoOn():
             return _after(found, status, state)
 

@@ -41,6 +41,13 @@ class Stop:
 
     reason: str
     message: str
+    values: str = ""
+    """The same with the values that it is about, for whoever has given them; no status and no event has these."""
+
+    @property
+    def whole(self) -> str:
+        """All that is known."""
+        return self.values or self.message
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +77,10 @@ def decide(package: Package, status: InstallationStatus, wanted: State, wish: st
 def _problem(package: Package, status: InstallationStatus, wanted: State) -> Stop | None:
     before = status.installed.parameters if status.installed else None
     found = check_values(package, wanted.values, before)
-    return Stop("ParametersInvalid", "; ".join(problem.public for problem in found)) if found else None
+    if not found:
+        return None
+    said = "; ".join(problem.public for problem in found)
+    return Stop("ParametersInvalid", said, "; ".join(str(problem) for problem in found))
 
 
 def _joined(package: Package, status: InstallationStatus, wanted: State) -> Decision:
