@@ -124,6 +124,15 @@ ADVICE = {
     "OneManagerAtATime": Advice("the manager before it has joined and is ready"),
     "Paused": Advice("update.paused is taken back", "run `resume` with the cluster's name"),
     "PoolOrder": Advice("the pools before it have changed"),
+    "PodNotAllowed": Advice(
+        "the spec asks for nothing that pods may not be, or what it names is allowed for them; until then the cluster"
+        " goes on as it is, and nothing is made from the spec",
+        "correct the field that is named, or label the object that is named, with the command in the message",
+    ),
+    "PodRightsUnknown": Advice(
+        "the operator can read the labels of the object that is named; until then nothing is made from the spec",
+        "let the operator get it: its role has serviceaccounts, secrets and persistentvolumeclaims",
+    ),
     "PoolNeeded": Advice(
         "the pool of the member that is named is in the spec again",
         "add the pool again with a spec that starts; it may leave once the database answers and misses nothing",

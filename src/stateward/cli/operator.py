@@ -4,9 +4,11 @@ import asyncio
 
 import click
 
+from stateward.api.names import LABEL_ALLOWED
+from stateward.api.pod_policy import Level
 from stateward.cli.failures import Failure, leaf
 from stateward.operator import logs
-from stateward.operator.options import OperatorOptions
+from stateward.operator.options import ANY, LABELLED, OperatorOptions
 from stateward.operator.process import LostLease, run_operator
 
 DEFAULTS = OperatorOptions()
@@ -123,6 +125,22 @@ DEFAULTS = OperatorOptions()
     default=DEFAULTS.secure_new_clusters,
     show_default=True,
     help="Switch security on in new clusters that leave spec.security.enabled out, where the image can.",
+)
+@click.option(
+    "--pod-policy",
+    envvar="STATEWARD_POD_POLICY",
+    default=DEFAULTS.pod_policy,
+    type=click.Choice([level.value for level in Level]),
+    show_default=True,
+    help="What pods of clusters may be at most, as the Pod Security Standards have it.",
+)
+@click.option(
+    "--pod-references",
+    envvar="STATEWARD_POD_REFERENCES",
+    default=DEFAULTS.pod_references,
+    type=click.Choice([ANY, LABELLED]),
+    show_default=True,
+    help=f"Secrets and volume claims that clusters may name: any, or those with the label {LABEL_ALLOWED}.",
 )
 @click.option(
     "--agent-image",

@@ -13,6 +13,7 @@ from typing import Any
 import structlog
 
 from stateward.api import names
+from stateward.api.pod_policy import Level
 from stateward.api.quantity import format_quantity
 from stateward.engines.base import Engine, EngineError, RefusedError, Target, Told
 from stateward.engines.objects import MemberObjects, owner
@@ -28,6 +29,7 @@ from stateward.operator.holdings import Holdings
 from stateward.operator.hurry import behind
 from stateward.operator.liaison import Liaison
 from stateward.operator.ownership import NotOurs, exists, key_in
+from stateward.operator.pod_rights.policy import PodNotAllowed, refuse
 from stateward.planning import actions as a
 from stateward.planning.observation import Inputs, Ref
 from stateward.planning.phase import BEGUN, Phase
@@ -42,12 +44,15 @@ _log = structlog.get_logger(__name__)
 class Actor:
     """Carries out the actions of one cluster's plan."""
 
-    def __init__(self, api: Api, caches: Caches, family: Family, liaison: Liaison, fence: Fence) -> None:
+    def __init__(
+        self, api: Api, caches: Caches, family: Family, liaison: Liaison, fence: Fence, level: Level = Level.BASELINE
+    ) -> None:
         self._api = api
         self._caches = caches
         self._family = family
         self._liaison = liaison
         self._fence = fence
+        self._level = level
 
     async def carry_out(self, action: a.Action, holdings: Holdings, target: Target) -> None:
         """Carry out one action; raises ApiError, EngineError or NotOurs, and then it may be tried again as it is.
@@ -181,9 +186,13 @@ class Actor:
     def _member(self, holdings: Holdings, action: a.Create | a.Stage, ordinal: int) -> MemberObjects:
         if holdings.keystore is None:
             raise RefusedError("not everything that belongs into the keystores is known")
+        if holdings.barred:
+            raise PodNotAllowed(holdings.barred[0].message)
         cluster, files = holdings.cluster, holdings.keystore
         make = self._family.member_objects
-        return make(cluster, action.pool, ordinal, action.version, crossing=action.crossing, extra_files=files)
+        made = make(cluster, action.pool, ordinal, action.version, crossing=action.crossing, extra_files=files)
+        refuse(self._level, made.workload["spec"]["template"])
+        return made
 
     async def _ensure(self, kind: Resource[Any], body: dict[str, Any], holdings: Holdings) -> None:
         """Create an object, or make it so when it is there already and ours."""

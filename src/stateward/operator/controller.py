@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import structlog
 
 from stateward.api.names import FIELD_MANAGER
+from stateward.api.pod_policy import Level
 from stateward.kube.apply import Applier
 from stateward.kube.client import Api
 from stateward.kube.clock import Clock
@@ -30,6 +31,7 @@ from stateward.operator.furnish import Furnisher
 from stateward.operator.liaison import Liaison
 from stateward.operator.limit import ReplacementLimit
 from stateward.operator.metrics import Metrics
+from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.reconcile import Parts, Reconciler
 from stateward.operator.security import Keeper
 from stateward.operator.vigil import Vigil
@@ -53,6 +55,9 @@ class Common:
     secure_new_clusters: bool
     namespace: str
     """The operator's own, where the key of digests is kept."""
+    pod_policy: Level = Level.BASELINE
+    labelled: bool = False
+    """Whether Secrets and volume claims that clusters name need the label by which pods may use them."""
 
 
 class Controller:
@@ -67,13 +72,14 @@ class Controller:
         self.data = Data(api, common.namespace, clock)
         liaison = Liaison(family.agents, Credentials(api, self.caches, clock))
         self._vigil = Vigil(liaison, clock, self.queue.add)
+        self.rights = PodRights(api, family, labelled=common.labelled)
         parts = Parts(
             caches=self.caches,
             family=family,
             liaison=liaison,
-            actor=Actor(api, self.caches, family, liaison, common.fence),
+            actor=Actor(api, self.caches, family, liaison, common.fence, common.pod_policy),
             furnisher=Furnisher(api, self.caches, family, Applier(api, FIELD_MANAGER)),
-            keeper=Keeper(api, self.caches, clock, by_default=common.secure_new_clusters),
+            keeper=Keeper(api, self.caches, clock, by_default=common.secure_new_clusters, labelled=common.labelled),
             data=self.data,
             announcer=Announcer(common.recorder),
             metrics=common.metrics,
@@ -81,6 +87,8 @@ class Controller:
             limit=common.limit,
             vigil=self._vigil,
             fence=common.fence,
+            rights=self.rights,
+            pod_policy=common.pod_policy,
         )
         common.limit.count(self.caches.clusters)
         reconciler = Reconciler(api, parts)

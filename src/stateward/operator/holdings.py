@@ -10,6 +10,7 @@ from stateward.kube.nodes import Node
 from stateward.kube.pods import Pod
 from stateward.kube.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.workloads import StatefulSet
+from stateward.planning.observation import Refusal
 from stateward.planning.security import Protection
 
 
@@ -32,6 +33,8 @@ class Holdings:
     caught_up: bool = True
     """Whether every cache behind it has seen the operator's own writes."""
     live: bool = False
+    barred: tuple[Refusal, ...] = ()
+    """What it names and may not use: as long as there is anything, no pod template of it is written."""
     access: Access | None = None
     """How to get into the database where it is secured."""
     protection: Protection | None = None

@@ -2,7 +2,11 @@
 
 from dataclasses import dataclass, field
 
+from stateward.api.pod_policy import Level
 from stateward.kube.lease_record import LeaseTiming
+
+ANY, LABELLED = "any", "labelled"
+"""Which Secrets and volume claims pods of clusters may use: those of their namespace, or those with a label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,5 +41,9 @@ class OperatorOptions:
     grace_seconds: float = 20.0
     secure_new_clusters: bool = False
     """Whether new clusters that don't say are secured, where their image can be."""
+    pod_policy: str = Level.BASELINE.value
+    """What pods of clusters may be at most: `restricted`, `baseline` or `privileged`, of the Pod Security Standards."""
+    pod_references: str = ANY
+    """Which Secrets and volume claims clusters may name."""
     agent_image: str = ""
     """Stateward's own image, from which the agent comes into new pods; they are made without one where it is empty."""

@@ -22,6 +22,7 @@ from stateward.operator.furnish import Furnisher
 from stateward.operator.holdings import Holdings
 from stateward.operator.liaison import Liaison
 from stateward.operator.metrics import Metrics
+from stateward.operator.pod_rights.policy import PodNotAllowed
 from stateward.planning.actions import Action
 from stateward.planning.depend import depends
 from stateward.planning.intent import Wait
@@ -72,7 +73,7 @@ class Performer:
                 await self.furnisher.furnish(holdings, plan.budgets)
                 await self.liaison.credentials.keep(holdings)
             await self._all(plan.steps, holdings, target, refused)
-        except (ApiError, EngineError, AgentError, NotOurs) as error:
+        except (ApiError, EngineError, AgentError, NotOurs, PodNotAllowed) as error:
             _log.warning("a step failed and will be tried again", error=f"{type(error).__name__}: {error}")
             failure = error
         return Outcome(tuple(text for _, text in refused), failure)

@@ -18,6 +18,7 @@ import structlog
 
 from stateward import __version__
 from stateward.api.cluster import Cluster
+from stateward.api.pod_policy import Level
 from stateward.kube.client import Api
 from stateward.kube.clock import Clock, SteadyClock
 from stateward.kube.config import connect
@@ -49,7 +50,8 @@ from stateward.operator.kinds import kind_of
 from stateward.operator.limit import ReplacementLimit
 from stateward.operator.listener import serve
 from stateward.operator.metrics import Metrics
-from stateward.operator.options import OperatorOptions
+from stateward.operator.options import LABELLED, OperatorOptions
+from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.restarts.control import RestartControl
 from stateward.operator.restarts.control import Setting as RestartSetting
 from stateward.operator.restarts.views import SourceView
@@ -106,6 +108,8 @@ class Operator:
             limit=ReplacementLimit(options.max_replacements),
             secure_new_clusters=options.secure_new_clusters,
             namespace=options.lease_namespace,
+            pod_policy=Level(options.pod_policy),
+            labelled=options.pod_references == LABELLED,
         )
         self.controllers = {family.kind.engine: Controller(family, common) for family in families}
         self.companions: list[Companion] = []
@@ -125,11 +129,15 @@ class Operator:
         key = Key(new.metadata.namespace, new.metadata.name)
         controller = self.controllers[kind_of(new).engine]
         holdings = controller.caches.holdings(key) if controller.caches.synced else None
-        verdict = judge(controller.family, new, old, holdings, self.clock.now().timestamp())
+        level = Level(self.options.pod_policy)
+        verdict = judge(controller.family, new, old, holdings, self.clock.now().timestamp(), level)
         if verdict.refused or not changed(new, old) or not controller.caches.synced:
             return verdict
         doubts = await advance_warnings(self._api, controller.family, new, controller.caches.shared)
-        return Verdict(warnings=(*verdict.warnings, *doubts))
+        # A warning and no refusal: what is named may be made, or allowed, after the cluster.
+        rights = PodRights(self._api, controller.family, labelled=self.options.pod_references == LABELLED)
+        barred = tuple(refusal.message for refusal in await rights.of_spec(new))
+        return Verdict(warnings=(*verdict.warnings, *barred, *doubts))
 
     async def run(self) -> None:
         """Watch, campaign and work until cancelled or the lease is lost (raises LostLease)."""

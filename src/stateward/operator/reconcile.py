@@ -11,6 +11,7 @@ import msgspec
 import structlog
 
 from stateward.api.cluster import Cluster
+from stateward.api.pod_policy import Level
 from stateward.api.search import SearchCluster
 from stateward.api.status import ClusterStatus
 from stateward.engines.base import EngineError
@@ -33,6 +34,7 @@ from stateward.operator.live import read_live
 from stateward.operator.metrics import Metrics
 from stateward.operator.pace import BUSY_SECONDS, next_look, repeats, stillness
 from stateward.operator.perform import Outcome, Performer
+from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.protection import refusals
 from stateward.operator.security import Keeper
 from stateward.operator.translate import observation, with_answers
@@ -52,6 +54,7 @@ _log = structlog.get_logger(__name__)
 EDITED_SECONDS = 0.5
 """How soon to look again when somebody has edited the cluster while its status was being written."""
 
+ADMINISTRATOR = "spec.security.adminSecretName"
 RECORDED = "what the status has just recorded is told to the members"
 """Why a cluster is not Ready although all else is done: Ready means that nothing is left to write."""
 
@@ -84,6 +87,8 @@ class Parts:
     limit: ReplacementLimit
     vigil: Vigil
     fence: Fence
+    rights: PodRights
+    pod_policy: Level
 
 
 class Reconciler:
@@ -112,7 +117,8 @@ class Reconciler:
         self._limit = parts.limit
         self._vigil = parts.vigil
         self._fence = parts.fence
-        self._wanted = Wanted(parts.family)
+        self._wanted = Wanted(parts.family, parts.pod_policy)
+        self._rights = parts.rights
         self._done: dict[Key, tuple[Action, ...]] = {}
         """The actions of the last round of each cluster."""
         self._told: set[Key] = set()
@@ -128,6 +134,7 @@ class Reconciler:
             self._caches.forget(key)
             self._keeper.forget(key)
             self._wanted.forget(key)
+            self._rights.forget(key)
             self._data.forget(key)
             self._done.pop(key, None)
             return None
@@ -179,9 +186,10 @@ class Reconciler:
 
     async def _decide(self, holdings: Holdings) -> Round:
         before = holdings.cluster.status
+        holdings = replace(holdings, barred=await self._rights.refusals(holdings))
         holdings, refused = await self._secured(holdings)
         holdings, unknown = await self._data.known(holdings)
-        refused = (*refused, *unknown)
+        refused = (*holdings.barred, *refused, *unknown)
         uid, desired = holdings.cluster.metadata.uid, self._wanted.desired(holdings.cluster)
         if refused:
             desired = msgspec.structs.replace(desired, refusals=(*desired.refusals, *refused))
@@ -210,7 +218,7 @@ class Reconciler:
         """Make the first administrator of a secured database, once in its life; returns what went wrong as well."""
         known, database = turn.observed.protection, turn.observed.database
         reached = isinstance(database, Database) and database.secured
-        if known is None or not known.enabled or known.administrator or not reached:
+        if known is None or not known.enabled or known.administrator or not reached or ADMINISTRATOR in known.faults:
             return turn, None
         try:
             name, password = await self._keeper.administrator(turn.holdings.cluster)

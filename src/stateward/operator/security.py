@@ -37,6 +37,8 @@ from stateward.operator.kinds import kind_of
 from stateward.operator.material import PASSWORD, PASSWORD_BYTES, USERNAME, Files, Made, Material, Stored, made
 from stateward.operator.newcomers import REASON, secured_as_new
 from stateward.operator.ownership import exists, key_in
+from stateward.operator.pod_rights.labels import labelled
+from stateward.operator.pod_rights.named import allowed
 from stateward.operator.protection import protection
 from stateward.operator.unowned import SUFFIXES, Unowned, belongs, mark
 from stateward.planning.security import Protection
@@ -62,7 +64,9 @@ class Kept:
 class Keeper:
     """Makes, renews and reads the Secrets of secured clusters."""
 
-    def __init__(self, api: Api, caches: Caches, clock: Clock, *, by_default: bool = False) -> None:
+    def __init__(
+        self, api: Api, caches: Caches, clock: Clock, *, by_default: bool = False, labelled: bool = False
+    ) -> None:
         self._api = api
         self._by_default = by_default
         self._caches = caches
@@ -70,6 +74,9 @@ class Keeper:
         self._unowned = Unowned(api, caches)
         self._read: dict[Key, tuple[str, Files]] = {}
         self._given: dict[Key, tuple[float, Files]] = {}
+        self._labelled = labelled
+        self._barred: set[Key] = set()
+        """Secrets that were given, and have no label that allows them."""
 
     async def keep(self, cluster: SearchCluster, *, alone: bool = False) -> Kept:
         """Make and renew what is missing or due; raises ApiError, NotOurs: then nothing is known.
@@ -96,14 +103,19 @@ class Keeper:
         found = made(cluster, stored, self._now())
         if found.material is not None:
             await self._write(cluster, stored, found.material)
-        return resolved(cluster, found, await self._administrator_fault(cluster))
+        administrator = await self._administrator_fault(cluster)
+        named = {field: Key(cluster.metadata.namespace, name) for field, name in given(cluster).items()}
+        barred = {field: lacking(cluster) for field in found.faults if named.get(field) in self._barred}
+        return resolved(cluster, msgspec.structs.replace(found, faults={**found.faults, **barred}), administrator)
 
     async def administrator(self, cluster: Cluster) -> tuple[str, str]:
         """Return name and password of the first administrator; raises ApiError, KeyError."""
         if not isinstance(cluster, SearchCluster):
             raise KeyError(f"{cluster.kind} has no administrator")
-        files = await self._live(Key(cluster.metadata.namespace, administrator_secret(cluster)))
-        if files is None:
+        key = Key(cluster.metadata.namespace, administrator_secret(cluster))
+        given = (cluster.spec.security or Security()).admin_secret_name is not None
+        files = await (self._others(key, cluster) if given else self._live(key))
+        if not files:
             raise KeyError(administrator_secret(cluster))
         return files[USERNAME], files[PASSWORD]
 
@@ -127,8 +139,10 @@ class Keeper:
             authority=await self._own(authority_secret(cluster), cluster),
             members=await self._own(members_secret(cluster), cluster),
             operator=await self._own(operator_secret(cluster), cluster),
-            given_authority=await self._others(Key(namespace, asked.ca_secret_name)) if asked.ca_secret_name else None,
-            given_server=await self._others(Key(namespace, server)) if server else None,
+            given_authority=await self._others(Key(namespace, asked.ca_secret_name), cluster)
+            if asked.ca_secret_name
+            else None,
+            given_server=await self._others(Key(namespace, server), cluster) if server else None,
         )
 
     async def _own(self, name: str, cluster: SearchCluster) -> Files | None:
@@ -147,19 +161,34 @@ class Keeper:
         self._read[key] = (found["metadata"]["resourceVersion"], decoded(found))
         return self._read[key][1]
 
-    async def _others(self, key: Key) -> Files:
-        """Return the content of a Secret that somebody gave, empty where there is none; the last one if unreadable."""
+    async def _others(self, key: Key, cluster: SearchCluster) -> Files:
+        """Return the content of a Secret that somebody gave, empty where there is none; the last one if unreadable.
+
+        One that is not allowed for the cluster is as good as none: whoever writes a cluster could have it that way.
+        """
         known = self._given.get(key)
         if known is not None and self._now() - known[0] < LOOK_AGAIN:
             return known[1]
         try:
-            files = await self._live(key) or {}
+            files = await self._allowed(key, cluster)
         except ApiError:
             if known is None:
                 raise
             files = known[1]
         self._given[key] = (self._now(), files)
         return files
+
+    async def _allowed(self, key: Key, cluster: SearchCluster) -> Files:
+        try:
+            found = await self._api.get(RAW_SECRETS, key)
+        except NotFound:
+            self._barred.discard(key)
+            return {}
+        if self._labelled and not allowed(found["metadata"].get("labels") or {}, cluster):
+            self._barred.add(key)
+            return {}
+        self._barred.discard(key)
+        return decoded(found)
 
     async def _live(self, key: Key) -> Files | None:
         try:
@@ -188,7 +217,7 @@ class Keeper:
         """Return name and password of the administrator, made when there is none and none was given."""
         name = administrator_secret(cluster)
         if (cluster.spec.security or Security()).admin_secret_name is not None:
-            return await self._others(Key(cluster.metadata.namespace, name))
+            return await self._others(Key(cluster.metadata.namespace, name), cluster)
         found = await self._own(name, cluster)
         if found is None:
             found = new_administrator()
@@ -200,9 +229,11 @@ class Keeper:
         name = (cluster.spec.security or Security()).admin_secret_name
         if name is None:
             return ""
-        files = await self._others(Key(cluster.metadata.namespace, name))
+        files = await self._others(Key(cluster.metadata.namespace, name), cluster)
         missing = [each for each in (USERNAME, PASSWORD) if not files.get(each)]
         if missing:
+            if Key(cluster.metadata.namespace, name) in self._barred:
+                return lacking(cluster)
             return "there is no such Secret" if not files else f"it has no {' and no '.join(missing)}"
         if product_of(cluster) is ELASTICSEARCH and not xpack.usable(files[USERNAME]):
             return f"its username must be other than {xpack.OPERATOR}, of letters, digits, and _ . @ -"
@@ -233,6 +264,21 @@ def resolved(cluster: SearchCluster, found: Made, administrator: str) -> Kept:
     known = protection(cluster, found, administrator, on=on)
     status = msgspec.structs.replace(cluster.status, security=known.status())
     return Kept(msgspec.structs.replace(cluster, spec=spec, status=status), found.access, known)
+
+
+def given(cluster: SearchCluster) -> dict[str, str]:
+    """Return the names of the Secrets with certificates that the spec names, by field."""
+    asked = cluster.spec.security or Security()
+    found = {
+        "spec.security.caSecretName": asked.ca_secret_name,
+        "spec.security.http.secretName": asked.http.secret_name if asked.http is not None else None,
+    }
+    return {field: name for field, name in found.items() if name}
+
+
+def lacking(cluster: SearchCluster) -> str:
+    """Return why a Secret that was given may not be used."""
+    return f"it {labelled(cluster)}, by which it is allowed for the cluster"
 
 
 def new_administrator() -> Files:

@@ -8,27 +8,35 @@ versions of the object: so it cannot be out of date, whoever forgets to think of
 import msgspec
 
 from stateward.api.cluster import Cluster
+from stateward.api.pod_policy import Level
 from stateward.api.status import ClusterStatus
 from stateward.api.validation import Severity, validate
 from stateward.kube.metadata import Key
 from stateward.operator.engine import Family
+from stateward.operator.pod_rights import policy
 from stateward.planning.observation import Desired, Refusal
 
 
-def wanted(family: Family, cluster: Cluster) -> Desired:
-    """Return what should be, or, for a spec that makes no sense, nothing but its refusals."""
+def wanted(family: Family, cluster: Cluster, level: Level = Level.PRIVILEGED) -> Desired:
+    """Return what should be, or, for a spec that makes no sense, nothing but its refusals.
+
+    A spec that asks for pods that the level does not allow goes on as it is; all new steps are refused.
+    """
     errors = [p for p in validate(cluster) if p.severity is Severity.ERROR]
     if errors:
         refusals = tuple(Refusal(subject=p.path, reason="InvalidSpec", message=str(p)) for p in errors)
         return Desired(version=cluster.status.version, pools=(), refusals=refusals)
-    return family.desired(cluster)
+    desired = family.desired(cluster)
+    barred = policy.refusals(family, cluster, level)
+    return msgspec.structs.replace(desired, refusals=(*desired.refusals, *barred)) if barred else desired
 
 
 class Wanted:
     """What should be of each cluster of one family, remembered while nothing of it changes."""
 
-    def __init__(self, family: Family) -> None:
+    def __init__(self, family: Family, level: Level = Level.PRIVILEGED) -> None:
         self._family = family
+        self._level = level
         self._known: dict[Key, tuple[bytes, Desired]] = {}
 
     def desired(self, cluster: Cluster) -> Desired:
@@ -39,7 +47,7 @@ class Wanted:
         written = msgspec.json.encode(asked)
         known = self._known.get(key)
         if known is None or known[0] != written:
-            known = self._known[key] = (written, wanted(self._family, asked))
+            known = self._known[key] = (written, wanted(self._family, asked, self._level))
         return known[1]
 
     def forget(self, key: Key) -> None:

@@ -10,14 +10,18 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from stateward.api.cluster import Cluster
+from stateward.api.pod_policy import Level
 from stateward.api.validation import Severity, errors, validate
 from stateward.operator.engine import Family
 from stateward.operator.holdings import Holdings
+from stateward.operator.pod_rights.policy import NOT_ALLOWED, problems
 from stateward.operator.translate import observation
 from stateward.planning.observation import Unknown
 from stateward.planning.plan import plan
 
-NEVER = frozenset({"InvalidSpec", "UpgradeRefused", "ImageWithoutVersion", "CannotGoBack", "VolumeRefused"})
+NEVER = frozenset(
+    {"InvalidSpec", "UpgradeRefused", "ImageWithoutVersion", "CannotGoBack", "VolumeRefused", NOT_ALLOWED}
+)
 """Reasons to wait that no time and no other step ends: only another spec does."""
 
 Reasons = dict[tuple[str, str], str]
@@ -32,13 +36,23 @@ class Verdict:
     warnings: tuple[str, ...] = ()
 
 
-def judge(family: Family, new: Cluster, old: Cluster | None, holdings: Holdings | None, now: float) -> Verdict:
-    """Return the verdict on a new or changed cluster at time `now`; `holdings` is what is known of its objects."""
+def judge(
+    family: Family,
+    new: Cluster,
+    old: Cluster | None,
+    holdings: Holdings | None,
+    now: float,
+    level: Level = Level.PRIVILEGED,
+) -> Verdict:
+    """Return the verdict on a new or changed cluster at time `now`; `holdings` is what is known of its objects.
+
+    `level` is what its pods may be at most.
+    """
     if not changed(new, old):
         return Verdict()
     warnings = tuple(str(p) for p in validate(new) if p.severity is Severity.WARNING)
-    found = reasons(family, new, old, holdings, now)
-    known = reasons(family, old, old, holdings, now) if found and old is not None else {}
+    found = reasons(family, new, old, holdings, now, level)
+    known = reasons(family, old, old, holdings, now, level) if found and old is not None else {}
     return Verdict(tuple(text for key, text in found.items() if key not in known), warnings)
 
 
@@ -53,9 +67,10 @@ def reasons(
     stored: Cluster | None,
     holdings: Holdings | None,
     now: float,
+    level: Level = Level.PRIVILEGED,
 ) -> Reasons:
     """Return what would be refused of a cluster's spec, with the status and the objects that are there."""
-    wrong = errors(validate(cluster))
+    wrong = errors(validate(cluster)) or problems(family, cluster, level)
     if wrong:
         return {(problem.path, problem.message): str(problem) for problem in wrong}
     if stored is not None:

@@ -1,0 +1,48 @@
+"""The pod templates that the operator would send for a cluster, and which field of the spec is behind one. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from stateward.api.base import Json
+from stateward.api.cluster import Cluster
+from stateward.api.pod_policy import Path, references, source
+from stateward.operator.engine import Family
+from stateward.planning.observation import Crossing
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The template of the members of a pool."""
+
+    template: Json
+    own: frozenset[tuple[str, str]]
+    """Kinds and names of the Secrets and claims that are in it whatever the spec says: those of the operator."""
+    pool: tuple[str, Json]
+    """Path and content of what the spec says of the pods of this pool, and below of those of all pools."""
+    common: tuple[str, Json]
+
+    def field(self, path: Path) -> str:
+        """Return the field of the spec that a field of the template comes from."""
+        return source(path, self.pool, self.common)
+
+
+def finished(family: Family, cluster: Cluster) -> Iterator[Finished]:
+    """Yield the finished templates of a valid cluster, for each pool those on the way to another version, too."""
+    plain = replace(cluster.spec, pod_template=None, pools=[replace(p, pod_template=None) for p in cluster.spec.pools])
+    bare = replace(cluster, spec=plain)
+    for i, pool in enumerate(cluster.spec.pools):
+        for crossing in Crossing:
+            yield Finished(
+                template_of(family, cluster, pool.name, crossing),
+                frozenset((r.kind, r.name) for r in references(template_of(family, bare, pool.name, crossing))),
+                (f"spec.pools[{i}].podTemplate", pool.pod_template or {}),
+                ("spec.podTemplate", cluster.spec.pod_template or {}),
+            )
+
+
+def template_of(family: Family, cluster: Cluster, pool: str, crossing: Crossing) -> Json:
+    """Return the template of the first member of a pool."""
+    made = family.member_objects(cluster, pool, 0, cluster.spec.version, crossing=crossing)
+    return made.workload["spec"]["template"]

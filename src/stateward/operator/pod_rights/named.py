@@ -1,0 +1,56 @@
+"""What a cluster's spec names that is somebody else's: service accounts, Secrets and volume claims. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stateward.api import names
+from stateward.api.cluster import Cluster
+from stateward.api.pod_policy import account, references
+from stateward.api.search import SearchCluster
+from stateward.engines.search.security import members_secret
+from stateward.operator.engine import Family
+from stateward.operator.pod_rights.finished import finished
+
+SERVICE_ACCOUNT, SECRET = "ServiceAccount", "Secret"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An object that a field of the spec names."""
+
+    kind: str
+    name: str
+    field: str
+    waited_for: bool = False
+    """Whether it may be missing: what uses it looks for it by itself, and looks at it again when it is there."""
+    made_here: bool = False
+    """Whether the operator makes it for the cluster, so that one that somebody else has made is in the way."""
+
+
+def named(family: Family, cluster: Cluster) -> tuple[Named, ...]:
+    """Return what a valid cluster names, each object once, as the first field that names it."""
+    found = [*_of_keystores(cluster), *_of_pods(family, cluster)]
+    return tuple({(each.kind, each.name): each for each in reversed(found)}.values())[::-1]
+
+
+def _of_keystores(cluster: Cluster) -> Iterator[Named]:
+    for i, asked in enumerate((cluster.spec.secure_settings or ()) if isinstance(cluster, SearchCluster) else ()):
+        yield Named(SECRET, asked.secret_name, f"spec.secureSettings[{i}].secretName", waited_for=True)
+
+
+def _of_pods(family: Family, cluster: Cluster) -> Iterator[Named]:
+    certificates = members_secret(cluster) if isinstance(cluster, SearchCluster) else ""
+    for made in finished(family, cluster):
+        yield from (Named(SERVICE_ACCOUNT, each.name, made.field(each.path)) for each in account(made.template))
+        for each in references(made.template):
+            if (each.kind, each.name) not in made.own:
+                yield Named(each.kind, each.name, made.field(each.path))
+            elif (each.kind, each.name) == (SECRET, certificates):
+                # All other Secrets of its own the operator makes before the pods, or makes no pods. This one is there
+                # only where the cluster is secured, and mounted in any case.
+                yield Named(each.kind, each.name, "metadata.name", waited_for=True, made_here=True)
+
+
+def allowed(labels: dict[str, str], cluster: Cluster) -> bool:
+    """Return whether the labels of an object allow it for the pods of a cluster: of each one, or of that by name."""
+    return labels.get(names.LABEL_ALLOWED) in ("true", cluster.metadata.name)
