@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from stateward.api.cluster import Cluster
 from stateward.api.foundationdb import FoundationDBCluster
+from stateward.api.pod_policy import Level
 from stateward.api.problem import Problem, errors
 from stateward.api.validation import validate
 from stateward.cli.offered_data import Objects, with_offered
@@ -57,11 +58,17 @@ class Look:
 
 
 async def look(
-    session: Session, kind: ClusterKind, name: str, changed: Cluster | None = None, offered: Objects | None = None
+    session: Session,
+    kind: ClusterKind,
+    name: str,
+    changed: Cluster | None = None,
+    offered: Objects | None = None,
+    *,
+    level: Level = Level.PRIVILEGED,
 ) -> Look:
     """Return what a plan for the cluster is made from, with the spec of `changed` in place of its own if given.
 
-    `offered` are ConfigMaps and Secrets that come with the change.
+    `offered` are ConfigMaps and Secrets that come with the change, `level` what pods may be at most.
 
     Raises NotFound when there is no such cluster and nothing that would make one.
     """
@@ -77,7 +84,7 @@ async def look(
     family = family_of(kind, Carried(session.api), ExecShell(session.execute, asks=True))
     database, notes = await ask(family, holdings, exists=exists)
     problems = tuple(validate(cluster))
-    observed = observation(holdings, wanted(family, cluster), database, family.container)
+    observed = observation(holdings, wanted(family, cluster, level), database, family.container)
     if isinstance(database, Unknown) and exists:
         observed, more = stand_in(observed, cluster)
         notes += more

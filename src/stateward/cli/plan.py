@@ -8,6 +8,7 @@ import msgspec
 
 from stateward.api.cluster import Cluster
 from stateward.api.installation import Installation
+from stateward.api.pod_policy import Level
 from stateward.cli import screen
 from stateward.cli.completion import cluster_names
 from stateward.cli.documents import is_ours, parts, read_documents
@@ -21,7 +22,7 @@ from stateward.cli.installation_plan import installations_in, outlook, packages_
 from stateward.cli.look import Look, look
 from stateward.cli.offered_data import data_in
 from stateward.cli.preview import Preview, preview
-from stateward.cli.session import Session, run, target_options
+from stateward.cli.session import Session, policy_option, run, target_options
 from stateward.kube.errors import NotFound
 from stateward.operator.kinds import kind_of
 
@@ -30,8 +31,9 @@ from stateward.operator.kinds import kind_of
 @click.argument("name", required=False, shell_complete=cluster_names)
 @click.option("-f", "--filename", "path", help="The change as a YAML file, or - ; nothing of it is sent.")
 @click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
+@policy_option
 @target_options
-def plan(name: str | None, path: str | None, *, output: str, **target: str) -> None:
+def plan(name: str | None, path: str | None, *, output: str, pod_policy: str, **target: str) -> None:
     """Show what a change would do, before it is made.
 
     For the changed spec in a file, or for what cluster NAME still has to do. Nothing is changed.
@@ -59,7 +61,7 @@ def plan(name: str | None, path: str | None, *, output: str, **target: str) -> N
     async def work(session: Session) -> tuple[Look, Preview]:
         kind = kind_of(changed or await read_cluster(session, wanted))
         try:
-            found = await look(session, kind, wanted, changed, data)
+            found = await look(session, kind, wanted, changed, data, level=Level(pod_policy))
         except NotFound as error:
             raise no_such_cluster(session, wanted) from error
         return found, preview(found.observed, session.now(), found.pacing.pace)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from stateward.api.pod_policy import Level
 from stateward.kube.client import Api
 from stateward.kube.clock import Clock, SystemClock
 from stateward.kube.config import connect
@@ -84,6 +85,19 @@ def installation_options(command: Command) -> Command:
 def place_options(command: Command) -> Command:
     """Add the options that say where (`kubeconfig`, `context`, `namespace`) things are looked up."""
     return _place_options(command, "clusters whose file names none")
+
+
+def policy_option(command: Command) -> Command:
+    """Add the option that says what the operator lets pods of clusters be (`pod_policy`)."""
+    option = click.option(
+        "--pod-policy",
+        envvar="STATEWARD_POD_POLICY",
+        type=click.Choice([level.value for level in Level]),
+        default=Level.BASELINE.value,
+        show_default=True,
+        help="What the operator lets pods of clusters be at most.",
+    )
+    return option(command)
 
 
 def _place_options(command: Command, what: str) -> Command:

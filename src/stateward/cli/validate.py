@@ -5,13 +5,15 @@ from dataclasses import replace
 import click
 from msgspec import structs
 
+from stateward.api.pod_policy import Level
 from stateward.api.problem import Severity, errors
 from stateward.cli.documents import Document, read_documents
 from stateward.cli.look import Carried, obstacles_of
-from stateward.cli.session import Session, place_options, run
-from stateward.operator.engine import family_of
+from stateward.cli.session import Session, place_options, policy_option, run
+from stateward.operator.engine import family_of, unconnected
 from stateward.operator.foundationdb_shell import ExecShell
 from stateward.operator.kinds import kind_of
+from stateward.operator.pod_rights.policy import problems
 
 
 @click.command()
@@ -20,15 +22,16 @@ from stateward.operator.kinds import kind_of
 @click.option(
     "--server", is_flag=True, help="Also ask the API server for the classes, nodes and Secrets that are named."
 )
+@policy_option
 @place_options
-def validate(paths: tuple[str, ...], *, strict: bool, server: bool, **target: str) -> None:
+def validate(paths: tuple[str, ...], *, strict: bool, server: bool, pod_policy: str, **target: str) -> None:
     """Check files, without any server unless --server is given.
 
     Shows each problem with its field, its value and what is accepted there; misspelled fields are found, too.
     With --server it also warns of storage classes, priority classes and Secrets that do not exist, and of pods that no
     node takes; nothing is sent. Exit code 1 when there is an error.
     """
-    documents = [document for path in paths for document in read_documents(path)]
+    documents = [policed(document, Level(pod_policy)) for path in paths for document in read_documents(path)]
     if server:
         documents = run(lambda session: on_server(session, documents), **target)
     for document in documents:
@@ -39,6 +42,14 @@ def validate(paths: tuple[str, ...], *, strict: bool, server: bool, **target: st
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
     if twice or any(problem.severity in failing for document in documents for problem in document.problems):
         click.get_current_context().exit(1)
+
+
+def policed(document: Document, level: Level) -> Document:
+    """Return a document with what the policy does not allow of its pods; one that is wrong is left as it is."""
+    if document.cluster is None or errors(list(document.problems)):
+        return document
+    found = problems(unconnected(kind_of(document.cluster)), document.cluster, level)
+    return replace(document, problems=(*document.problems, *found))
 
 
 async def on_server(session: Session, documents: list[Document]) -> list[Document]:

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from stateward.api import names
 from stateward.api.base import Json
@@ -180,6 +180,12 @@ def family_of(
     if kind is ELASTICSEARCH:
         return ElasticsearchFamily(elasticsearch.driver(transport, rooms), agent_image, agents)
     return OpenSearchFamily(opensearch.driver(transport, rooms), agent_image, agents)
+
+
+def unconnected(kind: ClusterKind) -> Family:
+    """Return the family of a kind as far as it is pure, with agents in its pods; no database can be asked by it."""
+    nowhere: Any = None
+    return family_of(kind, nowhere, nowhere, "stateward")
 
 
 @asynccontextmanager

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from stateward.api.base import Json
 from stateward.api.cluster import Cluster
+from stateward.api.foundationdb import FoundationDBCluster
 from stateward.api.pod_policy import Path, references, source
 from stateward.operator.engine import Family
 from stateward.planning.observation import Crossing
@@ -32,8 +33,10 @@ def finished(family: Family, cluster: Cluster) -> Iterator[Finished]:
     """Yield the finished templates of a valid cluster, for each pool those on the way to another version, too."""
     plain = replace(cluster.spec, pod_template=None, pools=[replace(p, pod_template=None) for p in cluster.spec.pools])
     bare = replace(cluster, spec=plain)
+    # Versions of other engines talk to each other.
+    crossings = tuple(Crossing) if isinstance(cluster, FoundationDBCluster) else (Crossing.NONE,)
     for i, pool in enumerate(cluster.spec.pools):
-        for crossing in Crossing:
+        for crossing in crossings:
             yield Finished(
                 template_of(family, cluster, pool.name, crossing),
                 frozenset((r.kind, r.name) for r in references(template_of(family, bare, pool.name, crossing))),
