@@ -73,10 +73,11 @@ class Keeper:
         self._clock = clock
         self._unowned = Unowned(api, caches)
         self._read: dict[Key, tuple[str, Files]] = {}
-        self._given: dict[Key, tuple[float, Files]] = {}
+        self._given: dict[tuple[Key, str], tuple[float, Files]] = {}
+        """By cluster, too: a Secret may be allowed for one and not for another."""
         self._labelled = labelled
-        self._barred: set[Key] = set()
-        """Secrets that were given, and have no label that allows them."""
+        self._barred: set[tuple[Key, str]] = set()
+        """Secrets that were given, and have no label that allows them for the cluster."""
 
     async def keep(self, cluster: SearchCluster, *, alone: bool = False) -> Kept:
         """Make and renew what is missing or due; raises ApiError, NotOurs: then nothing is known.
@@ -104,7 +105,7 @@ class Keeper:
         if found.material is not None:
             await self._write(cluster, stored, found.material)
         administrator = await self._administrator_fault(cluster)
-        named = {field: Key(cluster.metadata.namespace, name) for field, name in given(cluster).items()}
+        named = {field: self._place(name, cluster) for field, name in given(cluster).items()}
         barred = {field: lacking(cluster) for field in found.faults if named.get(field) in self._barred}
         return resolved(cluster, msgspec.structs.replace(found, faults={**found.faults, **barred}), administrator)
 
@@ -125,11 +126,13 @@ class Keeper:
 
     def forget(self, cluster: Key) -> None:
         """Drop what was read of a cluster that is gone; names that begin alike are only read once more."""
-        for known in (self._read, self._given):
-            for key in [
-                key for key in known if key.namespace == cluster.namespace and key.name.startswith(cluster.name)
-            ]:
-                del known[key]
+        for key in [
+            key for key in self._read if key.namespace == cluster.namespace and key.name.startswith(cluster.name)
+        ]:
+            del self._read[key]
+        for place in [place for place in self._given if (place[0].namespace, place[1]) == cluster]:
+            del self._given[place]
+            self._barred.discard(place)
 
     async def _stored(self, cluster: SearchCluster) -> Stored:
         namespace = cluster.metadata.namespace
@@ -166,7 +169,8 @@ class Keeper:
 
         One that is not allowed for the cluster is as good as none: whoever writes a cluster could have it that way.
         """
-        known = self._given.get(key)
+        place = (key, cluster.metadata.name)
+        known = self._given.get(place)
         if known is not None and self._now() - known[0] < LOOK_AGAIN:
             return known[1]
         try:
@@ -175,19 +179,18 @@ class Keeper:
             if known is None:
                 raise
             files = known[1]
-        self._given[key] = (self._now(), files)
+        self._given[place] = (self._now(), files)
         return files
 
     async def _allowed(self, key: Key, cluster: SearchCluster) -> Files:
+        self._barred.discard((key, cluster.metadata.name))
         try:
             found = await self._api.get(RAW_SECRETS, key)
         except NotFound:
-            self._barred.discard(key)
             return {}
         if self._labelled and not allowed(found["metadata"].get("labels") or {}, cluster):
-            self._barred.add(key)
+            self._barred.add((key, cluster.metadata.name))
             return {}
-        self._barred.discard(key)
         return decoded(found)
 
     async def _live(self, key: Key) -> Files | None:
@@ -232,7 +235,7 @@ class Keeper:
         files = await self._others(Key(cluster.metadata.namespace, name), cluster)
         missing = [each for each in (USERNAME, PASSWORD) if not files.get(each)]
         if missing:
-            if Key(cluster.metadata.namespace, name) in self._barred:
+            if self._place(name, cluster) in self._barred:
                 return lacking(cluster)
             return "there is no such Secret" if not files else f"it has no {' and no '.join(missing)}"
         if product_of(cluster) is ELASTICSEARCH and not xpack.usable(files[USERNAME]):
@@ -250,6 +253,9 @@ class Keeper:
     def _there(self, name: str, cluster: SearchCluster) -> bool:
         cached = self._caches.of(kinds.SECRETS).get(Key(cluster.metadata.namespace, name))
         return cached is not None and belongs(cached.metadata, cluster)
+
+    def _place(self, name: str, cluster: SearchCluster) -> tuple[Key, str]:
+        return Key(cluster.metadata.namespace, name), cluster.metadata.name
 
     def _now(self) -> float:
         return self._clock.now().timestamp()

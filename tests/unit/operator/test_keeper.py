@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -9,11 +10,11 @@ from msgspec.structs import replace
 
 from stateward.api.base import Metadata
 from stateward.api.search import ElasticsearchCluster, ElasticsearchSpec, OpenSearchCluster, OpenSearchSpec, Pool
-from stateward.api.security import Security, SecurityStatus
+from stateward.api.security import HttpSecurity, Security, SecurityStatus
 from stateward.api.status import BootstrapStatus, ClusterStatus
 from stateward.kube import resources as kinds
-from stateward.kube.client import ApplyOptions
-from stateward.kube.errors import ApiError, Unavailable
+from stateward.kube.client import ApplyOptions, PatchKind
+from stateward.kube.errors import ApiError, NotFound, Unavailable
 from stateward.kube.metadata import Key
 from stateward.kube.resource import Resource
 from stateward.operator.caches import Caches
@@ -224,3 +225,53 @@ async def test_a_secret_that_cannot_be_used_keeps_a_new_one_from_being_made_unse
         assert not kept.protection.enabled
         assert [refusal.everything for refusal in refusals(kept.asked, kept.protection)] == [True]
         status = ClusterStatus(security=kept.protection.status())
+
+
+# Secrets that have to be allowed
+
+GIVEN: dict[str, dict[str, Any]] = {
+    "spec.security.caSecretName": {"ca_secret_name": "given"},
+    "spec.security.http.secretName": {"http": HttpSecurity(secret_name="given")},
+    "spec.security.adminSecretName": {"admin_secret_name": "given"},
+}
+
+
+@pytest.fixture
+async def strict(api: Unreadable) -> Keeper:
+    return Keeper(api, Caches(), WorldClock(asyncio.get_running_loop()), labelled=True)
+
+
+async def label(api: WorldApi, **labels: str) -> None:
+    await api.patch(kinds.SECRETS, Key("data", "given"), {"metadata": {"labels": labels}}, kind=PatchKind.MERGE)
+
+
+@pytest.mark.parametrize("field", GIVEN)
+async def test_a_secret_that_is_not_allowed_is_not_taken_in(api: Unreadable, strict: Keeper, field: str) -> None:
+    """Else its author would have a certificate of somebody's CA, or somebody's key or password in pods of theirs."""
+    await give(api, "given", {"username": "root", "password": "theirs", "tls.key": "theirs", "tls.crt": "theirs"})
+    kept = await strict.keep(cluster(**GIVEN[field]))
+    assert kept.protection is not None
+    assert "must have the label stateward.dev/allowed-for-pods" in kept.protection.faults[field]
+    for name in OURS:
+        with suppress(NotFound):
+            assert "theirs" not in (await contents(api, name)).values()
+    if field.endswith("adminSecretName"):
+        with pytest.raises(KeyError):
+            await strict.administrator(cluster(**GIVEN[field]))
+
+
+async def test_a_secret_is_taken_in_once_it_is_allowed_and_for_no_other_cluster(
+    api: Unreadable, strict: Keeper
+) -> None:
+    await give(api, "given", {"username": "root", "password": "theirs"})
+    await label(api, **{"stateward.dev/allowed-for-pods": "logs"})
+    mine = cluster(admin_secret_name="given")
+    assert await strict.administrator(mine) == ("root", "theirs")
+    other = replace(mine, metadata=Metadata(name="other", namespace="data", uid="o"))
+    with pytest.raises(KeyError):
+        await strict.administrator(other)
+
+
+async def test_without_the_option_every_secret_of_the_namespace_can_be_given(api: Unreadable, keeper: Keeper) -> None:
+    await give(api, "given", {"username": "root", "password": "theirs"})
+    assert await keeper.administrator(cluster(admin_secret_name="given")) == ("root", "theirs")
