@@ -22,7 +22,8 @@ from stateward.kube.client import Api, ApplyOptions
 from stateward.kube.clock import SystemClock
 from stateward.kube.metadata import Key
 from stateward.operator.caches import CLUSTERS, Caches
-from stateward.operator.security import LOOK_AGAIN, RAW_SECRETS, Keeper, Kept, decoded
+from stateward.operator.given import LOOK_AGAIN, decoded
+from stateward.operator.security import RAW_SECRETS, Keeper, Kept
 from stateward.pki.authority import SETTLING
 from stateward.pki.certificate import pem
 from tests.integration.ground import define, own_namespace

@@ -30,22 +30,19 @@ from stateward.engines.search.security import (
 from stateward.kube import resources as kinds
 from stateward.kube.client import Api, ApplyOptions
 from stateward.kube.clock import Clock
-from stateward.kube.errors import ApiError, NotFound
+from stateward.kube.errors import NotFound
 from stateward.kube.metadata import Key
 from stateward.operator.caches import Caches
+from stateward.operator.given import Given, decoded
 from stateward.operator.kinds import kind_of
 from stateward.operator.material import PASSWORD, PASSWORD_BYTES, USERNAME, Files, Made, Material, Stored, made
 from stateward.operator.newcomers import REASON, secured_as_new
 from stateward.operator.ownership import exists, key_in
-from stateward.operator.pod_rights.labels import labelled
-from stateward.operator.pod_rights.named import allowed
 from stateward.operator.protection import protection
 from stateward.operator.unowned import SUFFIXES, Unowned, belongs, mark
 from stateward.planning.security import Protection
 
 RAW_SECRETS = kinds.SECRETS.raw()
-LOOK_AGAIN = 30.0
-"""Seconds after which a Secret that somebody gave is read again."""
 ADMINISTRATOR = "admin"
 
 
@@ -73,11 +70,7 @@ class Keeper:
         self._clock = clock
         self._unowned = Unowned(api, caches)
         self._read: dict[Key, tuple[str, Files]] = {}
-        self._given: dict[tuple[Key, str], tuple[float, Files]] = {}
-        """By cluster, too: a Secret may be allowed for one and not for another."""
-        self._labelled = labelled
-        self._barred: set[tuple[Key, str]] = set()
-        """Secrets that were given, and have no label that allows them for the cluster."""
+        self._given = Given(api, clock, labelled=labelled)
 
     async def keep(self, cluster: SearchCluster, *, alone: bool = False) -> Kept:
         """Make and renew what is missing or due; raises ApiError, NotOurs: then nothing is known.
@@ -105,8 +98,7 @@ class Keeper:
         if found.material is not None:
             await self._write(cluster, stored, found.material)
         administrator = await self._administrator_fault(cluster)
-        named = {field: self._place(name, cluster) for field, name in given(cluster).items()}
-        barred = {field: lacking(cluster) for field in found.faults if named.get(field) in self._barred}
+        barred = self._given.barred(cluster, found.faults)
         return resolved(cluster, msgspec.structs.replace(found, faults={**found.faults, **barred}), administrator)
 
     async def administrator(self, cluster: Cluster) -> tuple[str, str]:
@@ -115,7 +107,7 @@ class Keeper:
             raise KeyError(f"{cluster.kind} has no administrator")
         key = Key(cluster.metadata.namespace, administrator_secret(cluster))
         given = (cluster.spec.security or Security()).admin_secret_name is not None
-        files = await (self._others(key, cluster) if given else self._live(key))
+        files = await (self._given.read(key, cluster) if given else self._live(key))
         if not files:
             raise KeyError(administrator_secret(cluster))
         return files[USERNAME], files[PASSWORD]
@@ -130,9 +122,7 @@ class Keeper:
             key for key in self._read if key.namespace == cluster.namespace and key.name.startswith(cluster.name)
         ]:
             del self._read[key]
-        for place in [place for place in self._given if (place[0].namespace, place[1]) == cluster]:
-            del self._given[place]
-            self._barred.discard(place)
+        self._given.forget(cluster)
 
     async def _stored(self, cluster: SearchCluster) -> Stored:
         namespace = cluster.metadata.namespace
@@ -142,10 +132,10 @@ class Keeper:
             authority=await self._own(authority_secret(cluster), cluster),
             members=await self._own(members_secret(cluster), cluster),
             operator=await self._own(operator_secret(cluster), cluster),
-            given_authority=await self._others(Key(namespace, asked.ca_secret_name), cluster)
+            given_authority=await self._given.read(Key(namespace, asked.ca_secret_name), cluster)
             if asked.ca_secret_name
             else None,
-            given_server=await self._others(Key(namespace, server), cluster) if server else None,
+            given_server=await self._given.read(Key(namespace, server), cluster) if server else None,
         )
 
     async def _own(self, name: str, cluster: SearchCluster) -> Files | None:
@@ -163,35 +153,6 @@ class Keeper:
             return None
         self._read[key] = (found["metadata"]["resourceVersion"], decoded(found))
         return self._read[key][1]
-
-    async def _others(self, key: Key, cluster: SearchCluster) -> Files:
-        """Return the content of a Secret that somebody gave, empty where there is none; the last one if unreadable.
-
-        One that is not allowed for the cluster is as good as none: whoever writes a cluster could have it that way.
-        """
-        place = (key, cluster.metadata.name)
-        known = self._given.get(place)
-        if known is not None and self._now() - known[0] < LOOK_AGAIN:
-            return known[1]
-        try:
-            files = await self._allowed(key, cluster)
-        except ApiError:
-            if known is None:
-                raise
-            files = known[1]
-        self._given[place] = (self._now(), files)
-        return files
-
-    async def _allowed(self, key: Key, cluster: SearchCluster) -> Files:
-        self._barred.discard((key, cluster.metadata.name))
-        try:
-            found = await self._api.get(RAW_SECRETS, key)
-        except NotFound:
-            return {}
-        if self._labelled and not allowed(found["metadata"].get("labels") or {}, cluster):
-            self._barred.add((key, cluster.metadata.name))
-            return {}
-        return decoded(found)
 
     async def _live(self, key: Key) -> Files | None:
         try:
@@ -220,7 +181,7 @@ class Keeper:
         """Return name and password of the administrator, made when there is none and none was given."""
         name = administrator_secret(cluster)
         if (cluster.spec.security or Security()).admin_secret_name is not None:
-            return await self._others(Key(cluster.metadata.namespace, name), cluster)
+            return await self._given.read(Key(cluster.metadata.namespace, name), cluster)
         found = await self._own(name, cluster)
         if found is None:
             found = new_administrator()
@@ -232,12 +193,10 @@ class Keeper:
         name = (cluster.spec.security or Security()).admin_secret_name
         if name is None:
             return ""
-        files = await self._others(Key(cluster.metadata.namespace, name), cluster)
+        files = await self._given.read(Key(cluster.metadata.namespace, name), cluster)
         missing = [each for each in (USERNAME, PASSWORD) if not files.get(each)]
         if missing:
-            if self._place(name, cluster) in self._barred:
-                return lacking(cluster)
-            return "there is no such Secret" if not files else f"it has no {' and no '.join(missing)}"
+            return self._given.missing(name, cluster) if not files else f"it has no {' and no '.join(missing)}"
         if product_of(cluster) is ELASTICSEARCH and not xpack.usable(files[USERNAME]):
             return f"its username must be other than {xpack.OPERATOR}, of letters, digits, and _ . @ -"
         return ""
@@ -254,9 +213,6 @@ class Keeper:
         cached = self._caches.of(kinds.SECRETS).get(Key(cluster.metadata.namespace, name))
         return cached is not None and belongs(cached.metadata, cluster)
 
-    def _place(self, name: str, cluster: SearchCluster) -> tuple[Key, str]:
-        return Key(cluster.metadata.namespace, name), cluster.metadata.name
-
     def _now(self) -> float:
         return self._clock.now().timestamp()
 
@@ -272,36 +228,9 @@ def resolved(cluster: SearchCluster, found: Made, administrator: str) -> Kept:
     return Kept(msgspec.structs.replace(cluster, spec=spec, status=status), found.access, known)
 
 
-def given(cluster: SearchCluster) -> dict[str, str]:
-    """Return the names of the Secrets with certificates that the spec names, by field."""
-    asked = cluster.spec.security or Security()
-    found = {
-        "spec.security.caSecretName": asked.ca_secret_name,
-        "spec.security.http.secretName": asked.http.secret_name if asked.http is not None else None,
-    }
-    return {field: name for field, name in found.items() if name}
-
-
-def lacking(cluster: SearchCluster) -> str:
-    """Return why a Secret that was given may not be used."""
-    return f"it {labelled(cluster)}, by which it is allowed for the cluster"
-
-
 def new_administrator() -> Files:
     """Return an administrator with a password that nobody knows."""
     return {USERNAME: ADMINISTRATOR, PASSWORD: secrets.token_urlsafe(PASSWORD_BYTES)}
-
-
-def decoded(found: dict[str, Any]) -> Files:
-    """Return the content of a Secret as text; what is no text counts as not there."""
-    files: dict[str, str] = {}
-    data: dict[str, str] = found.get("data") or {}
-    for name, value in data.items():
-        try:
-            files[name] = base64.b64decode(value).decode()
-        except ValueError:
-            continue
-    return files
 
 
 def secret(cluster: SearchCluster, name: str, files: Files) -> dict[str, Any]:

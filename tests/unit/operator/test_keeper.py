@@ -18,9 +18,10 @@ from stateward.kube.errors import ApiError, NotFound, Unavailable
 from stateward.kube.metadata import Key
 from stateward.kube.resource import Resource
 from stateward.operator.caches import Caches
+from stateward.operator.given import decoded
 from stateward.operator.ownership import NotOurs
 from stateward.operator.protection import refusals
-from stateward.operator.security import RAW_SECRETS, Keeper, decoded
+from stateward.operator.security import RAW_SECRETS, Keeper
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store

@@ -18,9 +18,9 @@ from stateward.kube.errors import NotFound
 from stateward.kube.metadata import Key
 from stateward.kube.resources import SECRETS
 from stateward.operator.engine import Family
+from stateward.operator.given import decoded
 from stateward.operator.live import read_live
 from stateward.operator.onlooker import onlook
-from stateward.operator.security import decoded
 from stateward.operator.translate import observation
 from stateward.operator.wanted import wanted
 from stateward.pki.files import CERTIFICATE, KEY, TRUSTED
