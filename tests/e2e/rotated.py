@@ -89,7 +89,11 @@ async def give(clusters: Clusters, authority: pki.Pair) -> None:
         "apiVersion": "v1",
         "kind": "Secret",
         "type": "kubernetes.io/tls",
-        "metadata": {"name": GIVEN, "namespace": clusters.namespace},
+        "metadata": {
+            "name": GIVEN,
+            "namespace": clusters.namespace,
+            "labels": {"stateward.dev/allowed-for-pods": "true"},
+        },
         "stringData": {"tls.crt": authority.certificate, "tls.key": key.decode(), "ca.crt": authority.certificate},
     }
     await clusters.api.apply(kinds.SECRETS, Key(clusters.namespace, GIVEN), body, ApplyOptions("test", force=True))

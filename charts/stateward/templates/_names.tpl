@@ -35,6 +35,10 @@ app.kubernetes.io/component: operator
 - apiGroups: [""]
   resources: [pods]
   verbs: [list, watch, patch, delete]
+# Whether a service account that pods of clusters name is allowed for them: a label on it says so.
+- apiGroups: [""]
+  resources: [serviceaccounts]
+  verbs: [get]
 # Pods of workloads that ask for it restart when data that they use changes.
 - apiGroups: [apps]
   resources: [deployments, daemonsets]

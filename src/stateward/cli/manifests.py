@@ -1,7 +1,7 @@
 """`manifests`: everything to install, as one stream of YAML for `kubectl apply`."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,10 @@ import yaml
 
 import stateward
 from stateward import __version__
+from stateward.api.names import LABEL_ALLOWED
+from stateward.api.pod_policy import Level
 from stateward.cli.failures import Failure
+from stateward.operator.options import ANY, LABELLED
 
 SOURCE_NAMESPACE = "stateward-system"
 """The namespace that the manifests name; another one takes its place."""
@@ -67,6 +70,20 @@ def _image(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
     help="Switch security on in new clusters that leave spec.security.enabled out, where the image can.",
 )
 @click.option(
+    "--pod-policy",
+    type=click.Choice([level.value for level in Level]),
+    default=Level.BASELINE.value,
+    show_default=True,
+    help="What pods of clusters may be at most.",
+)
+@click.option(
+    "--pod-references",
+    type=click.Choice([ANY, LABELLED]),
+    default=LABELLED,
+    show_default=True,
+    help=f"Secrets and volume claims that clusters may name: any, or those with the label {LABEL_ALLOWED}.",
+)
+@click.option(
     "--argument", "arguments", multiple=True, help="A further argument of `stateward operator`, as TEXT; repeatable."
 )
 @click.option("--crds-only", is_flag=True, help="Only what the API server has to know; before an upgrade, for example.")
@@ -78,7 +95,7 @@ def manifests(
     *,
     crds_only: bool,
     webhook_client_ca: str,
-    **switches: bool,
+    **switches: Any,
 ) -> None:
     """Print everything to install.
 
@@ -94,10 +111,15 @@ def manifests(
         found = with_webhook(found, source())
         if webhook_client_ca:
             with_client_ca(found[-1], webhook_client_ca)
-    secure = switches["secure_new_clusters"]
+    settings = {
+        "STATEWARD_AGENT_IMAGE": image,
+        "STATEWARD_SECURE_NEW_CLUSTERS": str(switches["secure_new_clusters"]).lower(),
+        "STATEWARD_POD_POLICY": switches["pod_policy"],
+        "STATEWARD_POD_REFERENCES": switches["pod_references"],
+    }
     if arguments and not crds_only:
         found = [*found[:-1], with_arguments(found[-1], arguments)]
-    shown = [adapted(document, image, namespace, replicas, secure=secure) for document in found]
+    shown = [adapted(document, image, namespace, replicas, settings) for document in found]
     click.echo(yaml.safe_dump_all(shown, sort_keys=False, width=120), nl=False)
 
 
@@ -142,9 +164,9 @@ def with_arguments(deployment: dict[str, Any], arguments: tuple[str, ...]) -> di
 
 
 def adapted(
-    document: dict[str, Any], image: str, namespace: str, replicas: int, *, secure: bool = True
+    document: dict[str, Any], image: str, namespace: str, replicas: int, settings: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return an object as it is wanted here."""
+    """Return an object as it is wanted here; `settings` are values of the operator's environment."""
     found: dict[str, Any] = moved(document, namespace)
     if found["kind"] == "Namespace":
         found["metadata"]["name"] = namespace
@@ -152,10 +174,8 @@ def adapted(
         found["spec"]["replicas"] = replicas
         for container in found["spec"]["template"]["spec"]["containers"]:
             container["image"] = image
-            wanted = {"STATEWARD_AGENT_IMAGE": image, "STATEWARD_SECURE_NEW_CLUSTERS": str(secure).lower()}
             for variable in container.get("env", ()):
-                if variable["name"] in wanted:
-                    variable["value"] = wanted[variable["name"]]
+                variable.update({"value": settings[variable["name"]]} if variable["name"] in settings else {})
     return found
 
 

@@ -25,7 +25,12 @@ ONE, TWO, THREE = (f"the {word} password" for word in ("first", "second", "third
 async def put(clusters: Clusters, password: str) -> None:
     """Make the Secret so, as a person does."""
     data = {SETTING: base64.b64encode(password.encode()).decode()}
-    body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "store"}, "data": data}
+    body = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "store", "labels": {"stateward.dev/allowed-for-pods": "true"}},
+        "data": data,
+    }
     await clusters.api.apply(kinds.SECRETS, Key(clusters.namespace, "store"), body, ApplyOptions("person", force=True))
 
 

@@ -54,9 +54,11 @@ async def test_certificates_of_cert_manager_are_used_and_their_renewal_restarts_
         issued(stateward, where, "Certificate", "company-root", root)
         issued(stateward, where, "Issuer", "company", {"ca": {"secretName": "company-root"}})
         anew = {"privateKey": {"rotationPolicy": "Always"}}
-        own = {"secretName": "safe-own-ca", "isCA": True, "commonName": "safe CA", **anew, **by}
+        allowed = {"secretTemplate": {"labels": {"stateward.dev/allowed-for-pods": "true"}}}
+        own = {"secretName": "safe-own-ca", "isCA": True, "commonName": "safe CA", **anew, **allowed, **by}
         issued(stateward, where, "Certificate", "safe-own-ca", own)
-        issued(stateward, where, "Certificate", "safe-http", {"secretName": "safe-http", "dnsNames": [host], **by})
+        shown = {"secretName": "safe-http", "dnsNames": [host], **allowed, **by}
+        issued(stateward, where, "Certificate", "safe-http", shown)
 
         security = {"enabled": True, "caSecretName": "safe-own-ca", "http": {"secretName": "safe-http"}}
         nodes = pool("nodes", 2, "cluster_manager", "data")

@@ -39,7 +39,12 @@ SPEC: dict[str, Any] = {"version": VERSION, "pools": POOLS, "secureSettings": [{
 async def put(clusters: Clusters, name: str, values: dict[str, str]) -> None:
     """Make a Secret of a person's so."""
     data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
-    body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": data}
+    body = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name, "labels": {"stateward.dev/allowed-for-pods": "true"}},
+        "data": data,
+    }
     await clusters.api.apply(kinds.SECRETS, Key(clusters.namespace, name), body, ApplyOptions("person", force=True))
 
 

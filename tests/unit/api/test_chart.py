@@ -22,6 +22,8 @@ VALUES = {
     "{{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:"
     "{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}": "stateward",
     "{{ .Values.image.pullPolicy }}": "IfNotPresent",
+    "{{ .Values.podPolicy }}": "baseline",
+    "{{ .Values.podReferences }}": "labelled",
     "{{ .Values.secureNewClusters | quote }}": '"true"',
 }
 

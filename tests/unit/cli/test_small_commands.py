@@ -299,6 +299,40 @@ def test_manifests_secure_new_clusters_unless_they_are_told_not_to(run: Run, wor
     assert {"name": "STATEWARD_SECURE_NEW_CLUSTERS", "value": value} in container["env"]
 
 
+@pytest.mark.parametrize(
+    ("words", "policy", "references"),
+    [("", "baseline", "labelled"), ("--pod-policy restricted --pod-references any", "restricted", "any")],
+)
+def test_manifests_say_what_pods_may_be_and_use(run: Run, words: str, policy: str, references: str) -> None:
+    deployment = list(yaml.safe_load_all(run("manifests", *words.split()).output))[-1]
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert {"name": "STATEWARD_POD_POLICY", "value": policy} in container["env"]
+    assert {"name": "STATEWARD_POD_REFERENCES", "value": references} in container["env"]
+
+
+POWER = """
+apiVersion: stateward.dev/v1alpha1
+kind: FoundationDBCluster
+metadata: {name: facts}
+spec:
+  version: 7.3.63
+  podTemplate: {spec: {hostPID: true}}
+  pools:
+  - {name: storage, processClass: storage, replicas: 3}
+  - {name: log, processClass: log, replicas: 3}
+"""
+
+
+def test_validate_refuses_pods_that_the_policy_does_not_allow(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "power.yaml"
+    file.write_text(POWER)
+    refused = run("validate", "-f", str(file))
+    assert refused.exit_code == 1
+    said = "spec.podTemplate.spec.hostPID: True: must be false, or left out (the pod policy is baseline)"
+    assert said in refused.output
+    assert run("validate", "-f", str(file), "--pod-policy", "privileged").exit_code == 0
+
+
 def test_the_wheel_carries_every_manifest() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
