@@ -11,6 +11,9 @@ Json = dict[str, Any]
 HARD: Json = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 POD: Json = {"runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}}
 
+POWER: Json = {"privileged": True, "allowPrivilegeEscalation": True}
+"""Without the second the first makes no sense to the API server."""
+
 
 def template(spec: Json | None = None, *, annotations: Json | None = None, **container: Any) -> Json:
     """Return a template that restricted accepts, with fields of its pod or of its container replaced."""
@@ -35,6 +38,7 @@ def beside(kind: str, **fields: Any) -> Json:
     return template({kind: [{"name": "side", "image": "side:1", "securityContext": {**HARD, **fields}}]})
 
 
+UNMASKED: Json = template({"hostUsers": False}, securityContext={**HARD, "procMount": "Unmasked"})
 CASES: list[tuple[baseline.Control, str, Json]] = [
     (
         baseline.host_process,
@@ -50,11 +54,11 @@ CASES: list[tuple[baseline.Control, str, Json]] = [
     (baseline.host_namespaces, "spec.hostPID", template({"hostPID": True})),
     (baseline.host_namespaces, "spec.hostIPC", template({"hostIPC": True})),
     (baseline.host_namespaces, "spec.hostIPC", template({"hostIPC": "yes"})),
-    (baseline.privileged, "spec.containers[db].securityContext.privileged", context(privileged=True)),
+    (baseline.privileged, "spec.containers[db].securityContext.privileged", context(**POWER)),
     (
         baseline.privileged,
         "spec.initContainers[side].securityContext.privileged",
-        beside("initContainers", privileged=True),
+        beside("initContainers", **POWER),
     ),
     (
         baseline.privileged,
@@ -112,7 +116,7 @@ CASES: list[tuple[baseline.Control, str, Json]] = [
         "spec.containers[db].securityContext.seLinuxOptions.role",
         context(seLinuxOptions={"role": "sysadm_r"}),
     ),
-    (baseline.proc_mount, "spec.containers[db].securityContext.procMount", context(procMount="Unmasked")),
+    (baseline.proc_mount, "spec.containers[db].securityContext.procMount", UNMASKED),
     (
         baseline.seccomp,
         "spec.containers[db].securityContext.seccompProfile.type",
@@ -153,6 +157,11 @@ CASES: list[tuple[baseline.Control, str, Json]] = [
 ]
 
 
+def level_of(control: baseline.Control) -> Level:
+    """Return the first level that has a control."""
+    return Level.BASELINE if control in CONTROLS[Level.BASELINE] else Level.RESTRICTED
+
+
 def shown(path: tuple[str, ...]) -> str:
     return "".join(part if part.startswith("[") else f".{part}" for part in path).removeprefix(".")
 
@@ -161,7 +170,7 @@ def shown(path: tuple[str, ...]) -> str:
 def test_a_control_finds_what_it_is_for_and_without_it_nothing_does(
     control: baseline.Control, path: str, given: Json, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    level = Level.BASELINE if control in CONTROLS[Level.BASELINE] else Level.RESTRICTED
+    level = level_of(control)
     assert [shown(finding.path) for finding in violations(level, given)] == [path]
     assert violations(Level.PRIVILEGED, given) == ()
     monkeypatch.setitem(CONTROLS, level, tuple(each for each in CONTROLS[level] if each is not control))
