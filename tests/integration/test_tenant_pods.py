@@ -28,12 +28,11 @@ from stateward.operator.kinds import CLUSTER_KINDS
 from stateward.operator.options import LABELLED, OperatorOptions
 from stateward.operator.process import Operator
 from tests.integration.ground import PATIENCE, define
-from tests.integration.test_detection import as_operator
+from tests.integration.rights import SYSTEM, as_account, installed
 from tests.support.puppet import PuppetDatabase
 
 pytestmark = pytest.mark.integration
 
-CHART = Path(__file__).parents[2] / "charts/stateward"
 ROLES = "/apis/rbac.authorization.k8s.io/v1"
 SECRET, CLAIM, ACCOUNT = "payments-key", "payments-data", "builder"
 OPEN, OPEN_ACCOUNT = "ours", "ours"
@@ -210,7 +209,7 @@ class Town:
             namespaces=(self.namespace,),
             leader_elect=False,
             identity="test",
-            lease_namespace="stateward-system",
+            lease_namespace=SYSTEM,
             **more,
         )
         shell: Any = NoShell()
@@ -236,18 +235,11 @@ def off(engine: str) -> Json:
 
 @pytest.fixture(scope="module")
 def server(control_plane: Path) -> KubeApi:
+    """Return the administrator's way in, with the shipped accounts and roles in place."""
     api = KubeApi(control_plane)
-    paths = {
-        "Namespace": "/api/v1/namespaces",
-        "ServiceAccount": "/api/v1/namespaces/stateward-system/serviceaccounts",
-        "Role": f"{ROLES}/namespaces/stateward-system/roles",
-        "RoleBinding": f"{ROLES}/namespaces/stateward-system/rolebindings",
-        "ClusterRole": f"{ROLES}/clusterroles",
-        "ClusterRoleBinding": f"{ROLES}/clusterrolebindings",
-    }
-    for file in ("namespace", "service-account", "operator-role", "leases-role", "user-roles"):
-        for body in yaml.safe_load_all((CHART / f"manifests/{file}.yaml").read_text()):
-            api.apply(f"{paths[body['kind']]}/{body['metadata']['name']}", body)
+    installed(
+        api, *(f"manifests/{n}" for n in ("namespace", "service-account", "operator-role", "leases-role", "user-roles"))
+    )
     return api
 
 
@@ -283,7 +275,7 @@ async def town(control_plane: Path, server: KubeApi) -> AsyncGenerator[Town]:
         admin = await stack.enter_async_context(HttpApi(connect(kubeconfig=str(control_plane))))
         await define(admin, *KINDS.values())
         tenant = await stack.enter_async_context(HttpApi(connection))
-        operator = await stack.enter_async_context(as_operator(control_plane, server))
+        operator = await stack.enter_async_context(as_account(control_plane, "stateward"))
         yield Town(server, namespace, tenant, operator)
     server.delete(f"/api/v1/namespaces/{namespace}")
 
