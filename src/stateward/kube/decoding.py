@@ -10,6 +10,7 @@ from typing import Any, cast
 import msgspec
 
 from stateward.kube.client import Page
+from stateward.kube.depth import TOO_DEEP, shallow
 from stateward.kube.errors import ApiError, DecodeError, Status, error_for
 from stateward.kube.metadata import ObjectMeta, PartialObject, T, WireRecord
 from stateward.kube.watching import Bookmark, Failed, Unreadable, WatchEvent, event_type
@@ -70,13 +71,15 @@ def decode_object(view: type[T], body: bytes) -> T:
         return cast("T", _decoder(view).decode(body))
     except msgspec.DecodeError as error:
         raise DecodeError(f"cannot read the server's answer: {error}") from error
+    except RecursionError as error:
+        raise DecodeError(f"cannot read the server's answer: {TOO_DEEP}") from error
 
 
 def decode_page(view: type[T], body: bytes) -> Page[T]:
     """Decode one page of a list; objects that do not fit are reported in it, not lost."""
     try:
         whole = _list_decoder(view).decode(body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return _decode_page_apart(view, body)
     meta: _ListMeta = whole.metadata
     return Page(tuple(whole.items or ()), meta.resource_version, meta.continue_token)
@@ -88,6 +91,8 @@ def decode_event(view: type[T], line: bytes) -> WatchEvent[T]:
         event = _event_decoder(view).decode(line)
     except msgspec.DecodeError as error:
         return _decode_event_apart(line, str(error))
+    except RecursionError:
+        return _decode_event_apart(line, TOO_DEEP)
     if isinstance(event, Failed):
         raise _stream_error(event.object)
     return cast("WatchEvent[T]", event)
@@ -99,41 +104,59 @@ def is_status(body: bytes) -> bool:
 
 
 def _decode_page_apart(view: type[T], body: bytes) -> Page[T]:
-    raw = decode_object(_RawList, body)
+    raw, cut = _read(_RawList, body)
     items: list[T] = []
     unreadable: list[Unreadable] = []
-    for item in raw.items or ():
+    for i, item in enumerate(raw.items or ()):
+        if i in cut:
+            unreadable.append(_unreadable(item, TOO_DEEP))
+            continue
         try:
             items.append(_decoder(view).decode(item))
         except msgspec.DecodeError as error:
             unreadable.append(_unreadable(item, str(error)))
+        except RecursionError:
+            unreadable.append(_unreadable(item, TOO_DEEP))
     return Page(tuple(items), raw.metadata.resource_version, raw.metadata.continue_token, tuple(unreadable))
 
 
 def _decode_event_apart(line: bytes, reason: str) -> Bookmark | Unreadable:
     try:
-        event = msgspec.json.decode(line, type=_RawEvent)
-    except msgspec.DecodeError as error:
+        event, _ = _read(_RawEvent, line)
+    except DecodeError as error:
         raise DecodeError(f"the watch sent a line that is not an event: {error}") from error
     if event.type in {"BOOKMARK", "ERROR"}:
         raise DecodeError(f"the watch sent an {event.type} event that cannot be read: {reason}")
     return _unreadable(event.object, reason, deleted=event.type == "DELETED")
 
 
+def _read(view: type[T], body: bytes) -> tuple[T, frozenset[int]]:
+    """Return the outer parts of an answer, and which elements of its list had to be cut for it; raises DecodeError."""
+    try:
+        return msgspec.json.decode(body, type=view), frozenset()
+    except RecursionError:
+        body, cut = shallow(body)
+        return decode_object(view, body), cut
+    except msgspec.DecodeError as error:
+        raise DecodeError(f"cannot read the server's answer: {error}") from error
+
+
 def _unreadable(raw: msgspec.Raw, reason: str, *, deleted: bool = False) -> Unreadable:
     return Unreadable(_metadata_of(raw), reason, deleted)
 
 
-def _metadata_of(raw: msgspec.Raw) -> ObjectMeta:
-    try:
-        return msgspec.json.decode(raw, type=PartialObject).metadata
-    except msgspec.DecodeError:
-        pass  # The trouble is in the metadata itself: the least of it still says which object it is.
-    try:
-        named = msgspec.json.decode(raw, type=_NamedObject).metadata
-    except msgspec.DecodeError:
-        return ObjectMeta()
-    return ObjectMeta(**msgspec.structs.asdict(named))
+def _metadata_of(raw: bytes | msgspec.Raw) -> ObjectMeta:
+    # The trouble may be in the metadata itself: the least of it still says which object it is.
+    for view in (PartialObject, _NamedObject):
+        try:
+            return _full(_read(view, bytes(raw))[0].metadata)
+        except DecodeError:
+            continue
+    return ObjectMeta()
+
+
+def _full(metadata: ObjectMeta | _Named) -> ObjectMeta:
+    return metadata if isinstance(metadata, ObjectMeta) else ObjectMeta(**msgspec.structs.asdict(metadata))
 
 
 def _stream_error(status: Status) -> ApiError:

@@ -162,3 +162,14 @@ async def test_a_configuration_that_makes_no_sense_is_looked_at_again() -> None:
     async with open_webhook(Webhook(Broken(), always(Verdict()), "ops", clock), "127.0.0.1", 0):
         await asyncio.wait_for(clock.waiting.wait(), 10)
     assert clock.waits == [10.0]
+
+
+async def test_what_is_nested_too_deeply_to_be_read_is_refused() -> None:
+    """Once it is stored, every watch would have to step around it."""
+    whole = msgspec.json.encode(question(cluster()))
+    bomb = whole.replace(
+        b'"spec":{', b'"spec":{"podTemplate":{"spec":' + b'{"a":' * 5000 + b"1" + b"}" * 5001 + b",", 1
+    )
+    found = (await respond(always(Verdict()), bomb))["response"]
+    assert (found["uid"], found["allowed"]) == ("q-1", False)
+    assert "nested deeper" in found["status"]["message"]

@@ -16,7 +16,7 @@ from stateward.kube.listing import list_all
 from stateward.kube.metadata import ObjectMeta, WireRecord
 from stateward.kube.resource import Selection
 from stateward.operator.admission.judge import Verdict
-from stateward.operator.admission.reviews import review, uid_of
+from stateward.operator.admission.reviews import review, too_deep, uid_of
 from stateward.operator.aside import Aside, Beside
 from stateward.operator.installations.jobs import OpenPackage
 from stateward.operator.installations.library import Library
@@ -70,9 +70,11 @@ class PackageDesk:
         try:
             asked = msgspec.json.decode(question, type=_Review).request
             verdict = await self._judged(asked)
-        except (msgspec.DecodeError, RecursionError, ApiError, NotNowError) as error:
+        except (msgspec.DecodeError, ApiError, NotNowError) as error:
             _log.warning("a question of the API server cannot be answered", error=f"{type(error).__name__}: {error}")
             return review(uid_of(question), Verdict())
+        except RecursionError:
+            return too_deep(question)
         return review(asked.uid, verdict)
 
     async def _judged(self, asked: _Request) -> Verdict:

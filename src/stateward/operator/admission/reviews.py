@@ -3,6 +3,7 @@
 import msgspec
 
 from stateward.api.base import Json
+from stateward.kube.depth import TOO_DEEP, shallow
 from stateward.kube.metadata import WireRecord
 from stateward.operator.admission.judge import Verdict
 
@@ -30,5 +31,12 @@ def uid_of(question: bytes) -> str:
     """Return the number of a question, however little else of it can be read."""
     try:
         return msgspec.json.decode(question, type=_Unread).request.uid
-    except (msgspec.DecodeError, RecursionError):
+    except RecursionError:
+        return uid_of(shallow(question)[0])
+    except msgspec.DecodeError:
         return ""
+
+
+def too_deep(question: bytes) -> Json:
+    """Return the refusal of an object that nothing here could read once it was stored."""
+    return review(uid_of(question), Verdict((TOO_DEEP,)))

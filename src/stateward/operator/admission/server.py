@@ -26,7 +26,7 @@ from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.keys import Keys, keys
 from stateward.operator.admission.packages import PackageDesk
 from stateward.operator.admission.registration import register
-from stateward.operator.admission.reviews import review, uid_of
+from stateward.operator.admission.reviews import review, too_deep, uid_of
 from stateward.operator.kinds import CLUSTER_KINDS
 from stateward.operator.listener import Limits, serve
 
@@ -169,4 +169,6 @@ async def respond(judge: Judge, question: bytes) -> Json:
     except (msgspec.DecodeError, KeyError, RecursionError) as error:
         _log.warning("a question of the API server cannot be read", error=str(error))
         return review(uid_of(question), Verdict())
+    except RecursionError:
+        return too_deep(question)
     return review(asked.uid, Verdict() if new is None else await judge(new, old))

@@ -1,0 +1,36 @@
+"""Takes out of an answer what is nested so deeply that no decoder reads it, so that the rest can be read.
+
+The API server stores objects with thousands of levels. One of them would make a whole list, and with it all other
+objects, unreadable.
+"""
+
+import re
+
+LEVELS = 200
+"""Levels of an answer that are left; objects of Kubernetes have few tens, and decoders end at about a thousand."""
+TOO_DEEP = f"it is nested deeper than {LEVELS} levels"
+
+_TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]', re.DOTALL)
+
+
+def shallow(body: bytes) -> tuple[bytes, frozenset[int]]:
+    """Return valid JSON with null for what is too deep, and which elements of a list in its top level have lost any."""
+    parts = list[bytes]()
+    hit = set[int]()
+    depth, element, listed, kept = 0, -1, False, 0
+    for token in _TOKENS.finditer(body):
+        sign = token[0]
+        if sign in b"{[":
+            depth += 1
+            if depth == 2:
+                listed = sign == b"["
+            elif depth == 3 and listed:
+                element += 1
+            elif depth == LEVELS + 1:
+                parts += body[kept : token.start()], b"null"
+                hit.add(element)
+        elif sign in b"}]":
+            depth -= 1
+            if depth == LEVELS:
+                kept = token.end()
+    return b"".join((*parts, body[kept:])), frozenset(hit)
