@@ -6,6 +6,7 @@ that never saw an API server. Pure. What a *change* may not do (a smaller volume
 
 from stateward.api.checks import (
     config,
+    depth,
     detection,
     foundationdb,
     image,
@@ -42,6 +43,8 @@ _CHECKS = (
 
 def validate(cluster: Cluster) -> list[Problem]:
     """Return everything that is wrong, each once, in the order of the checks; without errors the cluster may run."""
+    if too_deep := list(depth.check(cluster)):
+        return too_deep  # The other checks follow the nesting.
     if isinstance(cluster, FoundationDBCluster):
         problems = [*foundationdb.check(cluster), *detection.check(cluster)]
     elif isinstance(cluster, SearchCluster):

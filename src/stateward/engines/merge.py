@@ -144,4 +144,6 @@ def _is_list_directive(item: Json) -> bool:
 
 
 def _identity(keys: Sequence[str], item: Json) -> tuple[Any, ...]:
-    return tuple(item.get(key, _DEFAULTS.get(key)) for key in keys)
+    values = (item.get(key, _DEFAULTS.get(key)) for key in keys)
+    # What is no name and no number is no key either. The API server refuses it; here it must not end the round.
+    return tuple(repr(cast("object", value)) if isinstance(value, dict | list) else value for value in values)

@@ -186,6 +186,26 @@ class TestUpdate:
     def test_the_service_selects_what_stateward_selects(self) -> None:
         assert only(cluster(service={"spec": {"selector": {}}}))[0] == "spec.service.spec.selector"
 
+    def test_the_service_takes_no_address_of_others(self) -> None:
+        path, said = only(cluster(service={"spec": {"externalIPs": ["192.0.2.1"]}}))
+        assert path == "spec.service.spec.externalIPs"
+        assert "take over" in said
+
+
+class TestNesting:
+    @pytest.mark.parametrize("field", ["podTemplate", "config", "service"])
+    @pytest.mark.parametrize("levels", [60, 500])
+    def test_a_field_that_is_nested_too_deeply_is_named_before_anything_follows_it(
+        self, field: str, levels: int
+    ) -> None:
+        nested: object = "end"
+        for i in range(levels):
+            nested = [nested] if i % 2 else {"a": nested}
+        inside = {"spec": {"a": nested}}
+        path, said = only(cluster(**{field: inside}))
+        assert path.startswith(f"spec.{field}.spec.a")
+        assert said == "must be nested no deeper than 50 levels"
+
 
 def java(options: str) -> dict[str, Any]:
     env = [{"name": "OPENSEARCH_JAVA_OPTS", "value": options}]

@@ -166,3 +166,11 @@ def test_an_empty_patch_changes_nothing(base: Json) -> None:
 @given(patches())
 def test_what_is_merged_holds_no_directives(patch: Json) -> None:
     assert "$patch" not in str(merge(BASE, patch))
+
+
+@pytest.mark.parametrize("key", [{}, [], {"a": [1]}, 1.5, None])
+def test_a_key_that_is_no_name_is_left_for_the_api_server_to_refuse(key: object) -> None:
+    patch = {"spec": {"containers": [{"name": "main", "volumeMounts": [{"mountPath": key}], "ports": [{}]}]}}
+    merged: Any = merge(BASE, patch)
+    assert merged["spec"]["containers"][0]["volumeMounts"] == [{"mountPath": key} if key is not None else {}]
+    assert compose(patch, patch) == patch

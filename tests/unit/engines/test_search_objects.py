@@ -333,7 +333,12 @@ def test_the_client_service_is_as_people_want_it_but_keeps_its_pods() -> None:
         "type": "LoadBalancer",
         "labels": {"team": "a", names.LABEL_CLUSTER: "stolen"},
         "annotations": {"lb": "internal"},
-        "spec": {"externalTrafficPolicy": "Local", "selector": {"other": "pods"}},
+        "spec": {
+            "externalTrafficPolicy": "Local",
+            "selector": {"other": "pods"},
+            "externalIPs": ["192.0.2.1"],
+            "type": "ExternalName",
+        },
     }
     found = shared(cluster(service=service))["Service", "logs"]
     assert found["metadata"]["annotations"] == {"lb": "internal"}
@@ -341,6 +346,7 @@ def test_the_client_service_is_as_people_want_it_but_keeps_its_pods() -> None:
     assert found["metadata"]["labels"][names.LABEL_CLUSTER] == "logs"
     assert (found["spec"]["type"], found["spec"]["externalTrafficPolicy"]) == ("LoadBalancer", "Local")
     assert "other" not in found["spec"]["selector"]
+    assert "externalIPs" not in found["spec"]
 
 
 def test_seeds_are_sorted_unique_addresses_of_the_voters() -> None:

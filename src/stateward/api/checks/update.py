@@ -8,11 +8,12 @@ from stateward.api.problem import Problem
 from stateward.api.search import SearchCluster, SearchSpec
 
 _PERCENTAGE = re.compile(r"([0-9]{1,3})%")
-_OWNED_SERVICE_FIELDS = {
+OWNED_SERVICE_FIELDS = {
     "selector": "Stateward selects the members that can serve",
     "type": "use spec.service.type",
     "clusterIP": "it can never change",
     "clusterIPs": "they can never change",
+    "externalIPs": "it would take over what others send to these addresses; use spec.service.type: LoadBalancer",
 }
 
 
@@ -22,8 +23,8 @@ def check(cluster: SearchCluster) -> Iterator[Problem]:
         yield from _budget(cluster.spec.update)
         yield from _order(cluster.spec, cluster.spec.update.order or [])
     for key in (cluster.spec.service and cluster.spec.service.spec) or {}:
-        if key in _OWNED_SERVICE_FIELDS:
-            yield Problem(f"spec.service.spec.{key}", key, f"cannot be set: {_OWNED_SERVICE_FIELDS[key]}")
+        if key in OWNED_SERVICE_FIELDS:
+            yield Problem(f"spec.service.spec.{key}", key, f"cannot be set: {OWNED_SERVICE_FIELDS[key]}")
 
 
 def _budget(update: UpdatePolicy) -> Iterator[Problem]:

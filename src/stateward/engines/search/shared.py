@@ -7,6 +7,7 @@ from ipaddress import ip_address
 
 from stateward.api import names
 from stateward.api.base import Json
+from stateward.api.checks.update import OWNED_SERVICE_FIELDS
 from stateward.api.search import ServiceTemplate
 from stateward.engines.objects import config_map, disruption_budget, headless, headless_service, port, shared_metadata
 from stateward.engines.search.flavor import HTTP_PORT, TRANSPORT_PORT, Flavor, SearchCluster
@@ -74,7 +75,7 @@ def _client_service(cluster: SearchCluster, metadata: Json) -> Json:
         "spec": {
             "ports": [port("http", HTTP_PORT)],
             "type": chosen.type.value,
-            **(chosen.spec or {}),
+            **{name: value for name, value in (chosen.spec or {}).items() if name not in OWNED_SERVICE_FIELDS},
             "selector": {names.LABEL_CLUSTER: cluster.metadata.name, LABEL_SERVES: "true"},
         },
     }
