@@ -66,17 +66,19 @@ class Given:
             return {}
         return decoded(found)
 
+    def denied(self, name: str, cluster: SearchCluster) -> bool:
+        """Return whether a Secret was there when it was last read, and not allowed for the cluster."""
+        return (Key(cluster.metadata.namespace, name), cluster.metadata.name) in self._barred
+
     def missing(self, name: str, cluster: SearchCluster) -> str:
         """Return why nothing was read of a Secret."""
-        place = (Key(cluster.metadata.namespace, name), cluster.metadata.name)
         lacks = f"it {labelled(cluster)}, by which it is allowed for the cluster"
-        return lacks if place in self._barred else "there is no such Secret"
+        return lacks if self.denied(name, cluster) else "there is no such Secret"
 
     def barred(self, cluster: SearchCluster, fields: Collection[str]) -> dict[str, str]:
         """Return why Secrets with certificates may not be used, for those of the fields whose Secret is not allowed."""
-        namespace, mine = cluster.metadata.namespace, cluster.metadata.name
         named = {field: name for field, name in certificates(cluster).items() if field in fields}
-        found = {field: name for field, name in named.items() if (Key(namespace, name), mine) in self._barred}
+        found = {field: name for field, name in named.items() if self.denied(name, cluster)}
         return {field: self.missing(name, cluster) for field, name in found.items()}
 
     def forget(self, cluster: Key) -> None:

@@ -40,7 +40,7 @@ class Stored(Struct, frozen=True):
     given_server: Files | None = None
     """What spec.security.http.secretName names; None where it names nothing."""
     administrator: Files | None = None
-    """Name and password of the first administrator, where members are told of them."""
+    """Name and password of the first administrator, where members are told of them; None where that may not be read."""
 
 
 class Material(Struct, frozen=True):
@@ -142,7 +142,9 @@ def _users(cluster: SearchCluster, stored: Stored) -> tuple[str, Mapping[str, st
     own = (stored.operator or {}).get(PASSWORD) or secrets.token_urlsafe(PASSWORD_BYTES)
     people = {xpack.OPERATOR: own} | ({name: password} if password and xpack.usable(name) else {})
     before = (stored.members or {}).get(xpack.USERS, "")
-    return own, xpack.users(people, before, lambda: secrets.token_bytes(xpack.SALT))
+    # An administrator that may not be read any more stays as the members know them.
+    others = stored.administrator is None
+    return own, xpack.users(people, before, lambda: secrets.token_bytes(xpack.SALT), others=others)
 
 
 def _lifetime(security: Security) -> int:

@@ -177,11 +177,15 @@ class Keeper:
             if not await exists(self._api, kinds.SECRETS, key, cluster):
                 await self._apply(cluster, name, new_administrator())
 
-    async def _told(self, cluster: SearchCluster) -> Files:
-        """Return name and password of the administrator, made when there is none and none was given."""
+    async def _told(self, cluster: SearchCluster) -> Files | None:
+        """Return name and password of the administrator, made when there is none and none was given.
+
+        None where the given one is not allowed: members keep the one that they know.
+        """
         name = administrator_secret(cluster)
         if (cluster.spec.security or Security()).admin_secret_name is not None:
-            return await self._given.read(Key(cluster.metadata.namespace, name), cluster)
+            files = await self._given.read(Key(cluster.metadata.namespace, name), cluster)
+            return None if self._given.denied(name, cluster) else files
         found = await self._own(name, cluster)
         if found is None:
             found = new_administrator()

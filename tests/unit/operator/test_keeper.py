@@ -276,3 +276,25 @@ async def test_a_secret_is_taken_in_once_it_is_allowed_and_for_no_other_cluster(
 async def test_without_the_option_every_secret_of_the_namespace_can_be_given(api: Unreadable, keeper: Keeper) -> None:
     await give(api, "given", {"username": "root", "password": "theirs"})
     assert await keeper.administrator(cluster(admin_secret_name="given")) == ("root", "theirs")
+
+
+async def test_a_label_that_is_asked_for_from_now_on_takes_nothing_from_a_cluster_that_runs(
+    api: Unreadable, keeper: Keeper, strict: Keeper
+) -> None:
+    """An operator with the option takes over from one without."""
+    spec = ElasticsearchSpec(
+        version="8.19.4",
+        pools=[Pool(name="all", replicas=1)],
+        security=Security(enabled=True, admin_secret_name="given"),
+    )
+    metadata = Metadata(name="logs", namespace="data", uid="u")
+    running = ElasticsearchCluster(metadata=metadata, spec=spec)
+    await give(api, "given", {"username": "root", "password": "known"})
+    await keeper.keep(running)
+    before = {name: await contents(api, name) for name in ("logs-tls", "logs-ca", "logs-operator-tls")}
+    later = replace(running, status=ClusterStatus(security=SecurityStatus(enabled=True)))
+    kept = await strict.keep(later)
+    assert {name: await contents(api, name) for name in before} == before
+    assert kept.protection is not None
+    assert "must have the label" in kept.protection.faults["spec.security.adminSecretName"]
+    assert kept.protection.enabled

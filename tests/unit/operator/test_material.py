@@ -182,6 +182,14 @@ def line_of(found: Material, name: str) -> str:
     return dict(line.split(":") for line in found.files[1]["users"].splitlines())[name]
 
 
+def test_an_administrator_that_may_not_be_read_any_more_stays_as_the_members_know_them() -> None:
+    first = material(elastic(), Stored(administrator={"username": "root", "password": "known"}))
+    assert material(elastic(), stored(first)).files[1]["users"] == first.files[1]["users"]
+    assert material(elastic(), stored(first)).files[1]["users_roles"] == first.files[1]["users_roles"]
+    gone = material(elastic(), stored(first, administrator={})).files[1]["users"]
+    assert [line.partition(":")[0] for line in gone.splitlines()] == ["stateward-operator"]
+
+
 def test_no_password_is_in_what_people_see_of_it() -> None:
     first = material(elastic(), Stored(administrator={"username": "admin", "password": "known"}))
     assert first.password not in repr(first.access(elastic()))

@@ -57,19 +57,21 @@ def usable(name: str) -> bool:
     return re.fullmatch(NAME, name) is not None and name != OPERATOR
 
 
-def users(people: Mapping[str, str], before: str, salt: Callable[[], bytes]) -> dict[str, str]:
+def users(people: Mapping[str, str], before: str, salt: Callable[[], bytes], *, others: bool = False) -> dict[str, str]:
     """Return the files of users who may do everything, from their passwords by name.
 
     `before` is the file of users that there is: what proves a password in it stays, so that nothing that is good is
-    written again. `salt` returns other random bytes with each call.
+    written again; with `others`, so do users whose passwords are not known here. `salt` returns other random bytes with
+    each call.
     """
     known = dict(each.split(":", 1) for each in before.splitlines() if ":" in each)
     kept = {
         name: known[name] if _sound(known.get(name, ""), name, password) else digest(password, salt())
         for name, password in sorted(people.items())
     }
-    lines = "".join(f"{name}:{each}\n" for name, each in kept.items())
-    return {USERS: lines, MEMBERSHIPS: f"superuser:{','.join(sorted(people))}\n"}
+    kept |= {name: each for name, each in known.items() if others and name not in people}
+    lines = "".join(f"{name}:{each}\n" for name, each in sorted(kept.items()))
+    return {USERS: lines, MEMBERSHIPS: f"superuser:{','.join(sorted(kept))}\n"}
 
 
 def digest(password: str, salt: bytes) -> str:
