@@ -49,6 +49,8 @@ class Process:
         self.looked: Callable[[Cluster], None] = lambda _: None
         self.saw: Callable[[Ensemble], None] = lambda _: None
         self.max_replacements = OperatorOptions().max_replacements
+        self.pod_policy = OperatorOptions().pod_policy
+        self.pod_references = OperatorOptions().pod_references
         self.api: WorldApi | None = None
         self._world = world
         self._leader_elect = leader_elect
@@ -81,6 +83,8 @@ class Process:
             identity=identity,
             workers=2,
             max_replacements=self.max_replacements,
+            pod_policy=self.pod_policy,
+            pod_references=self.pod_references,
         )
         chance = ground.stream(f"{identity}/jitter")
         heard = Decisions(ground)
