@@ -197,6 +197,18 @@ async def clusters(stage: Stage) -> None:
     await stage.until(SECRETS, "logs-ca", lambda body: body is None)
 
 
+async def guarded(stage: Stage) -> None:
+    """A cluster that names an account which nobody has allowed for pods."""
+    spec = {"version": "8.19.0", "pools": [{"name": "all", "replicas": 1}]}
+    named = {"podTemplate": {"spec": {"serviceAccountName": "default", "automountServiceAccountToken": True}}}
+    await stage.make(ELASTICSEARCH.resource, "curious", spec=spec | named)
+
+    def refused(body: dict[str, Any] | None) -> bool:
+        return "ServiceAccount default must have the label" in str((body or {}).get("status"))
+
+    await stage.until(ELASTICSEARCH.resource, "curious", refused)
+
+
 async def restarts(stage: Stage) -> None:
     """Workloads of all kinds that restart as data changes that they use, of a Secret store's class too."""
     place = Workloads(stage.admin, stage.packages.namespace)
@@ -246,7 +258,7 @@ async def judged(stage: Stage) -> None:
     assert "high" in str(verdict.warnings)
 
 
-STORIES = (clusters, restarts, installations, edges, judged)
+STORIES = (clusters, guarded, restarts, installations, edges, judged)
 
 
 async def play(kubeconfig: Path, uses: Uses) -> None:
