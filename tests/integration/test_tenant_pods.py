@@ -122,6 +122,17 @@ WAYS: dict[str, Json] = {
     "secret-as-certificate": {"security": {"enabled": True, "http": {"secretName": SECRET}}},
     "secret-as-authority": {"security": {"enabled": True, "caSecretName": SECRET}},
     "secret-as-administrator": {"security": {"enabled": True, "adminSecretName": SECRET}},
+    "secret-of-a-registry": pods(imagePullSecrets=[{"name": SECRET}]),
+    "secret-of-a-driver": volume(csi={"driver": "d", "volumeAttributes": {"secretName": SECRET}}),
+    "secret-as-its-own": {
+        "pools": [{"name": "all", "replicas": 2}],
+        "members": {"replace": ["secret-as-its-own-all-0"]},
+        **volume(secret={"secretName": "secret-as-its-own-all-0"}),
+    },
+    "network-storage": volume(nfs={"server": "10.0.0.1", "path": "/payments-export"}),
+    "disk": volume(gcePersistentDisk={"pdName": "payments-disk"}),
+    "device": pods(resourceClaims=[{"name": "d", "resourceClaimName": "payments-device"}]),
+    "clients-of-another": {"podTemplate": {"metadata": {"labels": {"app": "payments-app"}}}},
     "claim": volume(persistentVolumeClaim={"claimName": CLAIM}),
     "claim-in-place": pods(volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": CLAIM}}]),
     "claim-copied": volume(
@@ -143,6 +154,8 @@ OTHER_ENGINES: dict[str, tuple[str, Json]] = {
     "secret-of-foundationdb": ("foundationdb", volume(secret={"secretName": SECRET})),
 }
 EVERY = {**{name: ("opensearch", spec) for name, spec in WAYS.items()}, **OTHER_ENGINES}
+OWN = "secret-as-its-own-all-0"
+"""A Secret of somebody else, called as a member of a cluster would be."""
 PAYMENTS = "payments"
 """The name of a cluster whose pods look for certificates under a name that somebody else has taken."""
 ORDINARY: dict[str, Json] = {
@@ -264,8 +277,9 @@ async def town(control_plane: Path, server: KubeApi) -> AsyncGenerator[Town]:
         reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role}
         put(f"{ROLES}/namespaces/{namespace}/rolebindings", "RoleBinding", role, roleRef=reference, subjects=[subject])
     files = {"key": "theirs", "tls.crt": "theirs", "tls.key": "theirs", "username": "root", "password": "theirs"}
-    for secret in (SECRET, OPEN, f"{PAYMENTS}-tls"):
+    for secret in (SECRET, OPEN, f"{PAYMENTS}-tls", OWN):
         put(f"{core}/secrets", "Secret", secret, stringData=files)
+    put(f"{core}/services", "Service", "payments", spec={"selector": {"app": "payments-app"}, "ports": [{"port": 80}]})
     claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     put(f"{core}/persistentvolumeclaims", "PersistentVolumeClaim", CLAIM, spec=claim)
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
@@ -293,12 +307,19 @@ def powers(template: Json) -> set[str]:
             SECRET,
             "made-later",
             CLAIM,
+            OWN,
+            "payments-export",
+            "payments-disk",
+            "payments-device",
+            "payments-app",
             "serviceAccountToken:",
             f"{PAYMENTS}-tls",
         ),
     }
     found = {word for word in words if word in text}
     account = spec.get("serviceAccountName", spec.get("serviceAccount", "default"))
+    if account == OPEN_ACCOUNT:
+        found.discard("serviceAccountToken:")  # The API server itself gives it to pods that may have it.
     if account == ACCOUNT:
         found.add(ACCOUNT)
     if account == "default" and spec.get("automountServiceAccountToken") is not False:
@@ -320,9 +341,9 @@ def templates(town: Town) -> dict[str, Json]:
 def readable(town: Town) -> set[str]:
     """Return the Secrets that the operator has made with something of a Secret that is somebody else's."""
     theirs = "dGhlaXJz"  # base64 of what is in them
-    given = {SECRET, OPEN, f"{PAYMENTS}-tls"}
+    given = {SECRET, OPEN, OWN, f"{PAYMENTS}-tls"}
     secrets = {s["metadata"]["name"]: s.get("data") or {} for s in town.items("/api/v1/namespaces/{}/secrets")}
-    keystores = (name for name, data in secrets.items() if name not in given and "with-what-is-allowed" not in name)
+    keystores = (name for name in secrets if name not in given and "with-what-is-allowed" not in name)
     return {name for name in keystores if any(theirs in value for value in secrets[name].values())}
 
 

@@ -266,13 +266,37 @@ def test_accounts_that_somebody_has_to_allow(given: Json, found: tuple[Account, 
     assert account(given) == found
 
 
+ADDRESSES = (
+    "awsElasticBlockStore",
+    "azureDisk",
+    "azureFile",
+    "cephfs",
+    "cinder",
+    "fc",
+    "flexVolume",
+    "flocker",
+    "gcePersistentDisk",
+    "gitRepo",
+    "glusterfs",
+    "iscsi",
+    "nfs",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "quobyte",
+    "rbd",
+    "scaleIO",
+    "storageos",
+    "vsphereVolume",
+    "somethingNew",
+)
 SOURCES: list[tuple[Json, tuple[str, str]]] = [
     (volume(secret={"secretName": "x"}), ("Secret", "x")),
-    (volume(azureFile={"secretName": "x"}), ("Secret", "x")),
     (volume(projected={"sources": [{"secret": {"name": "x"}}]}), ("Secret", "x")),
     (volume(csi={"driver": "d", "nodePublishSecretRef": {"name": "x"}}), ("Secret", "x")),
     (volume(csi={"driver": "d", "volumeAttributes": {"secretProviderClass": "x"}}), ("SecretProviderClass", "x")),
-    (volume(rbd={"secretRef": {"name": "x"}}), ("Secret", "x")),
+    (volume(csi={"driver": "d", "volumeAttributes": {"secretName": "x"}}), ("Secret", "x")),
+    (volume(csi={"driver": "d", "volumeAttributes": {"csi.example.com/node-secretname": "x"}}), ("Secret", "x")),
+    *((volume(**{kind: {}}), ("storage of kind", kind)) for kind in ADDRESSES),
     (volume(persistentVolumeClaim={"claimName": "x"}), ("PersistentVolumeClaim", "x")),
     (
         volume(ephemeral={"volumeClaimTemplate": {"spec": {"dataSource": {"kind": "VolumeSnapshot", "name": "x"}}}}),
@@ -282,7 +306,19 @@ SOURCES: list[tuple[Json, tuple[str, str]]] = [
         volume(ephemeral={"volumeClaimTemplate": {"spec": {"dataSourceRef": {"name": "x"}}}}),
         ("PersistentVolumeClaim", "x"),
     ),
+    (
+        volume(
+            ephemeral={"volumeClaimTemplate": {"spec": {"dataSourceRef": {"kind": "K", "apiGroup": "g", "name": "x"}}}}
+        ),
+        ("K.g", "x"),
+    ),
+    (
+        volume(ephemeral={"volumeClaimTemplate": {"spec": {"dataSourceRef": {"name": "x", "namespace": "n"}}}}),
+        ("PersistentVolumeClaim of namespace n", "x"),
+    ),
     (volume(ephemeral={"volumeClaimTemplate": {"spec": {"volumeName": "x"}}}), ("PersistentVolume", "x")),
+    (template({"imagePullSecrets": [{"name": "x"}]}), ("Secret", "x")),
+    (template({"resourceClaims": [{"name": "gpu", "resourceClaimName": "x"}]}), ("ResourceClaim", "x")),
     (template(envFrom=[{"secretRef": {"name": "x"}}]), ("Secret", "x")),
     (template(env=[{"name": "A", "valueFrom": {"secretKeyRef": {"name": "x", "key": "k"}}}]), ("Secret", "x")),
     (
@@ -307,6 +343,7 @@ def test_an_object_that_is_named_twice_is_one_reference_where_it_is_named_first(
     assert references(given) == (Reference("Secret", "x", path),)
 
 
-def test_credentials_of_registries_and_config_maps_are_no_references() -> None:
-    given = template({"imagePullSecrets": [{"name": "x"}], "volumes": [{"name": "v", "configMap": {"name": "x"}}]})
-    assert references(given) == ()
+def test_config_maps_and_files_of_the_node_are_no_references() -> None:
+    """The first are no secrets, and the second what the level is about."""
+    volumes = [{"name": "v", "configMap": {"name": "x"}}, {"name": "h", "hostPath": {"path": "/"}}]
+    assert references(template({"volumes": volumes})) == ()

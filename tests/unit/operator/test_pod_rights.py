@@ -19,7 +19,7 @@ from stateward.api.validation import errors, validate
 from stateward.engines.base import Target
 from stateward.kube import resources as kinds
 from stateward.kube.client import PatchKind
-from stateward.kube.errors import ApiError, Forbidden
+from stateward.kube.errors import ApiError, Forbidden, NotFound
 from stateward.kube.fence import unfenced
 from stateward.kube.metadata import Key
 from stateward.kube.resource import Resource
@@ -391,10 +391,107 @@ async def test_even_the_clusters_other_secrets_are_not_for_its_pods(api: WorldAp
     assert len(await asked(api, search(podTemplate=container(envFrom=[{"secretRef": {"name": name}}])))) == 1
 
 
+@pytest.mark.parametrize(("source", "kind"), [("secret", kinds.SECRETS), ("persistentVolumeClaim", kinds.CLAIMS)])
+@pytest.mark.parametrize("volume", ["x", "config", "data"])
+@pytest.mark.parametrize("ordinal", [0, 1])
+async def test_nor_is_what_is_called_as_one_of_its_members_would_call_it(
+    api: WorldApi, source: str, kind: Resource[Any], volume: str, ordinal: int
+) -> None:
+    """It may be somebody else's: that one member is then not made, and no other one is to be shown it."""
+    name = f"logs-hot-{ordinal}" if kind is kinds.SECRETS else names.claim(f"logs-hot-{ordinal}")
+    await put(api, kind, name)
+    field = {"secret": "secretName", "persistentVolumeClaim": "claimName"}[source]
+    named: Json = {"name": volume, "$patch": "replace", source: {field: name}}
+    hot = {**SEARCH[1], "storage": {"size": "1Gi"}, "podTemplate": {"spec": {"volumes": [named]}}}
+    found = await asked(api, search([SEARCH[0], hot]))
+    assert [f" {name} must have the label" in text for text in found] == [True]
+
+
 async def test_what_has_no_labels_to_read_cannot_be_used(api: WorldApi) -> None:
     claim = {"volumeClaimTemplate": {"spec": {"dataSource": {"kind": "VolumeSnapshot", "name": "theirs"}}}}
     cluster = search(podTemplate={"spec": {"volumes": [{"name": "v", "ephemeral": claim}]}})
     assert ["VolumeSnapshot theirs cannot be used" in text for text in await asked(api, cluster)] == [True]
+    assert await asked(api, cluster, labelled=False) == []
+
+
+@pytest.mark.parametrize("more", [{"namespace": "payments"}, {"apiGroup": "example.com"}])
+async def test_a_claim_that_may_be_used_allows_none_of_its_name_elsewhere(api: WorldApi, more: Json) -> None:
+    await put(api, kinds.CLAIMS, "ours", **ALLOWED)
+
+    def copy(**more: str) -> Cluster:
+        source = {"kind": "PersistentVolumeClaim", "name": "ours", **more}
+        claim = {"volumeClaimTemplate": {"spec": {"dataSourceRef": source}}}
+        return search(podTemplate={"spec": {"volumes": [{"name": "v", "ephemeral": claim}]}})
+
+    assert await asked(api, copy()) == []
+    assert [" ours cannot be used" in text for text in await asked(api, copy(**more))] == [True]
+
+
+async def test_storage_that_is_named_by_its_address_cannot_be_used_and_a_claim_with_the_label_can(
+    api: WorldApi,
+) -> None:
+    nfs = {"name": "v", "nfs": {"server": "10.0.0.1", "path": "/exports/payments"}}
+    (found,) = await asked(api, search(podTemplate={"spec": {"volumes": [nfs]}}))
+    assert found == (
+        "spec.podTemplate.spec.volumes[v].nfs: storage of kind nfs cannot be used by pods of a cluster; a"
+        " PersistentVolumeClaim of it can: it must have the label stateward.dev/allowed-for-pods: true (or logs)"
+    )
+    assert await asked(api, search(podTemplate={"spec": {"volumes": [nfs]}}), labelled=False) == []
+
+
+async def test_credentials_of_a_registry_need_the_label_too(api: WorldApi) -> None:
+    cluster = search(podTemplate={"spec": {"imagePullSecrets": [{"name": "pull"}]}})
+    assert await asked(api, cluster, labelled=False) == []
+    assert [" is not there" in text for text in await asked(api, cluster)] == [True]
+    await put(api, kinds.SECRETS, "pull", **ALLOWED)
+    assert await asked(api, cluster) == []
+
+
+# Whose clients reach the pods
+
+
+async def serve(api: WorldApi, name: str, selector: Json, **metadata: Any) -> None:
+    body = {"metadata": {"name": name, **metadata}, "spec": {"selector": selector, "ports": [{"port": 80}]}}
+    await api.create(kinds.SERVICES, body, namespace="data")
+
+
+def dressed(**labels: str) -> Cluster:
+    return search(podTemplate={"metadata": {"labels": labels}})
+
+
+async def test_labels_that_lead_clients_of_another_service_to_the_pods_are_refused(api: WorldApi) -> None:
+    await serve(api, "payments", {"app": "payments", "tier": "db"})
+    await serve(api, "by-hand", {})
+    assert await asked(api, dressed(app="payments")) == []
+    cluster = dressed(app="payments", tier="db")
+    command = "kubectl label service payments -n data stateward.dev/allowed-for-pods=logs"
+    (found,) = await asked(api, cluster)
+    assert found == (
+        "spec.podTemplate.metadata.labels[app]: with it the pods serve clients of Service payments, which must have"
+        f" the label stateward.dev/allowed-for-pods: true (or logs): {command}"
+    )
+    assert await asked(api, cluster, labelled=False) == []
+    await api.patch(kinds.SERVICES, Key("data", "payments"), {"metadata": {"labels": ALLOWED}}, kind=PatchKind.MERGE)
+    assert await asked(api, cluster) == []
+
+
+async def test_a_service_that_selects_the_pods_by_their_own_labels_is_its_makers_choice(api: WorldApi) -> None:
+    await serve(api, "mine", {names.LABEL_CLUSTER: "logs"})
+    assert await asked(api, dressed(app="payments")) == []
+
+
+async def test_services_that_cannot_be_listed_are_waited_for() -> None:
+    class Denied:
+        async def get(self, *_: object) -> Any:
+            raise NotFound("no such Secret")
+
+        async def list(self, *_: object, **__: object) -> Any:
+            raise Forbidden("services is forbidden")
+
+    denied: Any = Denied()
+    rights = PodRights(denied, unconnected(kind_of(search())), labelled=True)
+    found = await rights.of_spec(dressed(app="payments"))
+    assert [(r.subject, r.reason) for r in found] == [("spec.podTemplate.metadata.labels", "PodRightsUnknown")]
 
 
 async def test_what_cannot_be_read_is_not_allowed() -> None:

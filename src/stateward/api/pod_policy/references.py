@@ -1,26 +1,22 @@
-"""Which Secrets and volume claims the pods of a template can read, by name; also those that no container mounts yet."""
+"""What the pods of a template use by name: Secrets, volume claims, storage; also what no container mounts yet."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stateward.api.base import Json
 from stateward.api.pod_policy.finding import Path
-from stateward.api.pod_policy.template import Placed, containers, inner, items, volumes
+from stateward.api.pod_policy.restricted import VOLUMES
+from stateward.api.pod_policy.template import Placed, containers, inner, items, pod_spec, volumes
 
 SECRET = "Secret"  # noqa: S105 - a kind
 CLAIM, VOLUME, PROVIDER_CLASS = "PersistentVolumeClaim", "PersistentVolume", "SecretProviderClass"
+DEVICES = "ResourceClaim"
 
-_SECRET_REFS = (
-    ("cephfs", "secretRef"),
-    ("cinder", "secretRef"),
-    ("csi", "nodePublishSecretRef"),
-    ("flexVolume", "secretRef"),
-    ("iscsi", "secretRef"),
-    ("rbd", "secretRef"),
-    ("scaleIO", "secretRef"),
-    ("storageos", "secretRef"),
-)
-"""Kinds of volumes that are fetched with a Secret, and the field that names it."""
+STORAGE = "storage of kind"
+"""Stands for a kind: storage that a volume names by its address, which nothing in the namespace can allow or refuse."""
+
+_WITHOUT_ADDRESS = (*VOLUMES, "hostPath", "name")
+"""Fields of volumes that name no storage elsewhere: kinds that every level has, and what baseline looks at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +29,12 @@ class Reference:
 
 
 def references(template: Json) -> tuple[Reference, ...]:
-    """Return what is named, each object once; Secrets of registries are not among it, as no container sees them."""
-    found = [*_variables(template), *_volumes(template)]
+    """Return what is named, each object once.
+
+    Secrets of registries are among it: the author of a cluster chooses the image and the commands, and so could read
+    whatever their owner may pull.
+    """
+    found = [*_variables(template), *_volumes(template), *_of_pod(template)]
     return tuple({(r.kind, r.name): r for r in reversed(found) if r.name}.values())[::-1]
 
 
@@ -54,21 +54,28 @@ def _volumes(template: Json) -> Iterator[Reference]:
 
 def _volume(placed: Placed) -> Iterator[Reference]:
     path, volume = placed
-    simple = (
+    for kind, source, field in (
         (SECRET, "secret", "secretName"),
-        (SECRET, "azureFile", "secretName"),
         (CLAIM, "persistentVolumeClaim", "claimName"),
-    )
-    for kind, source, field in simple:
+    ):
         yield Reference(kind, str(inner(volume, source).get(field) or ""), (*path, source, field))
-    for source, field in _SECRET_REFS:
-        yield Reference(SECRET, str(inner(volume, source, field).get("name") or ""), (*path, source, field, "name"))
     for at, source in items(inner(volume, "projected"), "sources", (*path, "projected")):
         yield Reference(SECRET, str(inner(source, "secret").get("name") or ""), (*at, "secret", "name"))
     yield from _claim(path, inner(volume, "ephemeral", "volumeClaimTemplate", "spec"))
-    at = (*path, "csi", "volumeAttributes", "secretProviderClass")
-    name = inner(volume, "csi", "volumeAttributes").get("secretProviderClass")
-    yield Reference(PROVIDER_CLASS, str(name or ""), at)
+    yield from _driver((*path, "csi"), inner(volume, "csi"))
+    for kind, value in volume.items():
+        if kind not in _WITHOUT_ADDRESS and value is not None:
+            yield Reference(STORAGE, kind, (*path, kind))
+
+
+def _driver(path: Path, csi: Json) -> Iterator[Reference]:
+    """Yield what a driver of volumes is told to use; drivers read names of Secrets from attributes of their own."""
+    name = inner(csi, "nodePublishSecretRef").get("name")
+    yield Reference(SECRET, str(name or ""), (*path, "nodePublishSecretRef", "name"))
+    for attribute, value in inner(csi, "volumeAttributes").items():
+        for kind, ending in ((PROVIDER_CLASS, "secretproviderclass"), (SECRET, "secretname")):
+            if attribute.lower().endswith(ending):
+                yield Reference(kind, str(value or ""), (*path, "volumeAttributes", attribute))
 
 
 def _claim(path: Path, spec: Json) -> Iterator[Reference]:
@@ -76,5 +83,20 @@ def _claim(path: Path, spec: Json) -> Iterator[Reference]:
     at = (*path, "ephemeral", "volumeClaimTemplate", "spec")
     for field in ("dataSource", "dataSourceRef"):
         named = inner(spec, field)
-        yield Reference(str(named.get("kind") or CLAIM), str(named.get("name") or ""), (*at, field, "name"))
+        yield Reference(_kind(named), str(named.get("name") or ""), (*at, field, "name"))
     yield Reference(VOLUME, str(spec.get("volumeName") or ""), (*at, "volumeName"))
+
+
+def _kind(named: Json) -> str:
+    """Return the kind of an object as a cluster's own claims know it: of the core group and this namespace if bare."""
+    kind, group, namespace = str(named.get("kind") or CLAIM), named.get("apiGroup"), named.get("namespace")
+    return f"{kind}{f'.{group}' if group else ''}{f' of namespace {namespace}' if namespace else ''}"
+
+
+def _of_pod(template: Json) -> Iterator[Reference]:
+    """Yield what the kubelet uses for the whole pod: credentials of registries, and devices of somebody else."""
+    spec = pod_spec(template)
+    for at, named in items(spec, "imagePullSecrets", ("spec",)):
+        yield Reference(SECRET, str(named.get("name") or ""), (*at, "name"))
+    for at, named in items(spec, "resourceClaims", ("spec",)):
+        yield Reference(DEVICES, str(named.get("resourceClaimName") or ""), (*at, "resourceClaimName"))

@@ -29,7 +29,7 @@ _CONTAINER: Shape = {
     **dict.fromkeys(PROBES, _HANDLER),
     "lifecycle": dict.fromkeys(HOOKS, _HANDLER),
 }
-_OBJECT: Shape = {"kind": str, "name": str}
+_OBJECT: Shape = {"kind": str, "name": str, "apiGroup": str, "namespace": str}
 _VOLUME: Shape = {
     "name": str,
     "secret": {"secretName": str},
@@ -47,6 +47,8 @@ _TEMPLATE: Shape = {
         "serviceAccount": str,
         "securityContext": {**_CONTEXT, "sysctls": [{"name": str}]},
         "volumes": [_VOLUME],
+        "imagePullSecrets": [{"name": str}],
+        "resourceClaims": [{"name": str, "resourceClaimName": str}],
         **{kind: [_CONTAINER] for kind in CONTAINERS},
     },
 }

@@ -1,7 +1,8 @@
 """The pod templates that the operator would send for a cluster, and which field of the spec is behind one. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from msgspec.structs import replace
 
@@ -15,37 +16,44 @@ from stateward.planning.observation import Crossing
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The template of the members of a pool."""
+    """The template of a member of a pool."""
 
     template: Json
-    own: frozenset[tuple[str, str]]
-    """Kinds and names of the Secrets and claims that are in it whatever the spec says: those of the operator."""
+    bare: Json
+    """The same without anything that the spec says of pods."""
     pool: tuple[str, Json]
     """Path and content of what the spec says of the pods of this pool, and below of those of all pools."""
     common: tuple[str, Json]
+
+    @property
+    def own(self) -> frozenset[tuple[str, str]]:
+        """Return kinds and names of what is in it whatever the spec says: Secrets and claims of the operator."""
+        return frozenset((r.kind, r.name) for r in references(self.bare))
 
     def field(self, path: Path) -> str:
         """Return the field of the spec that a field of the template comes from."""
         return source(path, self.pool, self.common)
 
 
-def finished(family: Family, cluster: Cluster) -> Iterator[Finished]:
-    """Yield the finished templates of a valid cluster, for each pool those on the way to another version, too."""
+def finished(family: Family, cluster: Cluster, ordinals: Sequence[int] = (0,)) -> Iterator[Finished]:
+    """Yield the finished templates of a valid cluster, for each pool those on the way to another version, too.
+
+    Members of a pool differ in their ordinals, and so in the names of what is their own.
+    """
     plain = replace(cluster.spec, pod_template=None, pools=[replace(p, pod_template=None) for p in cluster.spec.pools])
     bare = replace(cluster, spec=plain)
     # Versions of other engines talk to each other.
     crossings = tuple(Crossing) if isinstance(cluster, FoundationDBCluster) else (Crossing.NONE,)
-    for i, pool in enumerate(cluster.spec.pools):
-        for crossing in crossings:
-            yield Finished(
-                template_of(family, cluster, pool.name, crossing),
-                frozenset((r.kind, r.name) for r in references(template_of(family, bare, pool.name, crossing))),
-                (f"spec.pools[{i}].podTemplate", pool.pod_template or {}),
-                ("spec.podTemplate", cluster.spec.pod_template or {}),
-            )
+    for (i, pool), crossing, ordinal in product(enumerate(cluster.spec.pools), crossings, ordinals):
+        yield Finished(
+            template_of(family, cluster, pool.name, ordinal, crossing),
+            template_of(family, bare, pool.name, ordinal, crossing),
+            (f"spec.pools[{i}].podTemplate", pool.pod_template or {}),
+            ("spec.podTemplate", cluster.spec.pod_template or {}),
+        )
 
 
-def template_of(family: Family, cluster: Cluster, pool: str, crossing: Crossing) -> Json:
-    """Return the template of the first member of a pool."""
-    made = family.member_objects(cluster, pool, 0, cluster.spec.version, crossing=crossing)
+def template_of(family: Family, cluster: Cluster, pool: str, ordinal: int, crossing: Crossing) -> Json:
+    """Return the template of a member of a pool."""
+    made = family.member_objects(cluster, pool, ordinal, cluster.spec.version, crossing=crossing)
     return made.workload["spec"]["template"]

@@ -6,19 +6,23 @@ right to write that very object.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import msgspec
 
 from stateward.api import names
 from stateward.api.cluster import Cluster
+from stateward.api.pod_policy.references import STORAGE
 from stateward.api.validation import errors, validate
 from stateward.kube import resources as kinds
 from stateward.kube.client import Api
 from stateward.kube.errors import ApiError, NotFound
 from stateward.kube.metadata import Key, ObjectMeta, PartialObject
-from stateward.kube.resource import Resource
+from stateward.kube.resource import Resource, Selection
 from stateward.operator.engine import Family
 from stateward.operator.holdings import Holdings
+from stateward.operator.live import everything
+from stateward.operator.pod_rights.clients import Marked, gained, marked
 from stateward.operator.pod_rights.named import SERVICE_ACCOUNT, Named, allowed, named
 from stateward.operator.pod_rights.policy import NOT_ALLOWED
 from stateward.operator.restarts.views import PROVIDER_CLASSES
@@ -33,6 +37,14 @@ RESOURCES: Mapping[str, Resource[PartialObject]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What of a cluster is somebody else's to allow."""
+
+    named: tuple[Named, ...] = ()
+    marked: tuple[Marked, ...] = ()
+
+
 class PodRights:
     """Knows what the clusters of one family name, and asks whether they may."""
 
@@ -40,12 +52,14 @@ class PodRights:
         self._api = api
         self._family = family
         self._labelled = labelled
-        self._known: dict[Key, tuple[bytes, tuple[Named, ...]]] = {}
+        self._known: dict[Key, tuple[bytes, Asked]] = {}
 
     async def refusals(self, holdings: Holdings) -> tuple[Refusal, ...]:
         """Return what is refused of what a cluster names; nothing of a spec that makes no sense anyway."""
-        found = [await self._refusal(each, holdings) for each in self._named(holdings.cluster)]
-        return tuple(refusal for refusal in found if refusal is not None)
+        asked = self._asked(holdings.cluster)
+        found = [await self._refusal(each, holdings) for each in asked.named]
+        clients = await self._clients(asked.marked, holdings.cluster)
+        return (*(refusal for refusal in found if refusal is not None), *clients)
 
     async def of_spec(self, cluster: Cluster) -> tuple[Refusal, ...]:
         """Return the same of a cluster that is about to be written."""
@@ -55,15 +69,31 @@ class PodRights:
         """Drop what is remembered of a cluster that is gone."""
         self._known.pop(key, None)
 
-    def _named(self, cluster: Cluster) -> tuple[Named, ...]:
+    def _asked(self, cluster: Cluster) -> Asked:
         key = Key(cluster.metadata.namespace, cluster.metadata.name)
         written = msgspec.json.encode(cluster.spec)
         known = self._known.get(key)
         if known is None or known[0] != written:
-            asked = () if errors(validate(cluster)) else named(self._family, cluster)
-            chosen = tuple(each for each in asked if self._labelled or each.kind == SERVICE_ACCOUNT)
-            known = self._known[key] = (written, chosen)
+            known = self._known[key] = (written, Asked() if errors(validate(cluster)) else self._asked_by(cluster))
         return known[1]
+
+    def _asked_by(self, cluster: Cluster) -> Asked:
+        found = named(self._family, cluster)
+        if self._labelled:
+            return Asked(found, marked(self._family, cluster))
+        return Asked(tuple(each for each in found if each.kind == SERVICE_ACCOUNT))
+
+    async def _clients(self, pods: tuple[Marked, ...], cluster: Cluster) -> tuple[Refusal, ...]:
+        """Return what is refused of the labels of pods; Services are read only where there are such."""
+        if not pods:
+            return ()
+        try:
+            services = await everything(self._api, kinds.SERVICES, Selection(cluster.metadata.namespace))
+        except ApiError as error:
+            field = pods[0].made.field(("metadata", "labels"))
+            why = f"Services could not be read, so whose clients would reach the pods is not known: {error.message}"
+            return (Refusal(field, UNKNOWN, f"{field}: {why}"),)
+        return tuple(_lured(field, name, cluster) for field, name in gained(cluster, pods, services))
 
     async def _refusal(self, asked: Named, holdings: Holdings) -> Refusal | None:
         cluster = holdings.cluster
@@ -71,7 +101,7 @@ class PodRights:
             return None
         kind, reason = RESOURCES.get(asked.kind), NOT_ALLOWED
         if kind is None:
-            why: str | None = "cannot be used by pods of a cluster"
+            why: str | None = f"cannot be used by pods of a cluster{instead(asked, cluster)}"
         else:
             try:
                 found = (await self._api.get(kind, Key(cluster.metadata.namespace, asked.name))).metadata
@@ -83,12 +113,24 @@ class PodRights:
         return Refusal(asked.field, reason, f"{asked.field}: {asked.kind} {asked.name} {why}") if why else None
 
 
+def _lured(field: str, name: str, cluster: Cluster) -> Refusal:
+    why = f"with it the pods serve clients of Service {name}, which {labelled(cluster)}"
+    return Refusal(field, NOT_ALLOWED, f"{field}: {why}: {command('Service', name, cluster)}")
+
+
+def instead(asked: Named, cluster: Cluster) -> str:
+    """Return what to use in place of storage that is named by its address."""
+    return f"; a PersistentVolumeClaim of it can: it {labelled(cluster)}" if asked.kind == STORAGE else ""
+
+
 def against(asked: Named, found: ObjectMeta, cluster: Cluster) -> str | None:
     """Return why pods of a cluster may not use an object that is there; None where they may."""
     if asked.made_here:
         mine = belongs(found, cluster)
         return None if mine else f"belongs to another owner, and pods of {cluster.metadata.name} would be shown it"
-    return None if allowed(found.labels, cluster) else f"{labelled(cluster)}: {command(asked, cluster)}"
+    return (
+        None if allowed(found.labels, cluster) else f"{labelled(cluster)}: {command(asked.kind, asked.name, cluster)}"
+    )
 
 
 def labelled(cluster: Cluster) -> str:
@@ -96,7 +138,7 @@ def labelled(cluster: Cluster) -> str:
     return f"must have the label {names.LABEL_ALLOWED}: true (or {cluster.metadata.name})"
 
 
-def command(asked: Named, cluster: Cluster) -> str:
+def command(kind: str, name: str, cluster: Cluster) -> str:
     """Return the command that allows an object for a cluster."""
     meta = cluster.metadata
-    return f"kubectl label {asked.kind.lower()} {asked.name} -n {meta.namespace} {names.LABEL_ALLOWED}={meta.name}"
+    return f"kubectl label {kind.lower()} {name} -n {meta.namespace} {names.LABEL_ALLOWED}={meta.name}"

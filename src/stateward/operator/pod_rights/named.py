@@ -40,10 +40,12 @@ def _of_keystores(cluster: Cluster) -> Iterator[Named]:
 
 def _of_pods(family: Family, cluster: Cluster) -> Iterator[Named]:
     certificates = members_secret(cluster) if isinstance(cluster, SearchCluster) else ""
-    for made in finished(family, cluster):
+    # What one member has for its own is not for another one: of two members, one would use it as a stranger.
+    for made in finished(family, cluster, ordinals=(0, 1)):
+        own = made.own
         yield from (Named(SERVICE_ACCOUNT, each.name, made.field(each.path)) for each in account(made.template))
         for each in references(made.template):
-            if (each.kind, each.name) not in made.own:
+            if (each.kind, each.name) not in own:
                 yield Named(each.kind, each.name, made.field(each.path))
             elif (each.kind, each.name) == (SECRET, certificates):
                 # All other Secrets of its own the operator makes before the pods, or makes no pods. This one is there

@@ -1,0 +1,54 @@
+"""Which Services of others would send their clients to the pods of a cluster, by labels that its spec gives them. Pure.
+
+Who may write a cluster may not write Services. A label on pods would be as good: what clients send to the Service of
+another application, passwords and all, would reach pods whose image the cluster's author chooses.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from stateward.api.cluster import Cluster
+from stateward.kube.nodes import Service
+from stateward.operator.engine import Family
+from stateward.operator.pod_rights.finished import Finished, finished
+from stateward.operator.pod_rights.named import allowed
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """Pods that have labels beside their own."""
+
+    labels: Mapping[str, str]
+    own: Mapping[str, str]
+    made: Finished
+
+    def field(self, selector: Mapping[str, str]) -> str:
+        """Return the field of the spec by which the pods are selected; empty where they are not, or anyway."""
+        if not selector or not selector.items() <= self.labels.items():
+            return ""
+        added = sorted(name for name, value in selector.items() if self.own.get(name) != value)
+        return self.made.field(("metadata", "labels", f"[{added[0]}]")) if added else ""
+
+
+def marked(family: Family, cluster: Cluster) -> tuple[Marked, ...]:
+    """Return the pods of a valid cluster to which its spec gives labels, one for each pool."""
+    return tuple(_marked(family, cluster))
+
+
+def _marked(family: Family, cluster: Cluster) -> Iterator[Marked]:
+    for made in finished(family, cluster):
+        labels, own = (each["metadata"]["labels"] for each in (made.template, made.bare))
+        if labels != own:
+            yield Marked(labels, own, made)
+
+
+def gained(cluster: Cluster, pods: Iterable[Marked], services: Iterable[Service]) -> Iterator[tuple[str, str]]:
+    """Yield the fields by which pods are selected, and the names of the Services that select them and do not allow it.
+
+    A Service that selects them without these fields was made for them.
+    """
+    for service in services:
+        if not allowed(service.metadata.labels, cluster):
+            found = (field for each in pods if (field := each.field(service.spec.selector)))
+            for field in dict.fromkeys(found):
+                yield field, service.metadata.name
