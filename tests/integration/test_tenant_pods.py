@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -15,9 +15,8 @@ import yaml
 from sandbox.kubeapi import KubeApi
 from stateward.api.base import Json
 from stateward.engines.foundationdb.target import Shell
-from stateward.kube.client import ApplyOptions
+from stateward.kube.client import Api, ApplyOptions
 from stateward.kube.config import connect
-from stateward.kube.credentials import Credential, StaticCredentials
 from stateward.kube.errors import ApiError, Forbidden
 from stateward.kube.http_client import HttpApi
 from stateward.kube.metadata import Key
@@ -28,12 +27,13 @@ from stateward.operator.kinds import CLUSTER_KINDS
 from stateward.operator.options import LABELLED, OperatorOptions
 from stateward.operator.process import Operator
 from tests.integration.ground import PATIENCE, define
-from tests.integration.rights import SYSTEM, as_account, installed
+from tests.integration.rights import as_account, installed
+from tests.integration.shipped import SYSTEM, bind, person
+from tests.integration.tenants import TENANT
 from tests.support.puppet import PuppetDatabase
 
 pytestmark = pytest.mark.integration
 
-ROLES = "/apis/rbac.authorization.k8s.io/v1"
 SECRET, CLAIM, ACCOUNT = "payments-key", "payments-data", "builder"
 OPEN, OPEN_ACCOUNT = "ours", "ours"
 """A Secret and an account that an administrator has allowed."""
@@ -188,7 +188,7 @@ class Town:
 
     admin: KubeApi
     namespace: str
-    tenant: HttpApi
+    tenant: Api
     operator: HttpApi
 
     async def apply(self, name: str, engine: str, spec: Json) -> None:
@@ -262,35 +262,28 @@ async def town(control_plane: Path, server: KubeApi) -> AsyncGenerator[Town]:
     core = f"/api/v1/namespaces/{namespace}"
 
     def put(path: str, kind: str, name: str, **body: Any) -> None:
-        version = "rbac.authorization.k8s.io/v1" if "rbac" in path else "v1"
         labels = {"stateward.dev/allowed-for-pods": "true"} if name in {OPEN, OPEN_ACCOUNT} else {}
         server.apply(
             f"{path}/{name}",
-            {"apiVersion": version, "kind": kind, "metadata": {"name": name, "labels": labels}, **body},
+            {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "labels": labels}, **body},
         )
 
     put("/api/v1/namespaces", "Namespace", namespace)
-    for account in ("tenant", ACCOUNT, OPEN_ACCOUNT):
+    for account in (ACCOUNT, OPEN_ACCOUNT):
         put(f"{core}/serviceaccounts", "ServiceAccount", account)
-    for role in ("stateward-edit", "stateward-view"):
-        subject = {"kind": "ServiceAccount", "name": "tenant", "namespace": namespace}
-        reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role}
-        put(f"{ROLES}/namespaces/{namespace}/rolebindings", "RoleBinding", role, roleRef=reference, subjects=[subject])
     files = {"key": "theirs", "tls.crt": "theirs", "tls.key": "theirs", "username": "root", "password": "theirs"}
     for secret in (SECRET, OPEN, f"{PAYMENTS}-tls", OWN):
         put(f"{core}/secrets", "Secret", secret, stringData=files)
     put(f"{core}/services", "Service", "payments", spec={"selector": {"app": "payments-app"}, "ports": [{"port": 80}]})
     claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     put(f"{core}/persistentvolumeclaims", "PersistentVolumeClaim", CLAIM, spec=claim)
-    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
-    token = server.post(f"{core}/serviceaccounts/tenant/token", request)["status"]["token"]
-    connection = replace(connect(kubeconfig=str(control_plane)), credentials=StaticCredentials(Credential(token=token)))
     async with AsyncExitStack() as stack:
         admin = await stack.enter_async_context(HttpApi(connect(kubeconfig=str(control_plane))))
         await define(admin, *KINDS.values())
-        tenant = await stack.enter_async_context(HttpApi(connection))
+        for role in ("stateward-edit", "stateward-view"):
+            await bind(admin, namespace, role, person(TENANT))
         operator = await stack.enter_async_context(as_account(control_plane, "stateward"))
-        yield Town(server, namespace, tenant, operator)
+        yield Town(server, namespace, admin.acting_as(TENANT), operator)
     server.delete(f"/api/v1/namespaces/{namespace}")
 
 
