@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from click import Context, Group
@@ -97,6 +98,18 @@ def test_the_sample_cluster_is_valid_without_a_warning() -> None:
     sample = re.search(r"```yaml\n(.*?)```", text("README.md"), re.DOTALL)
     assert sample is not None
     assert validate(convert_cluster(yaml.safe_load(sample[1]))) == []
+
+
+def test_no_cluster_in_the_documents_needs_more_than_the_strictest_pod_policy(tmp_path: Path) -> None:
+    pages = [*PAGES, *(f"docs/reference/{p.name}" for p in (ROOT / "docs/reference").glob("*.md"))]
+    blocks = [block for page in pages for block in re.findall(r"```yaml\n(.*?)```", text(page), re.DOTALL)]
+    found = [dedent(block) for block in blocks if re.search(r"^ *kind: \w+Cluster$", block, re.MULTILINE)]
+    assert len(found) >= 4
+    file = tmp_path / "cluster.yaml"
+    for block in found:
+        file.write_text(block)
+        done = CliRunner().invoke(cli, ["validate", "-f", str(file), "--pod-policy", "restricted"])
+        assert done.exit_code == 0, done.output
 
 
 @pytest.mark.parametrize("page", PAGES)
