@@ -13,7 +13,7 @@ LABEL_ROLES = f"{GROUP}/roles"
 """What a pod may lose when it goes: `data-voting`, `data`, `voting` or `none`; budgets and Services select by it."""
 
 LABEL_ALLOWED = f"{GROUP}/allowed-for-pods"
-"""On a ServiceAccount, Secret or claim: `true` lets pods of clusters in its namespace use it; a name, those of one."""
+"""On what is not the cluster's: `true` lets pods of all clusters in its namespace use it; a name, those of one."""
 
 ANNOTATION_INPUTS = f"{GROUP}/inputs"
 """JSON object of input names and digests that an object was made from."""

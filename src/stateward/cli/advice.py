@@ -131,7 +131,7 @@ ADVICE = {
     ),
     "PodRightsUnknown": Advice(
         "the operator can read the labels of the object that is named; until then nothing is made from the spec",
-        "let the operator get it: its role has serviceaccounts, secrets and persistentvolumeclaims",
+        "let the operator get it: its role has serviceaccounts, secrets, persistentvolumeclaims and services",
     ),
     "PoolNeeded": Advice(
         "the pool of the member that is named is in the spec again",

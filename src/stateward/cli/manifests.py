@@ -81,7 +81,8 @@ def _image(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
     type=click.Choice([ANY, LABELLED]),
     default=LABELLED,
     show_default=True,
-    help=f"Secrets and volume claims that clusters may name: any, or those with the label {LABEL_ALLOWED}.",
+    help="Secrets, volume claims and clients of Services that pods of clusters may have: any of their namespace,"
+    f" or what has the label {LABEL_ALLOWED}.",
 )
 @click.option(
     "--argument", "arguments", multiple=True, help="A further argument of `stateward operator`, as TEXT; repeatable."

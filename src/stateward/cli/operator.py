@@ -140,7 +140,8 @@ DEFAULTS = OperatorOptions()
     default=DEFAULTS.pod_references,
     type=click.Choice([ANY, LABELLED]),
     show_default=True,
-    help=f"Secrets and volume claims that clusters may name: any, or those with the label {LABEL_ALLOWED}.",
+    help="Secrets, volume claims and clients of Services that pods of clusters may have: any of their namespace,"
+    f" or what has the label {LABEL_ALLOWED}.",
 )
 @click.option(
     "--agent-image",

@@ -57,7 +57,7 @@ class Common:
     """The operator's own, where the key of digests is kept."""
     pod_policy: Level = Level.BASELINE
     labelled: bool = False
-    """Whether Secrets and volume claims that clusters name need the label by which pods may use them."""
+    """Whether what clusters use of others needs the label by which pods may have it."""
 
 
 class Controller:

@@ -6,7 +6,7 @@ from stateward.api.pod_policy import Level
 from stateward.kube.lease_record import LeaseTiming
 
 ANY, LABELLED = "any", "labelled"
-"""Which Secrets and volume claims pods of clusters may use: those of their namespace, or those with a label."""
+"""Which Secrets, volume claims and clients of Services pods may have: those of their namespace, or with a label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,6 @@ class OperatorOptions:
     pod_policy: str = Level.BASELINE.value
     """What pods of clusters may be at most: `restricted`, `baseline` or `privileged`, of the Pod Security Standards."""
     pod_references: str = ANY
-    """Which Secrets and volume claims clusters may name."""
+    """Whether Secrets, volume claims and Services need a label (`labelled`) to serve pods, or not (`any`)."""
     agent_image: str = ""
     """Stateward's own image, from which the agent comes into new pods; they are made without one where it is empty."""
