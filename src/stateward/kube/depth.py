@@ -13,6 +13,16 @@ TOO_DEEP = f"it is nested deeper than {LEVELS} levels"
 _TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]', re.DOTALL)
 
 
+def deeper(body: bytes, levels: int) -> bool:
+    """Return whether JSON has more than so many levels."""
+    depth = 0
+    for token in _TOKENS.finditer(body):
+        depth += (token[0] in b"{[") - (token[0] in b"}]")
+        if depth > levels:
+            return True
+    return False
+
+
 def shallow(body: bytes) -> tuple[bytes, frozenset[int]]:
     """Return valid JSON with null for what is too deep, and which elements of a list in its top level have lost any."""
     parts = list[bytes]()

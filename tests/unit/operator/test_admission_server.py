@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 import msgspec
@@ -16,6 +16,7 @@ from stateward.kube.errors import Forbidden
 from stateward.kube.metadata import Key
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.keys import SERVICE
+from stateward.operator.admission.packages import PackageDesk
 from stateward.operator.admission.server import PATH, Judge, Webhook, open_webhook, respond
 from stateward.operator.kinds import CLUSTER_KINDS, ClusterKind
 from tests.unit.operator.test_admission_judge import cluster
@@ -164,12 +165,28 @@ async def test_a_configuration_that_makes_no_sense_is_looked_at_again() -> None:
     assert clock.waits == [10.0]
 
 
+DEEP = "replaced by what is deep"
+BOMB = b'{"a":' * 5000 + b"1" + b"}" * 5000
+
+
+def deeply(new: object, old: object = None) -> bytes:
+    """Return a question in which what is called DEEP is nested without end."""
+    return msgspec.json.encode(question(new, old)).replace(msgspec.json.encode(DEEP), BOMB)
+
+
 async def test_what_is_nested_too_deeply_to_be_read_is_refused() -> None:
     """Once it is stored, every watch would have to step around it."""
-    whole = msgspec.json.encode(question(cluster()))
-    bomb = whole.replace(
-        b'"spec":{', b'"spec":{"podTemplate":{"spec":' + b'{"a":' * 5000 + b"1" + b"}" * 5001 + b",", 1
-    )
-    found = (await respond(always(Verdict()), bomb))["response"]
-    assert (found["uid"], found["allowed"]) == ("q-1", False)
-    assert "nested deeper" in found["status"]["message"]
+    bomb = {"metadata": {"name": "deep"}, "spec": {"podTemplate": DEEP}}
+    for whole in (deeply(bomb), deeply(bomb, cluster())):
+        found = (await respond(always(Verdict()), whole))["response"]
+        assert (found["uid"], found["allowed"]) == ("q-1", False)
+        assert "nested deeper" in found["status"]["message"]
+
+
+async def test_what_was_stored_with_such_a_nesting_can_be_corrected_and_deleted() -> None:
+    """The last finalizer goes by a change, too, with which the object is as deep as before."""
+    bomb = {"metadata": {"name": "deep"}, "spec": {"podTemplate": DEEP}}
+    desk = PackageDesk(cast("Any", None), ("data",))
+    for whole in (deeply(cluster(), bomb), deeply(bomb, bomb)):
+        for answer in (await respond(always(Verdict()), whole), await desk.respond(whole)):
+            assert (answer["response"]["uid"], answer["response"]["allowed"]) == ("q-1", True)

@@ -3,13 +3,17 @@
 import msgspec
 
 from stateward.api.base import Json
-from stateward.kube.depth import TOO_DEEP, shallow
+from stateward.kube.depth import LEVELS, TOO_DEEP, deeper, shallow
 from stateward.kube.metadata import WireRecord
 from stateward.operator.admission.judge import Verdict
+
+_ABOVE = 2
+"""Levels of a question above the objects that it is about."""
 
 
 class _Asked(WireRecord):
     uid: str = ""
+    old_object: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class _Unread(WireRecord):
@@ -38,5 +42,11 @@ def uid_of(question: bytes) -> str:
 
 
 def too_deep(question: bytes) -> Json:
-    """Return the refusal of an object that nothing here could read once it was stored."""
-    return review(uid_of(question), Verdict((TOO_DEEP,)))
+    """Return the refusal of an object that nothing here could read once it was stored.
+
+    One that is stored as deep as that can be changed: what corrects it must come in, and what takes its finalizers off.
+    """
+    # The stored object cannot be read out of the question as it is. What is left of it goes to the last level there.
+    asked = msgspec.json.decode(shallow(question)[0], type=_Unread).request
+    stored = deeper(bytes(asked.old_object), LEVELS - _ABOVE - 1)
+    return review(asked.uid, Verdict() if stored else Verdict((TOO_DEEP,)))
