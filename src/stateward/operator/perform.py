@@ -1,7 +1,8 @@
 """Carries out a plan: its actions in their order, and what is left of it when the database refuses one of them.
 
 What fails for another reason ends the round: nobody knows then whether anything is as it was when the plan was made.
-A refusal says that it is. So it ends nothing but what depends on the step, and is told until the step succeeds.
+A refusal says that it is. So it ends nothing but what depends on the step, and is told until the step succeeds. A pod
+that is not allowed is one: nothing was sent.
 
 The disaster this prevents: a database that will not let a member's data go (its disks are too full, say) keeps the
 member beside it from its repair, and the new one from being made that would have taken the data.
@@ -22,7 +23,7 @@ from stateward.operator.furnish import Furnisher
 from stateward.operator.holdings import Holdings
 from stateward.operator.liaison import Liaison
 from stateward.operator.metrics import Metrics
-from stateward.operator.pod_rights.policy import PodNotAllowed
+from stateward.operator.pod_rights.policy import NOT_ALLOWED, PodNotAllowed
 from stateward.planning.actions import Action
 from stateward.planning.depend import depends
 from stateward.planning.intent import Wait
@@ -40,6 +41,8 @@ class Outcome:
     """What came of a plan: what was refused, and what went wrong, after which the rest is left for the next round."""
 
     refused: tuple[str, ...] = ()
+    """What the database refuses, and below what the pod policy does not allow."""
+    barred: tuple[str, ...] = ()
     failure: Exception | None = None
 
     def waits(self, cluster: str) -> tuple[Wait, ...]:
@@ -47,9 +50,19 @@ class Outcome:
         found = list[Wait]()
         if self.refused:
             found.append(Wait(cluster, "StepRefused", "; ".join(self.refused)))
+        if self.barred:
+            found.append(Wait(cluster, NOT_ALLOWED, "; ".join(self.barred), stalled=True))
         if self.failure is not None:
             found.append(Wait(cluster, "StepFailed", f"{type(self.failure).__name__}: {self.failure}"))
         return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An action that was refused, by the database or by the pod policy."""
+
+    action: Action
+    error: RefusedError | PodNotAllowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +78,7 @@ class Performer:
 
     async def perform(self, holdings: Holdings, observed: Observation, plan: Plan) -> Outcome:
         """Carry out a plan; nothing is raised but what nobody expects."""
-        target, refused = self.family.target(holdings), list[tuple[Action, str]]()
+        target, refused = self.family.target(holdings), list[Held]()
         failure: Exception | None = None
         try:
             await self._all(plan.endings, holdings, target, refused)
@@ -73,24 +86,23 @@ class Performer:
                 await self.furnisher.furnish(holdings, plan.budgets)
                 await self.liaison.credentials.keep(holdings)
             await self._all(plan.steps, holdings, target, refused)
-        except (ApiError, EngineError, AgentError, NotOurs, PodNotAllowed) as error:
+        except (ApiError, EngineError, AgentError, NotOurs) as error:
             _log.warning("a step failed and will be tried again", error=f"{type(error).__name__}: {error}")
             failure = error
-        return Outcome(tuple(text for _, text in refused), failure)
+        barred = tuple(told(held) for held in refused if isinstance(held.error, PodNotAllowed))
+        return Outcome(tuple(told(h) for h in refused if isinstance(h.error, RefusedError)), barred, failure)
 
-    async def _all(
-        self, actions: Iterable[Action], holdings: Holdings, target: Target, refused: list[tuple[Action, str]]
-    ) -> None:
+    async def _all(self, actions: Iterable[Action], holdings: Holdings, target: Target, refused: list[Held]) -> None:
         for action in actions:
-            if any(depends(action, earlier) for earlier, _ in refused):
+            if any(depends(action, earlier.action) for earlier in refused):
                 continue
             try:
                 await self.actor.carry_out(action, holdings, target)
-            except RefusedError as error:
-                if not error.lasting:
+            except (RefusedError, PodNotAllowed) as error:
+                if isinstance(error, RefusedError) and not error.lasting:
                     raise
-                refused.append((action, told(action, error)))
-                _log.warning("the database refuses a step, and what does not depend on it goes on", why=str(error))
+                refused.append(Held(action, error))
+                _log.warning("a step is refused, and what does not depend on it goes on", why=str(error))
                 continue
             self._done(action, holdings)
 
@@ -101,7 +113,8 @@ class Performer:
         self.metrics.actions.labels(*labels).inc()
 
 
-def told(action: Action, error: RefusedError) -> str:
+def told(held: Held) -> str:
     """Return a refusal as a person reads it, on one line."""
-    words = " ".join(str(error).split())[:WORDS]
-    return f"the database refuses a step ({action.why}): {words}"
+    words = " ".join(str(held.error).split())[:WORDS]
+    subject = "the database refuses a step" if isinstance(held.error, RefusedError) else "a step is not taken"
+    return f"{subject} ({held.action.why}): {words}"

@@ -8,6 +8,7 @@ import pytest
 from stateward.engines.base import NO, EngineError, RefusedError, UnreachableError
 from stateward.operator.metrics import Metrics
 from stateward.operator.perform import Outcome, Performer
+from stateward.operator.pod_rights.policy import PodNotAllowed
 from stateward.planning import actions as a
 from stateward.planning.observation import Allocation, Ref
 from stateward.planning.phase import Phase
@@ -18,6 +19,8 @@ LIMIT = a.LimitAllocation(why="c-hot-1 restarts", allocation=Allocation.PRIMARIE
 DELETE = a.DeletePod(why="to apply version", member="c-hot-1", pod=POD)
 STOP = a.StopProcess(why="to apply configuration", member="c-hot-1", pod=POD, address="10.0.0.1")
 STOPPING = a.SetPhase(why="to apply configuration", member="c-hot-1", pod=POD, phase=Phase.STOP)
+STAGE = a.Stage(why="it starts again", member="c-hot-1", pool="hot", version="2.19.5")
+START = a.StartProcess(why="it is there", member="c-hot-2", address="10.0.0.2", checksum="x")
 RECORD = a.RecordRemoval(why="it is replaced", member="c-hot-2")
 
 
@@ -85,3 +88,13 @@ async def test_a_database_that_can_do_nothing_now_ends_the_round(error: EngineEr
     assert done == []
     assert outcome.failure is error
     assert [wait.reason for wait in outcome.waits("c")] == ["StepFailed"]
+
+
+async def test_pods_that_are_not_allowed_keep_no_other_member_from_being_started() -> None:
+    """And a member whose template was not written keeps the pod that it has."""
+    done, outcome = await perform(STAGE, DELETE, START, RECORD, Stage=PodNotAllowed("spec.hostPID: must be false"))
+    assert done == [START, RECORD]
+    assert outcome.failure is None
+    (wait,) = outcome.waits("c")
+    assert (wait.reason, wait.stalled) == ("PodNotAllowed", True)
+    assert wait.message == "a step is not taken (it starts again): spec.hostPID: must be false"
