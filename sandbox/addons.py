@@ -59,6 +59,7 @@ def objects() -> dict[str, Object]:
         f"/apis/storage.k8s.io/v1/storageclasses/{STORAGE_CLASS}": _storage_class(),
         **_role("coredns", "system:coredns", _DNS_RULES),
         **_role("local-volumes", "system:local-volumes", _VOLUME_RULES),
+        **_role("policies", "system:policies", _POLICY_RULES),
     }
 
 
@@ -122,6 +123,10 @@ _READ = ["get", "list", "watch"]
 _DNS_RULES: list[Object] = [
     {"apiGroups": [""], "resources": ["endpoints", "services", "pods", "namespaces"], "verbs": _READ},
     {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": _READ},
+]
+_POLICY_RULES: list[Object] = [
+    {"apiGroups": [""], "resources": ["pods", "namespaces"], "verbs": _READ},
+    {"apiGroups": ["networking.k8s.io"], "resources": ["networkpolicies"], "verbs": _READ},
 ]
 _VOLUME_RULES: list[Object] = [
     {"apiGroups": [""], "resources": ["persistentvolumes"], "verbs": [*_READ, "create", "delete", "patch"]},

@@ -49,7 +49,7 @@ class ControlPlane:
         pki.issue("front-proxy", Subject("front-proxy-client"), authority="front-proxy-ca")
         pki.issue("kubelet-client", Subject("kube-apiserver-kubelet-client", _MASTERS))
         pki.service_account_key()
-        for user in ("kube-controller-manager", "kube-scheduler", "coredns", "local-volumes", "kwok"):
+        for user in ("kube-controller-manager", "kube-scheduler", "coredns", "local-volumes", "policies", "kwok"):
             self.client_kubeconfig(user, Subject(f"system:{user}"))
         # Known to the bootstrap roles by this name.
         self.client_kubeconfig("kube-proxy", Subject("system:kube-proxy"))

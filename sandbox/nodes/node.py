@@ -1,6 +1,7 @@
-"""One node: its machine, and containerd, kubelet and kube-proxy in it."""
+"""One node: its machine, and containerd, kubelet, kube-proxy and the enforcer of network policies in it."""
 
 import shutil
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +12,13 @@ from sandbox.controlplane import ControlPlane
 from sandbox.errors import SandboxError
 from sandbox.files import write_if_changed
 from sandbox.kubeapi import wait_for
-from sandbox.layout import SWITCH, NodeLayout
+from sandbox.layout import SWITCH, NodeLayout, sources
 from sandbox.machines import Machine, tail
 from sandbox.nodes import configuration
 from sandbox.pki import Pki, Subject
 from sandbox.records import Records
 
-COMPONENTS = ("containerd", "kubelet", "kube-proxy")
+COMPONENTS = ("containerd", "kubelet", "kube-proxy", "policies")
 NODES_GROUP = ("system:nodes",)
 
 
@@ -60,7 +61,7 @@ class Node:
         wait_for(f"containerd of {self.name}", self._containerd_answers, seconds=60)
 
     def start_kubelet(self) -> None:
-        """Start the kubelet and kube-proxy if they do not run."""
+        """Start the kubelet, kube-proxy and the enforcer of network policies if they do not run."""
         directory = configuration.DIRECTORY
         labels = {"topology.kubernetes.io/zone": self.address.zone, "topology.kubernetes.io/region": REGION}
         self._ensure(
@@ -77,6 +78,11 @@ class Node:
         self._ensure(
             "kube-proxy",
             [str(self.control_plane.binaries / "kube-proxy"), f"--config={directory}/kube-proxy.yaml"],
+        )
+        self._ensure(
+            "policies",
+            [sys.executable, "-m", "sandbox.policies", f"{directory}/policies.kubeconfig", str(self.address.pods)],
+            {"PYTHONPATH": str(sources().parent)},
         )
 
     def stop_kubelet(self) -> None:
@@ -106,9 +112,9 @@ class Node:
             return False
         return True
 
-    def _ensure(self, component: str, argv: Sequence[str]) -> None:
+    def _ensure(self, component: str, argv: Sequence[str], environment: dict[str, str] | None = None) -> None:
         if Records(self.control_plane.layout.records).running(f"{self.name}.{component}") is None:
-            self.machine.start(component, argv)
+            self.machine.start(component, argv, environment)
 
     def _mounts(self) -> tuple[tuple[str, ...], ...]:
         """Return the steps that give the node directories of its own where all nodes would use the same."""
@@ -137,6 +143,7 @@ class Node:
             (serving.key, "kubelet-serving.key"),
             (config, "kubelet.kubeconfig"),
             (self.control_plane.layout.pki / "kube-proxy.kubeconfig", "kube-proxy.kubeconfig"),
+            (self.control_plane.layout.pki / "policies.kubeconfig", "policies.kubeconfig"),
         ):
             write_if_changed(directories.configuration / name, source.read_text())
         texts = {

@@ -38,6 +38,15 @@ def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
             brought_up.down()
 
 
+@pytest.fixture
+def namespace(sandbox: Sandbox) -> Iterator[str]:
+    """Give a namespace of one's own, removed with everything in it."""
+    name = f"sandbox-{uuid4().hex[:8]}"
+    sandbox.kubectl("create", "namespace", name)
+    yield name
+    sandbox.kubectl("delete", "namespace", name, "--wait=false")
+
+
 @pytest.fixture(autouse=True)
 def whole_nodes(request: pytest.FixtureRequest) -> Iterator[None]:
     """Whatever a test did to the nodes is undone before the next one: one bad test does not fail them all."""

@@ -4,8 +4,6 @@ import http.server
 import json
 import subprocess
 import threading
-import uuid
-from collections.abc import Iterator
 
 import pytest
 
@@ -15,15 +13,6 @@ from sandbox.kubeapi import wait_for
 from tests.e2e import sandbox_world as world
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture
-def namespace(sandbox: Sandbox) -> Iterator[str]:
-    """Give a namespace of one's own, removed with everything in it."""
-    name = f"sandbox-{uuid.uuid4().hex[:8]}"
-    sandbox.kubectl("create", "namespace", name)
-    yield name
-    sandbox.kubectl("delete", "namespace", name, "--wait=false")
 
 
 def test_it_has_three_nodes_in_three_zones(sandbox: Sandbox) -> None:

@@ -2,8 +2,6 @@
 
 import json
 import subprocess
-import uuid
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,15 +11,6 @@ from sandbox.kubeapi import wait_for
 from tests.e2e import sandbox_world as world
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
-
-
-@pytest.fixture
-def namespace(sandbox: Sandbox) -> Iterator[str]:
-    """Give a namespace of one's own, removed with everything in it."""
-    name = f"fdb-{uuid.uuid4().hex[:8]}"
-    sandbox.kubectl("create", "namespace", name)
-    yield name
-    sandbox.kubectl("delete", "namespace", name, "--wait=false")
 
 
 def told(sandbox: Sandbox, namespace: str, pod: str, command: str, *, check: bool = True) -> str:
