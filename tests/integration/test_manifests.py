@@ -43,7 +43,7 @@ ALLOWED = {
     "policy/poddisruptionbudgets": (*READ, *WRITE),
     "/serviceaccounts": ("impersonate", *READ),
     "networking.k8s.io/ingresses": ("list", "watch"),
-    "networking.k8s.io/networkpolicies": ("list", "watch"),
+    "networking.k8s.io/networkpolicies": (*READ, *WRITE),
     "autoscaling/horizontalpodautoscalers": ("list", "watch"),
     "/nodes": ("list", "watch"),
     "storage.k8s.io/storageclasses": ("list", "watch"),

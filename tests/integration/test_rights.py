@@ -7,6 +7,7 @@ no story uses is one too many, and one that is missing is a request that was ref
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -31,7 +32,13 @@ from stateward.operator.foundationdb_shell import ExecShell
 from stateward.operator.installations.views import INSTALLATIONS
 from stateward.operator.kinds import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB
 from stateward.operator.options import OperatorOptions
-from stateward.operator.process import Operator, detection_control, installation_control, restart_control
+from stateward.operator.process import (
+    Operator,
+    detection_control,
+    installation_control,
+    network_control,
+    restart_control,
+)
 from stateward.operator.restarts.views import SOURCES
 from stateward.packages.decision import ANNOTATION_TRIGGER
 from tests.integration.ground import DEFINITIONS, PATIENCE, at_work, define, finish_jobs, run_pods
@@ -258,7 +265,16 @@ async def judged(stage: Stage) -> None:
     assert "high" in str(verdict.warnings)
 
 
-STORIES = (clusters, guarded, restarts, installations, edges, judged)
+async def closed(stage: Stage) -> None:
+    """Network policies of the clusters, by an operator that makes them and by one that makes none any more."""
+    for wanted in (True, False):
+        stage.operator.options = replace(stage.operator.options, network_policies=wanted)
+        await network_control(stage.operator).sweep()
+        found = await Place(stage.admin, stage.namespace).get(kinds.NETWORK_POLICIES, "search-members")
+        assert (found is not None) is wanted
+
+
+STORIES = (clusters, guarded, closed, restarts, installations, edges, judged)
 
 
 async def play(kubeconfig: Path, uses: Uses) -> None:

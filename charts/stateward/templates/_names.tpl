@@ -31,6 +31,10 @@ app.kubernetes.io/component: operator
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]
   verbs: [get, list, watch, create, patch, delete]
+# Who may connect to the members.
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [get, list, watch, create, patch, delete]
 # Pods are made by their StatefulSets; the operator chooses when one goes.
 - apiGroups: [""]
   resources: [pods]
@@ -56,7 +60,7 @@ app.kubernetes.io/component: operator
   {{- end }}
 # Metadata of what packages have made is watched, to see what others change. Objects are read with the account's rights.
 - apiGroups: [networking.k8s.io]
-  resources: [ingresses, networkpolicies]
+  resources: [ingresses]
   verbs: [list, watch]
 - apiGroups: [autoscaling]
   resources: [horizontalpodautoscalers]

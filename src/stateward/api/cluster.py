@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from stateward.api.base import API_VERSION, Json, Metadata, Record
 from stateward.api.duration import DURATION, SPAN
+from stateward.api.network import NetworkAccess
 from stateward.api.replacement import MembersByHand, ReplacementPolicy
 from stateward.api.shapes import POD_TEMPLATE, QUANTITY, RESOURCES
 from stateward.api.status import ClusterStatus
@@ -211,6 +212,12 @@ class ClusterSpec(Record):
         ReplacementPolicy | None, Meta(description="When members that failed are replaced by themselves.")
     ] = None
     members: Annotated[MembersByHand | None, Meta(description="What is wanted of single members, by name.")] = None
+    network_policy: Annotated[
+        NetworkAccess | None,
+        Meta(
+            description="Who may connect to the members, where the operator makes NetworkPolicies (--network-policies)."
+        ),
+    ] = None
 
 
 class Cluster(Record):

@@ -50,6 +50,12 @@ _POLICY = Change(Does.AT_ONCE, "It holds for what is decided from then on; no me
 _BY_NAME = Change(Does.AT_ONCE, "The next plan obeys it.")
 _LABELS = Change(Does.RECREATE)
 _RESOURCES = Change(Does.RECREATE)
+_SELECTOR = (
+    "matchLabels",
+    "matchExpressions[].key",
+    "matchExpressions[].operator",
+    "matchExpressions[].values",
+)
 _SECRET = Change(Does.RESTART, "In the pods, one member after the other.")
 
 CLUSTER: Mapping[str, Change] = {
@@ -96,6 +102,15 @@ CLUSTER: Mapping[str, Change] = {
     ),
     "members.acceptDataLoss": _BY_NAME,
     "members.keep": _BY_NAME,
+    **{
+        f"networkPolicy.clients[].{field}": Change(Does.AT_ONCE, "The NetworkPolicy changes; no member is touched.")
+        for field in (
+            *(f"podSelector.{field}" for field in _SELECTOR),
+            *(f"namespaceSelector.{field}" for field in _SELECTOR),
+            "ipBlock.cidr",
+            "ipBlock.except",
+        )
+    },
     "pools[].name": Change(
         Does.MEMBERS, "A pool of the new name comes, data moves, and the pool of the old name goes."
     ),

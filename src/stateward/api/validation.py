@@ -13,6 +13,7 @@ from stateward.api.checks import (
     keystore,
     memory,
     naming,
+    network,
     roles,
     security,
     storage,
@@ -38,6 +39,7 @@ _CHECKS = (
     security.check,
     keystore.check,
     detection.check,
+    network.check,
 )
 
 
@@ -46,7 +48,7 @@ def validate(cluster: Cluster) -> list[Problem]:
     if too_deep := list(depth.check(cluster)):
         return too_deep  # The other checks follow the nesting.
     if isinstance(cluster, FoundationDBCluster):
-        problems = [*foundationdb.check(cluster), *detection.check(cluster)]
+        problems = [*foundationdb.check(cluster), *detection.check(cluster), *network.check(cluster)]
     elif isinstance(cluster, SearchCluster):
         problems = [problem for check in _CHECKS for problem in check(cluster)]
     else:

@@ -113,6 +113,10 @@ ADVICE = {
         "correct what its pod needs (storage class, selector, taints, quota, image), add a node, or take the edit back;"
         " with update.surge: Preferred one member may leave first where nodes are full",
     ),
+    "NetworkPoliciesOff": Advice(
+        "spec.networkPolicy is left out, or the operator makes NetworkPolicies",
+        "start the operator with --network-policies, or remove the field",
+    ),
     "NeedsAgent": Advice(
         "the member's pod has an agent: pods that are made anew get one unless update.inPlace is Never",
         "make the pod anew with `restart --recreate`, or take the member out of the annotation",

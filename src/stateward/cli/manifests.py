@@ -20,6 +20,9 @@ SOURCE_NAMESPACE = "stateward-system"
 CLIENT_CA = "webhook-client-ca"
 """Name of the operator's option, of the volume with its file, and of where that is mounted."""
 
+ADDED = {"webhook": "webhook/webhook.yaml", "network_policies": "network/network-policy.yaml"}
+"""Objects that are there where a switch asks for them."""
+
 
 def _namespace(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
     """Refuse what is no name of a namespace: the API server would, after half of the objects are made."""
@@ -56,6 +59,7 @@ def _image(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
 )
 @click.option("--replicas", default=1, type=click.IntRange(min=0), show_default=True, help="Operators; one works.")
 @click.option("--webhook", is_flag=True, help="Also refuse at `kubectl apply` what can never be done.")
+@click.option("--network-policies", is_flag=True, help="Close all ports to everybody but their callers.")
 @click.option(
     "--webhook-client-ca",
     metavar="CONFIGMAP",
@@ -108,10 +112,11 @@ def manifests(
     found = [d for d in documents(source()) if d["kind"] == "CustomResourceDefinition" or not crds_only]
     if webhook_client_ca and not switches["webhook"]:
         raise click.UsageError("--webhook-client-ca is of use with --webhook only")
-    if switches["webhook"] and not crds_only:
-        found = with_webhook(found, source())
-        if webhook_client_ca:
-            with_client_ca(found[-1], webhook_client_ca)
+    for name, file in ADDED.items():
+        if switches[name] and not crds_only:
+            found = added(found, source() / file, f"--{name.replace('_', '-')}")
+    if webhook_client_ca and not crds_only:
+        with_client_ca(found[-1], webhook_client_ca)
     settings = {
         "STATEWARD_AGENT_IMAGE": image,
         "STATEWARD_SECURE_NEW_CLUSTERS": str(switches["secure_new_clusters"]).lower(),
@@ -140,12 +145,10 @@ def documents(folder: Path) -> Iterator[dict[str, Any]]:
         yield from yaml.safe_load_all((folder / name).read_text(encoding="utf-8"))
 
 
-def with_webhook(found: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
-    """Return the objects with those of the webhook before the Deployment, which is told to serve it."""
-    more = list(yaml.safe_load_all((folder / "webhook/webhook.yaml").read_text(encoding="utf-8")))
-    for container in found[-1]["spec"]["template"]["spec"]["containers"]:
-        container["args"].append("--webhook")
-    return [*found[:-1], *more, found[-1]]
+def added(found: list[dict[str, Any]], file: Path, argument: str) -> list[dict[str, Any]]:
+    """Return the objects with those of a file before the Deployment, which is given the argument that they need."""
+    more = list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
+    return [*found[:-1], *more, with_arguments(found[-1], (argument,))]
 
 
 def with_client_ca(deployment: dict[str, Any], name: str) -> None:

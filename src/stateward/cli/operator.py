@@ -105,6 +105,13 @@ DEFAULTS = OperatorOptions()
     help="Account of installations that name none, in their own namespace; empty: such are refused.",
 )
 @click.option(
+    "--network-policies/--no-network-policies",
+    envvar="STATEWARD_NETWORK_POLICIES",
+    default=DEFAULTS.network_policies,
+    show_default=True,
+    help="Give each cluster a NetworkPolicy; without it spec.networkPolicy has no effect.",
+)
+@click.option(
     "--log-level",
     envvar="STATEWARD_LOG_LEVEL",
     default=DEFAULTS.log_level,

@@ -58,6 +58,8 @@ class Common:
     pod_policy: Level = Level.BASELINE
     labelled: bool = False
     """Whether what clusters use of others needs the label by which pods may have it."""
+    network_policies: bool = False
+    """Whether clusters get NetworkPolicies."""
 
 
 class Controller:
@@ -89,6 +91,7 @@ class Controller:
             fence=common.fence,
             rights=self.rights,
             pod_policy=common.pod_policy,
+            network_policies=common.network_policies,
         )
         common.limit.count(self.caches.clusters)
         reconciler = Reconciler(api, parts)

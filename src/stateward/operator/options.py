@@ -37,6 +37,8 @@ class OperatorOptions:
     """The service account with which the Jobs run that look for missing members; the operator's own has more rights."""
     default_service_account: str = "default"
     """With whose rights installations work that name no account of their namespace; empty: they are refused."""
+    network_policies: bool = False
+    """Whether each cluster gets a NetworkPolicy."""
     log_level: str = "info"
     grace_seconds: float = 20.0
     secure_new_clusters: bool = False

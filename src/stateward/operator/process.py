@@ -50,6 +50,8 @@ from stateward.operator.kinds import kind_of
 from stateward.operator.limit import ReplacementLimit
 from stateward.operator.listener import serve
 from stateward.operator.metrics import Metrics
+from stateward.operator.network.control import NetworkControl
+from stateward.operator.network.control import Setting as NetworkSetting
 from stateward.operator.options import LABELLED, OperatorOptions
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.restarts.control import RestartControl
@@ -110,6 +112,7 @@ class Operator:
             namespace=options.lease_namespace,
             pod_policy=Level(options.pod_policy),
             labelled=options.pod_references == LABELLED,
+            network_policies=options.network_policies,
         )
         self.controllers = {family.kind.engine: Controller(family, common) for family in families}
         self.companions: list[Companion] = []
@@ -190,6 +193,7 @@ async def run_operator(options: OperatorOptions) -> None:
         operator.companions += [
             restarts,
             installation_control(operator, lambda user: api.acting_as(user).execute, beside),
+            network_control(operator),
         ]
         if options.agent_image:
             operator.companions.append(detection_control(operator))
@@ -263,6 +267,23 @@ def detection_control(operator: Operator) -> DetectionControl:
             place=Place(options.lease_namespace, options.agent_image, options.detection_service_account),
             kinds=[controller.caches for controller in operator.controllers.values()],
             namespaces=options.namespaces or ("",),
+            gauge=operator.metrics,
+        )
+    )
+
+
+def network_control(operator: Operator) -> NetworkControl:
+    """Return the controller of network policies beside an operator."""
+    options = operator.options
+    return NetworkControl(
+        NetworkSetting(
+            api=operator.api,
+            recorder=operator.recorder,
+            clock=operator.clock,
+            namespace=options.lease_namespace,
+            kinds=[controller.caches for controller in operator.controllers.values()],
+            namespaces=options.namespaces or ("",),
+            everywhere=options.network_policies,
             gauge=operator.metrics,
         )
     )

@@ -32,6 +32,7 @@ from stateward.operator.liaison import Liaison
 from stateward.operator.limit import ReplacementLimit, newly
 from stateward.operator.live import read_live
 from stateward.operator.metrics import Metrics
+from stateward.operator.network.policy import refusals as network_refusals
 from stateward.operator.pace import BUSY_SECONDS, next_look, repeats, stillness
 from stateward.operator.perform import Outcome, Performer
 from stateward.operator.pod_rights.labels import PodRights
@@ -89,6 +90,7 @@ class Parts:
     fence: Fence
     rights: PodRights
     pod_policy: Level
+    network_policies: bool = False
 
 
 class Reconciler:
@@ -119,6 +121,8 @@ class Reconciler:
         self._fence = parts.fence
         self._wanted = Wanted(parts.family, parts.pod_policy)
         self._rights = parts.rights
+        self._network_policies = parts.network_policies
+        self._wanted = Wanted(parts.family)
         self._done: dict[Key, tuple[Action, ...]] = {}
         """The actions of the last round of each cluster."""
         self._told: set[Key] = set()
@@ -189,7 +193,8 @@ class Reconciler:
         holdings = replace(holdings, barred=await self._rights.refusals(holdings))
         holdings, refused = await self._secured(holdings)
         holdings, unknown = await self._data.known(holdings)
-        refused = (*holdings.barred, *refused, *unknown)
+        closed = network_refusals(holdings.cluster, everywhere=self._network_policies)
+        refused = (*holdings.barred, *refused, *unknown, *closed)
         uid, desired = holdings.cluster.metadata.uid, self._wanted.desired(holdings.cluster)
         if refused:
             desired = msgspec.structs.replace(desired, refusals=(*desired.refusals, *refused))

@@ -69,6 +69,7 @@ def lines(text: str) -> list[str]:
         "manifests/service",
         "manifests/service-account",
         "manifests/user-roles",
+        "network/network-policy",
         "webhook/webhook",
     ],
 )

@@ -33,6 +33,7 @@ from stateward.operator.detection.cronjob import Place, cron_job
 from stateward.operator.engine import Family, family_of
 from stateward.operator.holdings import Holdings
 from stateward.operator.kinds import CLUSTER_KINDS
+from stateward.operator.network.policy import network_policy
 from stateward.operator.protection import refusals
 from stateward.operator.security import RAW_SECRETS, Keeper
 from stateward.planning.observation import Database, Desired, Health, Observation, Unknown
@@ -135,11 +136,12 @@ class Ground:
         return Does.AT_ONCE if differs else Does.NOTHING
 
     def objects(self, cluster: Cluster) -> list[Json]:
-        """Return the objects that all members share, and the CronJob."""
+        """Return the objects that all members share, the CronJob and the NetworkPolicy."""
         holdings = Holdings(cluster, sets=(), pods=(), claims=(), secrets=(), nodes={}, classes={})
         policy = cluster.spec.replacement or ReplacementPolicy()
         job = [cron_job(PLACE, "engine", Key("data", "c"), policy)] if policy.enabled else []
-        return [*self.family.cluster_objects(holdings, ()), *job]
+        network = network_policy(cluster, self.family.kind.engine, PLACE.namespace)
+        return [*self.family.cluster_objects(holdings, ()), *job, network]
 
 
 def essence(desired: Desired) -> Desired:

@@ -52,6 +52,26 @@ STORE = {"secretName": "one", "entries": [{"key": "word", "setting": "s3.client.
 JOB = {"replacement": {"enabled": True}}
 TOLERATES = {"replacement": {"enabled": True, "detection": {"tolerations": [{"key": "slow"}]}}}
 
+
+def callers(**peer: Any) -> Json:
+    return {"networkPolicy": {"clients": [peer]}}
+
+
+MATCHING = {"key": "app", "operator": "In", "values": ["web"]}
+NETWORK: dict[str, tuple[Any, Json]] = {
+    f"{selector}.{field}": (value, callers(**{selector: {"matchExpressions": [MATCHING]}}))
+    for selector in ("podSelector", "namespaceSelector")
+    for field, value in {
+        "matchLabels": {"team": "a"},
+        "matchExpressions[].key": "team",
+        "matchExpressions[].operator": "NotIn",
+        "matchExpressions[].values": ["shop"],
+    }.items()
+} | {
+    "ipBlock.cidr": ("10.1.0.0/16", callers(ipBlock={"cidr": "10.0.0.0/8"})),
+    "ipBlock.except": (["10.1.0.0/16"], callers(ipBlock={"cidr": "10.0.0.0/8"})),
+}
+
 SAMPLES: dict[str, tuple[Any, Json]] = {
     "version": (None, {}),
     "image": (None, {}),
@@ -75,6 +95,7 @@ SAMPLES: dict[str, tuple[Any, Json]] = {
     "replacement.detection.tolerations[].tolerationSeconds": (7, TOLERATES),
     "replacement.detection.labels": ({"team": "a"}, JOB),
     "replacement.detection.annotations": ({"team": "a"}, JOB),
+    **{f"networkPolicy.clients[].{field}": sample for field, sample in NETWORK.items()},
     "members.replace": (NAMED, {}),
     "members.replaceWithoutDraining": (NAMED, {}),
     "members.acceptDataLoss": (NAMED, {}),

@@ -5,7 +5,6 @@ CronJob whose cluster went away while no operator ran is found and removed. One 
 namespace, that this process does not know completely is left alone: unknown is not absent.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -27,21 +26,14 @@ from stateward.kube.listing import list_all
 from stateward.kube.metadata import Key, PartialObject, key_of
 from stateward.kube.resource import Selection
 from stateward.kube.resources import CRON_JOBS
-from stateward.kube.workers import TOLD
 from stateward.operator.caches import Caches
 from stateward.operator.detection.cronjob import ANNOTATION_CLUSTER, LABEL_DETECTS, Place, cron_job
 from stateward.operator.failing import Failing, FailureGauge, Uncounted
 from stateward.operator.kinds import ClusterKind
+from stateward.operator.periodic import Periodic
 from stateward.planning.failing import REASON
 
 _log = structlog.get_logger(__name__)
-
-TOGETHER = 2.0
-"""Seconds within which changes are taken up together."""
-ALL = "cronjobs"
-"""What is said of a comparison, which is of all CronJobs at once."""
-AGAIN = 60.0
-"""Seconds after which everything is compared again, whether or not something was heard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,39 +67,17 @@ class DetectionControl:
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
-        self._heard = asyncio.Event()
-        self._stopped = asyncio.Event()
         self._made: dict[str, tuple[str, int, Json]] = {}
         self._said: dict[str, str] = {}
         self._said_ignored: dict[str, str] = {}
-        self._failing = Failing[str]("detection", setting.gauge, setting.clock, self._tell_failure)
+        failing = Failing[str]("detection", setting.gauge, setting.clock, self._tell_failure)
+        self._loop = Periodic("cronjobs", self.sweep, setting.clock, failing)
 
     async def run(self) -> None:
         """Work until cancelled, or until `stop`."""
         for caches in self._setting.kinds:
-            caches.clusters.subscribe(lambda _: self._heard.set())
-        failures = 0
-        while not self._stopped.is_set():
-            try:
-                await self.sweep()
-                failures = await self._recovered(failures)
-            except Exception as error:  # noqa: BLE001 - clusters are looked after whatever this is
-                failures += 1
-                trace = None if isinstance(error, ApiError) else error
-                words = f"{type(error).__name__}: {error}"
-                _log.warning("the CronJobs that detect missing members cannot be compared", error=words, exc_info=trace)
-                if failures >= TOLD:
-                    await self._failing.failed(ALL, failures, error)
-            self._heard.clear()
-            await self._setting.clock.sleep(TOGETHER)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(AGAIN):
-                    await self._heard.wait()
-
-    async def _recovered(self, failures: int) -> int:
-        if failures >= TOLD:
-            await self._failing.recovered(ALL)
-        return 0
+            caches.clusters.subscribe(self._loop.hear)
+        await self._loop.run()
 
     async def _tell_failure(self, _: str, sentence: str) -> None:
         """Tell as an event on each cluster for which CronJobs should look that they are not kept."""
@@ -116,8 +86,7 @@ class DetectionControl:
 
     async def stop(self, grace: float) -> None:  # noqa: ARG002 - a sweep is one write at a time
         """Begin nothing more."""
-        self._stopped.set()
-        self._heard.set()
+        self._loop.stop()
 
     async def sweep(self) -> None:
         """Make what should be there so, and remove what should not; raises ApiError when it cannot be listed."""

@@ -53,6 +53,7 @@ KINDS: Mapping[str, Kind] = {
     "batch/jobs": Kind(generation=True, status=True),
     "batch/cronjobs": Kind(generation=True, status=True),
     "policy/poddisruptionbudgets": Kind(generation=True, status=True),
+    "networking.k8s.io/networkpolicies": Kind(generation=True),
     "storage.k8s.io/storageclasses": Kind(namespaced=False),
     "events.k8s.io/events": Kind(tracked=False),
     "coordination.k8s.io/leases": Kind(tracked=False),

@@ -1,0 +1,1 @@
+"""Network policies: who may connect to the members of clusters, in one NetworkPolicy for each cluster."""

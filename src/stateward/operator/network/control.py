@@ -1,0 +1,166 @@
+"""Keeps the NetworkPolicy of each cluster, or removes them all where the operator is told to make none.
+
+Level-based, as detection is: what should be there follows from the clusters, what is there is listed, and the
+difference is made. A policy whose cluster this process does not know completely is left alone: unknown is not absent.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import structlog
+
+from stateward.api import names
+from stateward.api.base import Json
+from stateward.api.cluster import Cluster
+from stateward.api.validation import errors, validate
+from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Preconditions
+from stateward.kube.clock import Clock
+from stateward.kube.errors import ApiError, NotFound
+from stateward.kube.event_record import Occurrence, Severity, about
+from stateward.kube.events import EventRecorder
+from stateward.kube.listing import list_all
+from stateward.kube.metadata import Key, PartialObject, key_of
+from stateward.kube.resource import Selection
+from stateward.kube.resources import NETWORK_POLICIES
+from stateward.operator.caches import Caches
+from stateward.operator.failing import Failing, FailureGauge, Uncounted
+from stateward.operator.kinds import ClusterKind
+from stateward.operator.network.policy import network_policy, policy_name
+from stateward.operator.periodic import Periodic
+from stateward.planning.failing import REASON
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the control works with; `everywhere`: each cluster gets a policy, or else none does."""
+
+    api: Api
+    recorder: EventRecorder
+    clock: Clock
+    namespace: str
+    """The operator's own: its pods may connect to the members."""
+    kinds: Sequence[Caches]
+    namespaces: tuple[str, ...] = ("",)
+    everywhere: bool = False
+    gauge: FailureGauge = field(default_factory=Uncounted)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A NetworkPolicy that should be there, and whose it is; `body` is None where what is there stays as it is."""
+
+    kind: ClusterKind
+    cluster: Cluster
+    body: Json | None
+
+
+class NetworkControl:
+    """Makes, changes and removes the NetworkPolicies."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._made: dict[Key, tuple[str, int, Json]] = {}
+        self._said: dict[Key, str] = {}
+        failing = Failing[str]("network", setting.gauge, setting.clock, self._tell_failure)
+        self._loop = Periodic("networkpolicies", self.sweep, setting.clock, failing)
+
+    async def run(self) -> None:
+        """Work until cancelled, or until `stop`."""
+        for caches in self._setting.kinds:
+            caches.clusters.subscribe(self._loop.hear)
+        await self._loop.run()
+
+    async def stop(self, grace: float) -> None:  # noqa: ARG002 - a sweep is one write at a time
+        """Begin nothing more."""
+        self._loop.stop()
+
+    async def sweep(self) -> None:
+        """Make what should be there so, and remove what should not; raises ApiError when it cannot be listed."""
+        there: dict[Key, PartialObject] = {}
+        for namespace in self._setting.namespaces:
+            selection = Selection(namespace, labels=names.LABEL_CLUSTER)
+            state = await list_all(self._setting.api, NETWORK_POLICIES, selection)
+            there |= {key_of(policy): policy for policy in state.hand_over()}
+        wanted = self._wanted()
+        for key, one in wanted.items():
+            await self._make(key, one, there.get(key))
+        for key, policy in there.items():
+            if key not in wanted and await self._unwanted(policy):
+                await self._remove(policy)
+
+    def _wanted(self) -> Mapping[Key, Wanted]:
+        found: dict[Key, Wanted] = {}
+        for caches in self._setting.kinds if self._setting.everywhere else ():
+            for cluster in caches.clusters.all():
+                # A spec that is refused, and a cluster that is deleted, change nothing: no port is opened or closed.
+                good = cluster.metadata.deletion_timestamp is None and not errors(validate(cluster))
+                body = network_policy(cluster, caches.kind.engine, self._setting.namespace) if good else None
+                found[Key(cluster.metadata.namespace, policy_name(cluster))] = Wanted(caches.kind, cluster, body)
+        return found
+
+    async def _make(self, key: Key, one: Wanted, policy: PartialObject | None) -> None:
+        if one.body is None:
+            return
+        if policy is not None and self._made.get(key) == (policy.metadata.uid, policy.metadata.generation, one.body):
+            return
+        try:
+            if policy is None or policy.metadata.controller_uid != one.cluster.metadata.uid:
+                await self._free(key, one)
+            made = await self._setting.api.apply(
+                NETWORK_POLICIES, key, one.body, ApplyOptions(names.FIELD_MANAGER, force=True)
+            )
+        except ApiError as error:
+            self._tell(key, one, f"the NetworkPolicy is refused: {error}")
+            return
+        except TakenError:
+            self._tell(key, one, f"there is a NetworkPolicy {key.name} that is not of this cluster")
+            return
+        self._said.pop(key, None)
+        self._made[key] = (made.metadata.uid, made.metadata.generation, one.body)
+
+    async def _free(self, key: Key, one: Wanted) -> None:
+        """Raise TakenError where somebody else's policy has the name."""
+        with suppress(NotFound):
+            found = await self._setting.api.get(NETWORK_POLICIES, key)
+            if found.metadata.controller_uid != one.cluster.metadata.uid:
+                raise TakenError(str(key))
+
+    async def _remove(self, policy: PartialObject) -> None:
+        self._made.pop(key_of(policy), None)
+        with suppress(NotFound):
+            await self._setting.api.delete(NETWORK_POLICIES, key_of(policy), DeleteOptions(Preconditions.of(policy)))
+
+    async def _unwanted(self, policy: PartialObject) -> bool:
+        """Return whether a policy was made here for a cluster that the API server still has; no other is removed."""
+        labels, meta = policy.metadata.labels, policy.metadata
+        key = Key(meta.namespace, labels.get(names.LABEL_CLUSTER, ""))
+        for caches in self._setting.kinds:
+            if caches.kind.engine != labels.get(names.LABEL_ENGINE) or caches.clusters.get(key) is None:
+                continue
+            with suppress(NotFound):  # It goes with its cluster.
+                cluster = await self._setting.api.get(caches.kind.resource, key)
+                return meta.controller_uid == cluster.metadata.uid
+        return False
+
+    async def _tell_failure(self, _: str, sentence: str) -> None:
+        """Tell as an event on each cluster that should have a policy that it is not kept."""
+        for one in self._wanted().values():
+            self._say(one, REASON, f"the NetworkPolicy of the cluster is not kept: {sentence}")
+
+    def _tell(self, key: Key, one: Wanted, note: str) -> None:
+        """Say once what is wrong, as an event on the cluster."""
+        if self._said.get(key) != note:
+            self._said[key] = note
+            _log.warning("no network policy", cluster=str(key_of(one.cluster)), why=note)
+            self._say(one, "NetworkPolicyRefused", note)
+
+    def _say(self, one: Wanted, reason: str, note: str) -> None:
+        subject = about(one.kind.resource, one.cluster)
+        self._setting.recorder.record(Occurrence(subject, Severity.WARNING, reason, "Protect", note))
+
+
+class TakenError(Exception):
+    """The name of a cluster's NetworkPolicy is somebody else's."""

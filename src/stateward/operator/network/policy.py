@@ -1,0 +1,135 @@
+"""The NetworkPolicy of one cluster: a manifest, made without I/O.
+
+It names who may connect to the members; what members may connect to is not limited. What the node itself sends, such as
+the kubelet's probes, network plug-ins let through.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+import msgspec
+
+from stateward.api import names
+from stateward.api.base import Json
+from stateward.api.cluster import Cluster
+from stateward.api.network import NetworkAccess
+from stateward.engines import agent
+from stateward.engines.foundationdb.identity import PORT as FOUNDATIONDB_PORT
+from stateward.engines.objects import shared_metadata
+from stateward.engines.search.flavor import HTTP_PORT, TRANSPORT_PORT
+from stateward.operator.kinds import FOUNDATIONDB
+from stateward.planning.observation import Refusal
+
+MOST_PROCESSES = 16
+"""Processes of a member of FoundationDB at most: `processesPerMember`."""
+CLOSED = frozenset({("TCP", agent.API_PORT), ("TCP", agent.PROBES_PORT), ("TCP", TRANSPORT_PORT)})
+"""Ports that no spec opens to clients."""
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Ports of one kind of database: those between members, for clients, and for the operator beside the agent's."""
+
+    members: tuple[Json, ...]
+    clients: tuple[Json, ...]
+    operator: tuple[Json, ...] = ()
+
+
+def policy_name(cluster: Cluster) -> str:
+    """Return the name of the cluster's NetworkPolicy."""
+    return f"{cluster.metadata.name}-members"
+
+
+def network_policy(cluster: Cluster, engine: str, namespace: str) -> Json:
+    """Return the NetworkPolicy of a cluster whose operator runs in a namespace."""
+    labels = {names.LABEL_CLUSTER: cluster.metadata.name, names.LABEL_ENGINE: engine}
+    door = doors(engine)
+    more = [port(protocol, number) for protocol, number in sorted(beside(cluster) - CLOSED - taken(door))]
+    access = cluster.spec.network_policy or NetworkAccess()
+    ingress: list[Json] = [
+        {"from": [{"podSelector": {"matchLabels": labels}}], "ports": list(door.members)},
+        {"from": [operators(namespace)], "ports": [port("TCP", agent.API_PORT), *door.operator]},
+    ]
+    if access.clients is None:
+        ingress.append({"ports": [*door.clients, *more]})
+    elif access.clients:
+        ingress.append({"from": msgspec.to_builtins(access.clients), "ports": [*door.clients, *more]})
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": shared_metadata(
+            cluster, policy_name(cluster), {"app.kubernetes.io/managed-by": "stateward", **labels}
+        ),
+        "spec": {"podSelector": {"matchLabels": labels}, "policyTypes": ["Ingress"], "ingress": ingress},
+    }
+
+
+def refusals(cluster: Cluster, *, everywhere: bool) -> tuple[Refusal, ...]:
+    """Return that the spec's wish is not obeyed, where the operator makes no policies.
+
+    A policy opens ports as well, where the namespace has another one that closes them: that is for administrators.
+    """
+    if everywhere or cluster.spec.network_policy is None:
+        return ()
+    text = "has no effect: the operator makes no NetworkPolicies (it runs without --network-policies)"
+    return (Refusal("spec.networkPolicy", "NetworkPoliciesOff", text, everything=False),)
+
+
+def operators(namespace: str) -> Json:
+    """Return the pods of the operator and of the Jobs that look for missing members, as a peer."""
+    return {
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+        "podSelector": {"matchLabels": {"app.kubernetes.io/name": "stateward"}},
+    }
+
+
+def doors(engine: str) -> Door:
+    """Return the ports of a kind of database.
+
+    Members of FoundationDB and its clients use the same ones; the operator is none of these, it uses a pod's own shell.
+    """
+    if engine == FOUNDATIONDB.engine:
+        processes = {**port("TCP", FOUNDATIONDB_PORT), "endPort": FOUNDATIONDB_PORT + MOST_PROCESSES - 1}
+        return Door((processes,), (processes,))
+    http = port("TCP", HTTP_PORT)
+    return Door((port("TCP", TRANSPORT_PORT),), (http,), (http,))
+
+
+def port(protocol: str, number: int) -> Json:
+    """Return a port of a NetworkPolicy."""
+    return {"protocol": protocol, "port": number}
+
+
+def taken(door: Door) -> frozenset[tuple[str, int]]:
+    """Return the ports that are open in any case."""
+    found = set[tuple[str, int]]()
+    for each in (*door.members, *door.clients):
+        found |= {(each["protocol"], number) for number in range(each["port"], each.get("endPort", each["port"]) + 1)}
+    return frozenset(found)
+
+
+def beside(cluster: Cluster) -> frozenset[tuple[str, int]]:
+    """Return protocol and number of the ports that pod templates declare, such as those of an exporter of metrics."""
+    templates = [cluster.spec.pod_template, *(pool.pod_template for pool in cluster.spec.pools)]
+    return frozenset(found for template in templates for found in _declared(template or {}))
+
+
+def _declared(template: Json) -> Iterator[tuple[str, int]]:
+    spec = _mapping(cast("object", template.get("spec")))
+    for group in ("containers", "initContainers"):
+        for container in _mappings(spec.get(group)):
+            for declared in _mappings(container.get("ports")):
+                number, protocol = declared.get("containerPort"), declared.get("protocol") or "TCP"
+                if isinstance(number, int) and 0 < number < 65536 and protocol in ("TCP", "UDP", "SCTP"):
+                    yield str(protocol), number
+
+
+def _mappings(value: object) -> Iterator[Mapping[str, object]]:
+    """Yield the objects of a list; what is none is refused elsewhere."""
+    if isinstance(value, list):
+        yield from (_mapping(item) for item in cast("list[object]", value))
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
