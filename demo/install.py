@@ -41,7 +41,8 @@ async def install(api: Api, image: str) -> None:
     New clusters are not secured: the sandbox's images have official names, but most of them not the security plugin.
     """
     for document in documents(source()):
-        wanted = adapted(document, image, SOURCE_NAMESPACE, 1, secure=False)
+        settings = {"STATEWARD_AGENT_IMAGE": image, "STATEWARD_SECURE_NEW_CLUSTERS": "false"}
+        wanted = adapted(document, image, SOURCE_NAMESPACE, 1, settings)
         if wanted["kind"] == "Deployment":
             # The name of the image stays the same when its content changes: the pod has to be told.
             wanted["spec"]["template"]["metadata"]["annotations"] = {

@@ -57,8 +57,8 @@ async def test_certificates_of_cert_manager_are_used_and_their_renewal_restarts_
         allowed = {"secretTemplate": {"labels": {"stateward.dev/allowed-for-pods": "true"}}}
         own = {"secretName": "safe-own-ca", "isCA": True, "commonName": "safe CA", **anew, **allowed, **by}
         issued(stateward, where, "Certificate", "safe-own-ca", own)
-        shown = {"secretName": "safe-http", "dnsNames": [host], **allowed, **by}
-        issued(stateward, where, "Certificate", "safe-http", shown)
+        serving = {"secretName": "safe-http", "dnsNames": [host], **allowed, **by}
+        issued(stateward, where, "Certificate", "safe-http", serving)
 
         security = {"enabled": True, "caSecretName": "safe-own-ca", "http": {"secretName": "safe-http"}}
         nodes = pool("nodes", 2, "cluster_manager", "data")

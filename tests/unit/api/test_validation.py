@@ -201,8 +201,8 @@ class TestNesting:
         nested: object = "end"
         for i in range(levels):
             nested = [nested] if i % 2 else {"a": nested}
-        inside = {"spec": {"a": nested}}
-        path, said = only(cluster(**{field: inside}))
+        inside: dict[str, Any] = {field: {"spec": {"a": nested}}}
+        path, said = only(cluster(**inside))
         assert path.startswith(f"spec.{field}.spec.a")
         assert said == "must be nested no deeper than 50 levels"
 
