@@ -11,6 +11,7 @@ from stateward.kube.metadata import Key
 from stateward.planning.times import parse_time
 from stateward.simulation.apiserver.store import Event
 from stateward.simulation.foundationdb import cluster
+from stateward.simulation.foundationdb_pods import FoundationPod
 from stateward.simulation.world import NAMESPACE
 from tests.simulation.foundationdb_story import KIND, NAME, SETS, Story, pool, pools
 
@@ -69,6 +70,34 @@ async def test_more_processes_for_each_member_make_nobody_missing_who_serves() -
             long = {name for name, since in away.items() if story.world.ground.clock.timestamp() - when(since) > 60.0}
             assert not long & set(await story.processes()), story.doing
         assert await story.settled(14400.0), story.doing
+        story.check()
+
+
+@pytest.mark.parametrize("agents", [False, True])
+@pytest.mark.parametrize(("before", "after"), [(2, 1), (1, 2)])
+async def test_a_restart_of_all_leaves_each_member_the_processes_that_it_was_made_with(
+    before: int, after: int, *, agents: bool
+) -> None:
+    def asked(count: int) -> list[Json]:
+        return [pool("storage", 5, processesPerMember=count), *pools()[1:]]
+
+    with Story(agents=agents, pools=asked(before)).told() as story:
+        await story.begin()
+        old = {name for name in story.members() if "storage" in name}
+        story.edit(pools=asked(after), knobs={"drawn": "1"})
+
+        def running() -> list[FoundationPod]:
+            found = story.world.foundations.pods.values()
+            return [pod for pod in found if pod.answers and pod.container.environment["STATEWARD_MEMBER"] in old]
+
+        def restarted() -> bool:
+            words = [worker.command_line for pod in running() for worker in pod.running.values()]
+            return len(running()) == len(old) and all("--knob_drawn=1" in line for line in words)
+
+        assert await story.until(restarted, 600.0), story.doing
+        assert {len(pod.running) for pod in running()} == {before}
+        assert await story.settled(14400.0), story.doing
+        assert {len(pod.running) for pod in running()} == {after}
         story.check()
 
 

@@ -8,6 +8,7 @@ What the API server returns for a write goes into the cache, so the next plan kn
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import structlog
@@ -189,8 +190,9 @@ class Actor:
         if holdings.barred:
             raise PodNotAllowed(holdings.barred[0].message)
         cluster, files = holdings.cluster, holdings.keystore
-        make = self._family.member_objects
-        made = make(cluster, action.pool, ordinal, action.version, crossing=action.crossing, extra_files=files)
+        keeps = action.keeps if isinstance(action, a.Stage) else None
+        make = partial(self._family.member_objects, crossing=action.crossing, extra_files=files, keeps=keeps)
+        made = make(cluster, action.pool, ordinal, action.version)
         refuse(self._level, made.workload["spec"]["template"])
         return made
 

@@ -27,7 +27,7 @@ from stateward.operator.holdings import Holdings
 from stateward.operator.kinds import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB, OPENSEARCH, ClusterKind
 from stateward.operator.translate import inputs
 from stateward.planning.budget import Budget
-from stateward.planning.observation import Crossing, Desired
+from stateward.planning.observation import Crossing, Desired, Inputs
 from stateward.planning.phase import BEGUN, parse_phase
 
 
@@ -45,7 +45,7 @@ class Family(Protocol):
         """Return what should be, with every default filled in."""
         ...
 
-    def member_objects(
+    def member_objects(  # noqa: PLR0913 - the last three are for few members, and by name
         self,
         cluster: Cluster,
         pool: str,
@@ -54,10 +54,12 @@ class Family(Protocol):
         *,
         crossing: Crossing = Crossing.NONE,
         extra_files: Mapping[str, str] | None = None,
+        keeps: Inputs | None = None,
     ) -> MemberObjects:
         """Return the objects of one member; raises KeyError when the spec has no such pool.
 
-        `extra_files` are those of its configuration whose content is in no resource.
+        `extra_files` are those of its configuration whose content is in no resource; `keeps` are the inputs that the
+        member has and that only a new one can change.
         """
         ...
 
@@ -86,7 +88,7 @@ class SearchFamily:
         """Return what should be, with every default filled in."""
         return desired.desired(self._flavor, searched(cluster))
 
-    def member_objects(
+    def member_objects(  # noqa: PLR0913 - the last three are for few members, and by name
         self,
         cluster: Cluster,
         pool: str,
@@ -95,6 +97,7 @@ class SearchFamily:
         *,
         crossing: Crossing = Crossing.NONE,  # noqa: ARG002 - versions of search engines talk to each other
         extra_files: Mapping[str, str] | None = None,
+        keeps: Inputs | None = None,  # noqa: ARG002 - pools of search engines retain nothing
     ) -> MemberObjects:
         """Return the objects of one member; raises KeyError when the spec has no such pool."""
         return member.member_objects(self._flavor, searched(cluster), pool, ordinal, version, extra_files)

@@ -28,7 +28,7 @@ from stateward.operator.kinds import FOUNDATIONDB
 from stateward.operator.prospects import prospects
 from stateward.operator.translate import inputs
 from stateward.planning.budget import Budget
-from stateward.planning.observation import Crossing, Desired
+from stateward.planning.observation import Crossing, Desired, Inputs
 from stateward.planning.times import parse_time
 
 
@@ -48,7 +48,7 @@ class FoundationDBFamily:
         """Return what should be, with every default filled in."""
         return desired(mine(cluster))
 
-    def member_objects(
+    def member_objects(  # noqa: PLR0913 - the last three are for few members, and by name
         self,
         cluster: Cluster,
         pool: str,
@@ -57,10 +57,11 @@ class FoundationDBFamily:
         *,
         crossing: Crossing = Crossing.NONE,
         extra_files: Mapping[str, str] | None = None,  # noqa: ARG002 - it has no keystore
+        keeps: Inputs | None = None,
     ) -> MemberObjects:
         """Return the objects of one member; raises KeyError when the spec has no such pool."""
         build = Build(version, crossing)
-        return member_objects(mine(cluster), pool, ordinal, build, agent_image=self._agent_image)
+        return member_objects(mine(cluster), pool, ordinal, build, agent_image=self._agent_image, keeps=keeps)
 
     def cluster_objects(self, holdings: Holdings, budgets: tuple[Budget, ...]) -> list[Json]:
         """Return the objects that all members share."""

@@ -32,7 +32,7 @@ from stateward.operator.liaison import Liaison
 from stateward.operator.limit import ReplacementLimit, newly
 from stateward.operator.live import read_live
 from stateward.operator.metrics import Metrics
-from stateward.operator.network.policy import refusals as network_refusals
+from stateward.operator.network.refusal import refusals as network_refusals
 from stateward.operator.pace import BUSY_SECONDS, next_look, repeats, stillness
 from stateward.operator.perform import Outcome, Performer
 from stateward.operator.pod_rights.labels import PodRights

@@ -56,6 +56,8 @@ class Stage(Action, frozen=True):
     pool: str
     version: str
     crossing: Crossing = Crossing.NONE
+    keeps: Inputs | None = None
+    """The inputs that only a new member can change, as this one has them; None where it is written as a new one."""
 
 
 class DeletePod(Action, frozen=True):

@@ -12,11 +12,11 @@ from stateward.planning.change import (
     confirmed,
     differing,
     effect_of,
-    member_target,
     misfit,
     overtaken,
     staged,
     stranded,
+    written_target,
 )
 from stateward.planning.facts import Facts, serves
 from stateward.planning.intent import Part, State, Wait, merge, told
@@ -122,7 +122,7 @@ def reverted(facts: Facts, member: Member) -> tuple[Action, ...]:
     pool = facts.pools.get(member.pool)
     if pool is None or member.config is None or staged(facts, member) or stranded(facts, member):
         return ()
-    names = differing(member.config, member_target(facts, member, pool))
+    names = differing(member.config, written_target(facts, member, pool))
     gentle = all(effect_of(pool, name) <= Effect.RESTART for name in names)
     return (
         (stage(facts, member, "it was changed meanwhile"),) if gentle and facts.unwell(member) > REVERT_PATIENCE else ()

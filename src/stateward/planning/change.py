@@ -84,6 +84,30 @@ def member_target(facts: Facts, member: Member, pool: Pool) -> Inputs:
     return pool.inputs if member_version(facts, member, pool) == facts.obs.desired.version else pool.held_inputs
 
 
+def kept(facts: Facts, member: Member, pool: Pool) -> Inputs | None:
+    """Return what only a new member can change, as this one has it; None of one that has never joined.
+
+    The disaster this prevents: all members restart together for a knob, and each starts with the number of processes
+    that the spec asks for by now; what the others had written stays behind on all volumes at once.
+    """
+    made = member.pod or member.workload
+    if made is None or not pool.retained or member.name not in facts.obs.records:
+        return None
+    return {name: made.inputs[name] for name in sorted(pool.retained & made.inputs.keys())}
+
+
+def keeping(pool: Pool, inputs: Inputs, keeps: Inputs | None) -> Inputs:
+    """Return the inputs of a member's objects, with what it keeps."""
+    if keeps is None:
+        return inputs
+    return {name: digest for name, digest in inputs.items() if name not in pool.retained} | dict(keeps)
+
+
+def written_target(facts: Facts, member: Member, pool: Pool) -> Inputs:
+    """Return what the member's objects should be made from: all that it should be and that is no new member's."""
+    return keeping(pool, member_target(facts, member, pool), kept(facts, member, pool))
+
+
 def member_version(facts: Facts, member: Member, pool: Pool) -> str:
     """Return the version the member should run now: its pool's, or the desired one once it has begun to change.
 
@@ -123,7 +147,7 @@ def staged(facts: Facts, member: Member) -> bool:
     pool, workload = facts.pools.get(member.pool), member.workload
     if pool is None or workload is None:
         return False
-    target = member_target(facts, member, pool)
+    target = written_target(facts, member, pool)
     return not differing(workload.inputs, target) and member.config is not None and not differing(member.config, target)
 
 

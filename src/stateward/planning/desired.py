@@ -64,6 +64,8 @@ class Pool(Struct, frozen=True):
     """First parts of names of inputs that members before and after cannot talk across: all change together."""
     crossings: Mapping[Crossing, Inputs] = {}
     """Inputs on the way to the desired version, where its processes do not talk to those of the deployed one."""
+    retained: frozenset[str] = frozenset()
+    """Names of inputs that a member keeps for its life: its objects are written with them, whatever the spec says."""
     tier: int = 0
     """Tiers change from the lowest number to the highest: frozen, cold, warm, hot."""
 

@@ -10,7 +10,7 @@ breath as the pod is deleted and not before: a limit that waits would keep the c
 from collections.abc import Mapping, Sequence
 
 from stateward.planning.actions import Action, DeletePod, SetPhase, Stage
-from stateward.planning.change import Change, member_version, staged
+from stateward.planning.change import Change, kept, member_version, staged
 from stateward.planning.facts import Facts
 from stateward.planning.intent import Intent, Part, State, Wait
 from stateward.planning.observation import Effect, Member, Unknown
@@ -51,8 +51,15 @@ def intent(member: Member, change: Change, open_ends: Mapping[str, str]) -> Inte
 
 def stage(facts: Facts, member: Member, why: str) -> Stage:
     """Return the writing of the member's next template, at the version that it should run now."""
-    version = member_version(facts, member, facts.pools[member.pool])
-    return Stage(why=why, member=member.name, pool=member.pool, version=version, crossing=facts.crossing)
+    pool = facts.pools[member.pool]
+    return Stage(
+        why=why,
+        member=member.name,
+        pool=member.pool,
+        version=member_version(facts, member, pool),
+        crossing=facts.crossing,
+        keeps=kept(facts, member, pool),
+    )
 
 
 def take_down(facts: Facts, members: Sequence[Member], changes: Mapping[str, Change]) -> tuple[Action, ...]:

@@ -14,7 +14,16 @@ meanwhile does not come back by itself, as its pod waits for the configuration t
 
 from stateward.planning.actions import DeletePod, MoveCopies
 from stateward.planning.alone import set_phase
-from stateward.planning.change import Change, change_of, differing, effect_of, member_target, staged, stranded
+from stateward.planning.change import (
+    Change,
+    change_of,
+    differing,
+    effect_of,
+    member_target,
+    staged,
+    stranded,
+    written_target,
+)
 from stateward.planning.facts import Facts, disrupts
 from stateward.planning.gate import lost
 from stateward.planning.intent import Part, State, Wait, merge, told
@@ -70,7 +79,7 @@ def repair_change(facts: Facts, member: Member) -> Change | None:
         return change
     workload = member.workload
     if workload is not None and not staged(facts, member):
-        target = member_target(facts, member, facts.pools[member.pool])
+        target = written_target(facts, member, facts.pools[member.pool])
         return Change(because=differing(workload.inputs, target) or ("configuration",))
     return None
 

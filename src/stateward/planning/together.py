@@ -37,7 +37,12 @@ def together(facts: Facts, taken: frozenset[str]) -> Part:
 
 
 def concerned(facts: Facts, member: Member) -> bool:
-    """Return whether a coordinated restart was asked for on the member, or a change of it needs one."""
+    """Return whether a coordinated restart was asked for on the member, or a change of it needs one.
+
+    One that was started with what is written and does not serve is not stopped again: that would go on for ever.
+    """
+    if facts.phase(member) is Phase.START_COORDINATED and staged(facts, member):
+        return False
     if member.pod is None or member.pod.terminating or facts.trouble(member) or not member.alive:
         return False
     return facts.phase(member) is Phase.SCHEDULE_COORDINATED or (

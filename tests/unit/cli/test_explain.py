@@ -77,7 +77,16 @@ def test_a_cluster_without_status_asks_for_the_operator(run: Run, api: FakeApi) 
 def test_every_reason_that_planning_gives_has_advice() -> None:
     """Reasons are the words in two humps or more that calls are given; no advice is left for one that is gone."""
     package = Path(stateward.__file__).parent
-    operator = ("perform", "reconcile", "wanted", "protection", "known_data", "pod_rights/policy", "pod_rights/labels")
+    operator = (
+        "perform",
+        "reconcile",
+        "wanted",
+        "protection",
+        "known_data",
+        "pod_rights/policy",
+        "pod_rights/labels",
+        "network/refusal",
+    )
     others = (*(f"operator/{name}.py" for name in operator), "engines/search/desired.py")
     paths = [*package.glob("planning/*.py"), *(package / path for path in others)]
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]

@@ -14,7 +14,9 @@ from stateward.engines.foundationdb.desired import desired
 from stateward.engines.foundationdb.identity import connection, coordinator, member_of
 from stateward.engines.foundationdb.member import member_objects
 from stateward.engines.foundationdb.shared import cluster_objects
-from stateward.planning.change import differing, effect_of
+from stateward.engines.objects import MemberObjects
+from stateward.operator.translate import inputs
+from stateward.planning.change import differing, effect_of, keeping
 from stateward.planning.observation import Crossing, Effect, Inputs, Pool
 from tests.unit.engines.foundationdb_town import POOLS, cluster
 
@@ -103,6 +105,32 @@ def test_the_image_is_that_of_the_version() -> None:
 )
 def test_each_change_has_its_effect(spec: dict[str, Any], name: str, effect: Effect) -> None:
     assert changed(**spec) == {name: effect}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"processesPerMember": 2},
+        {"processClass": "log"},
+        {"processClass": "stateless"},
+        {"storage": {"size": "5Gi", "ephemeral": True}},
+    ],
+)
+def test_a_member_that_is_there_keeps_what_its_processes_have_written_by(change: dict[str, Any]) -> None:
+    old, new = cluster(), cluster(pools=[{**POOLS[0], **change}, *POOLS[1:]], knobs={"x": "1"})
+    for first, second in ((old, new), (new, old)):
+        pool, own = desired(first).pools[0], desired(second).pools[0]
+        keeps = {name: digest for name, digest in pool.inputs.items() if name in pool.retained}
+        kept, whole = (member_objects(second, "storage", 0, AT, keeps=keeps), member_objects(first, "storage", 0, AT))
+        assert inputs(kept.workload["metadata"]["annotations"]) == keeping(own, own.inputs, keeps)
+        assert kept.config["data"]["processes"] == whole.config["data"]["processes"]
+        assert [named(kept), named(whole)] == [named(whole)] * 2
+        assert (kept.claim is None) is (whole.claim is None)
+
+
+def named(objects: MemberObjects) -> str:
+    """Return the class on the command lines of a member's processes."""
+    return base64.b64decode(objects.config["data"]["arguments"]).decode().split()[1]
 
 
 def test_knobs_change_everywhere_at_once_and_counts_touch_nobody() -> None:

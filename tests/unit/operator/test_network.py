@@ -21,7 +21,8 @@ from stateward.kube.metadata import Key
 from stateward.operator.caches import Caches
 from stateward.operator.kinds import ELASTICSEARCH
 from stateward.operator.network.control import NetworkControl, Setting
-from stateward.operator.network.policy import network_policy, refusals
+from stateward.operator.network.policy import network_policy
+from stateward.operator.network.refusal import refusals
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store

@@ -5,7 +5,7 @@ from stateward.api.foundationdb import FoundationDBCluster
 from stateward.api.quantity import parse_bytes
 from stateward.api.version import parse_version
 from stateward.engines.foundationdb.build import Build
-from stateward.engines.foundationdb.inputs import COORDINATED, EFFECTS, inputs
+from stateward.engines.foundationdb.inputs import COORDINATED, EFFECTS, RETAINED, inputs
 from stateward.engines.foundationdb.pools import TIERS, ResolvedPool, resolve
 from stateward.engines.replacement import replacement, wait_between_removals
 from stateward.planning.observation import Crossing, Desired, Inputs, Pool, Refusal, SoleCopy, Surge
@@ -77,6 +77,7 @@ def _pool(pool: ResolvedPool, version: str) -> Pool:
         crossings=crossings(pool, version),
         effects=EFFECTS,
         coordinated=COORDINATED,
+        retained=RETAINED,
         volume_size=0 if storage.ephemeral else parse_bytes(storage.size),
         storage_class=None if storage.ephemeral else storage.storage_class,
         tier=TIERS[pool.spec.process_class],

@@ -3,7 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stateward.api.foundationdb import FaultDomain
+import msgspec
+
+from stateward.api.cluster import Storage
+from stateward.api.foundationdb import FaultDomain, ProcessClass, ProcessPool
 from stateward.engines.digests import digest, quantities, template_parts
 from stateward.engines.foundationdb.build import Build, series
 from stateward.engines.foundationdb.pools import ResolvedPool
@@ -33,15 +36,31 @@ COORDINATED = frozenset({KNOBS, PROGRAM})
 """Processes with different knobs may disagree on what they all have to agree on, so knobs change everywhere at once, as
 do programs of versions that do not talk to each other."""
 
-PROCESSES = "storage/processes"
+CLASS, EPHEMERAL, PROCESSES = "storage/class", "storage/ephemeral", "storage/processes"
+RETAINED = frozenset({CLASS, EPHEMERAL, PROCESSES})
+"""Inputs that a member keeps for its life: what its processes have written on its volume is found by them."""
 MOST = 16
 """Processes that a member may have."""
+_CLASSES = {digest(CLASS, each.value): each for each in ProcessClass}
 _COUNTS = {digest(PROCESSES, count): count for count in range(2, MOST + 1)}
 
 
 def processes(made_from: Mapping[str, str]) -> int:
     """Return how many processes a member has that was made from these inputs, whatever its pool says by now."""
     return _COUNTS.get(made_from.get(PROCESSES, ""), 1)
+
+
+def retaining(pool: ResolvedPool, keeps: Inputs) -> ProcessPool:
+    """Return the pool's spec for a member that keeps its class, its processes and its kind of volume."""
+    storage = pool.spec.storage
+    if (EPHEMERAL in keeps) is not (storage is not None and storage.ephemeral):
+        storage = msgspec.structs.replace(storage or Storage(), ephemeral=EPHEMERAL in keeps)
+    return msgspec.structs.replace(
+        pool.spec,
+        process_class=_CLASSES.get(keeps.get(CLASS, ""), pool.spec.process_class),
+        processes_per_member=processes(keeps),
+        storage=storage,
+    )
 
 
 def inputs(pool: ResolvedPool, build: Build) -> Inputs:
@@ -61,7 +80,7 @@ def _asked(pool: ResolvedPool, build: Build) -> Iterator[tuple[str, Any]]:
     for name, value in pool.knobs.items():
         yield f"{KNOBS}/{name}", value
     # A process finds on its volume what its class has written; with fewer processes the data of one would stay behind.
-    yield "storage/class", spec.process_class.value
+    yield CLASS, spec.process_class.value
     if spec.processes_per_member != 1:
         yield PROCESSES, spec.processes_per_member
     if cluster.fault_domain is not FaultDomain.NODE:
@@ -69,5 +88,5 @@ def _asked(pool: ResolvedPool, build: Build) -> Iterator[tuple[str, Any]]:
     if spec.resources:
         yield "resources", quantities(spec.resources)
     if spec.storage is not None and spec.storage.ephemeral:
-        yield "storage/ephemeral", True
+        yield EPHEMERAL, True
     yield from template_parts(pool.template)

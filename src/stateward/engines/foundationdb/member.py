@@ -1,20 +1,35 @@
 """The Kubernetes objects of one member of a FoundationDB cluster."""
 
+from dataclasses import replace
+
 from stateward.api.foundationdb import FoundationDBCluster
 from stateward.engines import objects
 from stateward.engines.foundationdb.build import Build
 from stateward.engines.foundationdb.configuration import config_files
+from stateward.engines.foundationdb.inputs import retaining
 from stateward.engines.foundationdb.labels import member_labels
 from stateward.engines.foundationdb.pod import made_from, template
 from stateward.engines.foundationdb.pools import find
 from stateward.engines.objects import Blueprint, MemberObjects
+from stateward.planning.observation import Inputs
 
 
 def member_objects(
-    cluster: FoundationDBCluster, pool_name: str, ordinal: int, build: Build, *, agent_image: str = ""
+    cluster: FoundationDBCluster,
+    pool_name: str,
+    ordinal: int,
+    build: Build,
+    *,
+    agent_image: str = "",
+    keeps: Inputs | None = None,
 ) -> MemberObjects:
-    """Return the objects of a member that is made so; raise KeyError when the spec has no such pool."""
+    """Return the objects of a member that is made so; raise KeyError when the spec has no such pool.
+
+    `keeps` are the retained inputs of a member that is there.
+    """
     pool = find(cluster, pool_name, agent_image)
+    if keeps is not None:
+        pool = replace(pool, spec=retaining(pool, keeps))
     return objects.member_objects(
         Blueprint(
             cluster=cluster,

@@ -19,7 +19,6 @@ from stateward.engines.foundationdb.identity import PORT as FOUNDATIONDB_PORT
 from stateward.engines.objects import shared_metadata
 from stateward.engines.search.flavor import HTTP_PORT, TRANSPORT_PORT
 from stateward.operator.kinds import FOUNDATIONDB
-from stateward.planning.observation import Refusal
 
 MOST_PROCESSES = 16
 """Processes of a member of FoundationDB at most: `processesPerMember`."""
@@ -63,17 +62,6 @@ def network_policy(cluster: Cluster, engine: str, namespace: str) -> Json:
         ),
         "spec": {"podSelector": {"matchLabels": labels}, "policyTypes": ["Ingress"], "ingress": ingress},
     }
-
-
-def refusals(cluster: Cluster, *, everywhere: bool) -> tuple[Refusal, ...]:
-    """Return that the spec's wish is not obeyed, where the operator makes no policies.
-
-    A policy opens ports as well, where the namespace has another one that closes them: that is for administrators.
-    """
-    if everywhere or cluster.spec.network_policy is None:
-        return ()
-    text = "has no effect: the operator makes no NetworkPolicies (it runs without --network-policies)"
-    return (Refusal("spec.networkPolicy", "NetworkPoliciesOff", text, everything=False),)
 
 
 def operators(namespace: str) -> Json:

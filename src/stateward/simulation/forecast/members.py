@@ -7,6 +7,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from stateward.planning import actions as a
+from stateward.planning.change import keeping
 from stateward.planning.observation import Claim, Member, Observation, Pod, Pool, Ref, Workload
 from stateward.simulation.forecast.agenda import Agenda
 from stateward.simulation.forecast.pace import Pace
@@ -92,7 +93,7 @@ class Members:
         """Write a member's template."""
         name, version, desired = action.member, action.version, self.pools[action.pool]
         inputs = desired.inputs if version == self._version else desired.held_inputs
-        inputs = desired.crossings.get(action.crossing, inputs)
+        inputs = keeping(desired, desired.crossings.get(action.crossing, inputs), action.keeps)
         workload = Workload(ref=self._ref(name), inputs=inputs, version=version, replicas=1, observed=True)
         self.all[name] = replace(self.all[name], workload=workload, config=inputs)
 
