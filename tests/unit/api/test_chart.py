@@ -96,7 +96,11 @@ def test_a_digest_names_the_image_of_operator_and_agent(values: dict[str, str], 
     data = {"Values": {"image": {"repository": "r.example/stateward", **values}}, "Chart": {"AppVersion": "0.1.0"}}
     given = yaml.safe_load((CHART / "values.yaml").read_text())["image"]
     assert given.keys() >= values.keys()
-    functions = {"default": lambda other, value: value or other, "toJson": json.dumps}
+
+    def default(other: object, value: object) -> object:
+        return value or other
+
+    functions = {"default": default, "toJson": json.dumps}
     rendered = gotpl.Template("\n".join((names, *called)), functions=functions).render(data)
     assert [line.strip() for line in rendered.splitlines() if line.strip()] == [f"image: {image}", f"value: {image}"]
 
