@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PY := .venv/bin/python
 SANDBOX := $(PY) -m sandbox
 
-.PHONY: help demo test check unit e2e bench sandbox sandbox-down docs lock bootstrap
+.PHONY: help demo test check unit e2e bench sandbox sandbox-down release docs lock bootstrap
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ sandbox: bootstrap ## a throw-away real Kubernetes with three nodes on this mach
 
 sandbox-down: bootstrap ## end it and leave nothing
 	@$(SANDBOX) down
+
+release: bootstrap ## what a release consists of, in dist/: wheel, bill of materials, provenance, sums (IMAGE=1: the image too)
+	@$(PY) -m release $(if $(IMAGE),--image)
 
 docs: bootstrap ## generate the reference pages and the CRDs from the types
 	@$(PY) -m stateward.api.generate
