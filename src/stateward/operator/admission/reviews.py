@@ -47,6 +47,9 @@ def too_deep(question: bytes) -> Json:
     One that is stored as deep as that can be changed: what corrects it must come in, and what takes its finalizers off.
     """
     # The stored object cannot be read out of the question as it is. What is left of it goes to the last level there.
-    asked = msgspec.json.decode(shallow(question)[0], type=_Unread).request
+    try:
+        asked = msgspec.json.decode(shallow(question)[0], type=_Unread).request
+    except msgspec.DecodeError:
+        asked = _Asked()
     stored = deeper(bytes(asked.old_object), LEVELS - _ABOVE - 1)
     return review(asked.uid, Verdict() if stored else Verdict((TOO_DEEP,)))
