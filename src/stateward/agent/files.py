@@ -24,7 +24,7 @@ def secret(path: Path) -> bytes:
 
 
 class Token:
-    """The token of the cluster, read again for each request: it is short, and a rotated one counts at once."""
+    """The agent's token, read again for each request: it is short, and a rotated one counts at once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

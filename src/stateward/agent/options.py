@@ -82,7 +82,7 @@ OPTIONS: Mapping[str, Option] = {
     "--config": Option("configuration", Path, "directory of the mounted configuration; required"),
     "--certificate": Option("certificate", Path, "the agent's certificate; required"),
     "--key": Option("key", Path, "its key; required"),
-    "--token": Option("token", Path, "file with the token of the cluster; required"),
+    "--token": Option("token", Path, "file with the agent's token; required"),
     "--client-ca": Option("client_ca", Path, "refuse clients without a certificate of this CA"),
     "--keep": Option("kept", Path, "writable directory for the configuration the process was started with"),
     "--phase": Option("phase", Path, "downward API file with the restart phase or all annotations"),

@@ -1,4 +1,4 @@
-"""Talking to the agents in the pods: HTTPS to the pod's address, its name verified, with the cluster's token.
+"""Talking to the agents in the pods: HTTPS to the pod's address, its name verified, with the member's token.
 
 Addresses of pods are used again. A certificate of its own for each member makes sure that a word for one member is
 never heard by another one.
@@ -35,12 +35,18 @@ class StrangeError(AgentError):
     """Operator and agent do not know each other: the agent does not believe the token, or proves another name."""
 
 
+class UnauthorizedError(StrangeError):
+    """The agent does not believe the token."""
+
+
 class Access(Struct, frozen=True):
-    """How the agents of one cluster are believed, and what they believe."""
+    """How the agent of one member is believed, and what it believes."""
 
     bundle: str
     """Certificates of the authorities that sign for the cluster's agents, in PEM."""
     token: str
+    earlier: str = ""
+    """The token before, if any: an agent has it until the kubelet has brought it the new one."""
 
 
 class Peer(Struct, frozen=True):
@@ -112,7 +118,12 @@ class HttpAgents:
 
     async def _call(self, access: Access, peer: Peer, method: str, path: str, body: dict[str, str] | None) -> bytes:
         async with self._places:
-            return await self._talk(access, peer, method, path, body)
+            try:
+                return await self._talk(access, peer, method, path, body)
+            except UnauthorizedError:
+                if not access.earlier:
+                    raise
+                return await self._talk(Access(access.bundle, access.earlier), peer, method, path, body)
 
     async def _talk(self, access: Access, peer: Peer, method: str, path: str, body: dict[str, str] | None) -> bytes:
         host = f"[{peer.address}]" if ":" in peer.address else peer.address
@@ -130,7 +141,7 @@ class HttpAgents:
                 content = await response.content.read(LARGEST)
                 if response.status not in (200, 202):
                     said = content.decode(errors="replace")[:300]
-                    kind = StrangeError if response.status == UNAUTHORIZED else AgentError
+                    kind = UnauthorizedError if response.status == UNAUTHORIZED else AgentError
                     raise kind(f"its agent at {peer.address} refuses: {response.status}, {said}")
                 return content
         except aiohttp.ClientConnectorCertificateError as error:

@@ -1,13 +1,18 @@
-"""What operator and agents know each other by: an authority and a token for each cluster, a certificate for each.
+"""What operator and agents know each other by: an authority for each cluster, a certificate and token for each agent.
 
-The authority's key and the token are in a Secret of the cluster that no pod mounts; each member's Secret has its own
-certificate, key and the token. When a certificate is due stands in the Secret's annotations, so the caches tell it and
-no content has to be read for it. The agents read their files again when these change: a renewal restarts nothing.
+The authority's key and what tokens are made from are in a Secret of the cluster that no pod mounts; each member's
+Secret has its own certificate, key and token. A token is made from the end of its certificate, so it changes with each
+renewal, and the operator knows it without reading a member's Secret. A process that was taken over knows what lets it
+into its own agent, and into no other one. When a certificate is due stands in the Secret's annotations, so the caches
+tell it and no content has to be read for it. The agents read their files again when these change: a renewal restarts
+nothing.
 """
 
 import base64
 import hashlib
+import hmac
 import secrets
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -21,7 +26,7 @@ from stateward.kube import resources as kinds
 from stateward.kube.client import Api, ApplyOptions
 from stateward.kube.clock import Clock
 from stateward.kube.errors import NotFound
-from stateward.kube.metadata import Key, ObjectMeta
+from stateward.kube.metadata import Key, ObjectMeta, PartialObject
 from stateward.operator.agents import Access
 from stateward.operator.caches import Caches
 from stateward.operator.holdings import Holdings
@@ -32,8 +37,13 @@ ANNOTATION_ISSUER = f"{GROUP}/issuer"
 """On a member's Secret: which authority has signed."""
 ANNOTATION_ENDS = f"{GROUP}/certificate-ends"
 """On a member's Secret: when its certificate ends, in seconds since the epoch."""
+ANNOTATION_EARLIER = f"{GROUP}/certificate-ended"
+"""On a member's Secret: the end of the certificate before, whose token its agent may still have; empty for the first."""
+SHARED = "shared"
+"""In place of that time: the agent may still have the token that all members once had."""
 LABEL_PURPOSE = f"{GROUP}/purpose"
 PURPOSE = "agent"
+TEXTS = ("root", "token")
 RAW_SECRETS = kinds.SECRETS.raw()
 
 
@@ -41,12 +51,17 @@ class Keys(Struct, frozen=True):
     """The secrets of one cluster."""
 
     authority: pki.Authority
-    token: str
+    root: str
+    """What the tokens of members are made from."""
+    shared: str = ""
+    """The token that all members once had, where the cluster is as old as that."""
 
-    @property
-    def access(self) -> Access:
-        """How the agents are talked to."""
-        return Access(self.authority.bundle, self.token)
+    def token(self, name: str, ends: str) -> str:
+        """Return the token of the agent with a name, beside a certificate that ends so."""
+        if ends == SHARED:
+            return self.shared
+        made = hmac.digest(self.root.encode(), f"{name} {ends}".encode(), "sha256")
+        return base64.urlsafe_b64encode(made).decode().rstrip("=")
 
 
 class Credentials:
@@ -66,9 +81,17 @@ class Credentials:
         """
         self._doubted.add(Key(cluster.metadata.namespace, names.agent(member)))
 
-    async def access(self, cluster: Cluster) -> Access:
-        """Return how the agents of a cluster are talked to; raises ApiError, NotOurs."""
-        return (await self._keys(cluster)).access
+    async def access(self, cluster: Cluster, member: str) -> Access:
+        """Return how the agent of a member is talked to; raises ApiError, NotOurs."""
+        keys, namespace = await self._keys(cluster), cluster.metadata.namespace
+        told = self._told(Key(namespace, names.agent(member)))
+        name = agent_name(namespace, member)
+        earlier = told.get(ANNOTATION_EARLIER, SHARED)
+        return Access(
+            keys.authority.bundle,
+            keys.token(name, told.get(ANNOTATION_ENDS, "")),
+            keys.token(name, earlier) if earlier else "",
+        )
 
     async def keep(self, holdings: Holdings) -> None:
         """Renew what is due, of the members whose pods have agents; raises ApiError, NotOurs.
@@ -90,33 +113,42 @@ class Credentials:
         key = Key(cluster.metadata.namespace, names.agent(member))
         cached = self._caches.of(kinds.SECRETS).get(key)
         good = cached is not None and self._good(cached.metadata, keys, cluster)
+        told = self._told(key)
         if key in self._doubted:
-            good = good and await self._holds(key, keys, agent_name(key.namespace, member))
+            good = good and await self._holds(key, keys, agent_name(key.namespace, member), told[ANNOTATION_ENDS])
             self._doubted.discard(key)
         if good:
             return
         await exists(self._api, kinds.SECRETS, key, cluster)
         signs = keys.authority.signs
         pair = pki.issue(signs, member, [agent_name(key.namespace, member)], self._now())
-        annotations = {ANNOTATION_ISSUER: mark(signs), ANNOTATION_ENDS: str(int(pki.ends(pair.certificate)))}
-        data = {"tls.crt": pair.certificate, "tls.key": pair.key, "token": keys.token}
+        ends = str(int(pki.ends(pair.certificate)))
+        before = (told.get(ANNOTATION_ENDS, "") if ANNOTATION_EARLIER in told else SHARED) if told else ""
+        annotations = {ANNOTATION_ISSUER: mark(signs), ANNOTATION_ENDS: ends, ANNOTATION_EARLIER: before}
+        token = keys.token(agent_name(key.namespace, member), ends)
+        data = {"tls.crt": pair.certificate, "tls.key": pair.key, "token": token}
         await self._apply(secret(cluster, key.name, data, annotations, member))
 
-    async def _holds(self, key: Key, keys: Keys, name: str) -> bool:
+    def _told(self, key: Key) -> Mapping[str, str]:
+        """Return the annotations of a member's Secret, as the caches have it; none where there is none."""
+        cached: PartialObject | None = self._caches.of(kinds.SECRETS).get(key)
+        return cached.metadata.annotations if cached is not None else {}
+
+    async def _holds(self, key: Key, keys: Keys, name: str, ends: str) -> bool:
         """Return whether a Secret holds what its annotations say: by it, agent and operator know each other."""
         try:
             files = contents(await self._api.get(RAW_SECRETS, key))
         except NotFound:
             return False
         pair = pki.Pair(files.get("tls.crt", ""), files.get("tls.key", ""))
-        return files.get("token") == keys.token and pki.fits(pair, keys.authority.signs, (name,))
+        return files.get("token") == keys.token(name, ends) and pki.fits(pair, keys.authority.signs, (name,))
 
     def _good(self, meta: ObjectMeta, keys: Keys, cluster: Cluster) -> bool:
         labelled = meta.labels.get(names.LABEL_ENGINE) == kind_of(cluster).engine
         ours = meta.controller_uid == cluster.metadata.uid and labelled and not meta.terminating
         signed = meta.annotations.get(ANNOTATION_ISSUER) == mark(keys.authority.signs)
-        end = meta.annotations.get(ANNOTATION_ENDS, "")
-        if not (ours and signed and end.isdigit()):
+        end, own = meta.annotations.get(ANNOTATION_ENDS, ""), ANNOTATION_EARLIER in meta.annotations
+        if not (ours and signed and own and end.isdigit()):
             return False
         left = int(end) - self._now()
         # One that ends with its authority could be made no longer.
@@ -134,10 +166,10 @@ class Credentials:
         now = self._now()
         if keys is None:
             keys = Keys(pki.new_authority(f"{key} agents", now), secrets.token_urlsafe(32))
-        elif pki.changed(keys.authority, now) is keys.authority:
+        elif keys.root and pki.changed(keys.authority, now) is keys.authority:
             self._known[cluster.metadata.uid] = (version, keys)
             return keys
-        keys = Keys(pki.changed(keys.authority, now), keys.token)
+        keys = Keys(pki.changed(keys.authority, now), keys.root or secrets.token_urlsafe(32), keys.shared)
         written = await self._apply(secret(cluster, key.name, written_as(keys), {}))
         self._known[cluster.metadata.uid] = (written.metadata.resource_version, keys)
         return keys
@@ -201,7 +233,8 @@ def written_as(keys: Keys) -> dict[str, str]:
     authority = keys.authority
     coming = authority.coming
     return {
-        "token": keys.token,
+        "root": keys.root,
+        **({"token": keys.shared} if keys.shared else {}),
         "tls.crt": authority.signs.certificate,
         "tls.key": authority.signs.key,
         **({} if coming is None else {"next.crt": coming.certificate, "next.key": coming.key}),
@@ -211,15 +244,15 @@ def written_as(keys: Keys) -> dict[str, str]:
 
 
 def read_as(data: dict[str, str]) -> Keys | None:
-    """Return the secrets that the files hold, without what of them makes no sense.
+    """Return the secrets that the files hold, without what of them makes no sense; `root` is empty in old ones.
 
     None where nothing can be done without that: then they are made anew.
     """
     coming = pki.Pair(data.get("next.crt", ""), data.get("next.key", ""))
     signs = pki.Pair(data.get("tls.crt", ""), data.get("tls.key", ""))
-    token = data.get("token", "")
-    if not (token.isascii() and token.isprintable() and token) or not pki.signs(signs):
+    given = (data.get(name, "") for name in TEXTS)
+    root, shared = (text if text.isascii() and text.isprintable() else "" for text in given)
+    if not (root or shared) or not pki.signs(signs):
         return None
-    return Keys(
-        pki.Authority(signs, coming if pki.signs(coming) else None, pki.sound(data.get("retired.crt", ""))), token
-    )
+    authority = pki.Authority(signs, coming if pki.signs(coming) else None, pki.sound(data.get("retired.crt", "")))
+    return Keys(authority, root, shared)

@@ -27,12 +27,12 @@ class Liaison:
 
     async def stop(self, holdings: Holdings, member: str, address: str) -> None:
         """Have a member's process stopped; raises AgentError, ApiError, NotOurs."""
-        agents, access = await self._ready(holdings)
+        agents, access = await self._ready(holdings, member)
         await agents.stop(access, self._peer(holdings, member, address))
 
     async def start(self, holdings: Holdings, member: str, address: str, checksum: str) -> None:
         """Have a member's process started; raises AgentError, ApiError, NotOurs."""
-        agents, access = await self._ready(holdings)
+        agents, access = await self._ready(holdings, member)
         await agents.start(access, self._peer(holdings, member, address), checksum)
 
     async def _ask(self, holdings: Holdings, member: Member) -> Process | Unknown:
@@ -40,17 +40,17 @@ class Liaison:
         if not address:
             return Unknown("its pod has no address yet")
         try:
-            agents, access = await self._ready(holdings)
+            agents, access = await self._ready(holdings, member.name)
             return await agents.ask(access, self._peer(holdings, member.name, address))
         except (AgentError, ApiError, NotOurs) as error:
             if isinstance(error, StrangeError):
                 self.credentials.doubt(holdings.cluster, member.name)
             return Unknown(str(error))
 
-    async def _ready(self, holdings: Holdings) -> tuple[Agents, Access]:
+    async def _ready(self, holdings: Holdings, member: str) -> tuple[Agents, Access]:
         if self._agents is None:
             raise AgentError("this operator talks to no agents")
-        return self._agents, await self.credentials.access(holdings.cluster)
+        return self._agents, await self.credentials.access(holdings.cluster, member)
 
     def _peer(self, holdings: Holdings, member: str, address: str) -> Peer:
         return Peer(address, agent_name(holdings.cluster.metadata.namespace, member))

@@ -91,6 +91,15 @@ async def test_a_refusal_is_told_in_words(pod: Pod, client: HttpAgents, authorit
         await client.ask(Access(authority.bundle, "wrong"), PEER)
 
 
+async def test_an_agent_that_has_the_token_of_before_is_talked_to_with_that(
+    pod: Pod, client: HttpAgents, authority: pki.Authority
+) -> None:
+    said = await client.ask(Access(authority.bundle, "new", TOKEN), PEER)
+    assert said.state is ProcessState.RUNNING
+    with pytest.raises(StrangeError, match="refuses: 401"):
+        await client.ask(Access(authority.bundle, "new", "wrong"), PEER)
+
+
 async def test_nobody_there_is_told_in_words(
     client: HttpAgents, authority: pki.Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,8 +13,9 @@ from stateward.api.search import OpenSearchCluster
 from stateward.kube import resources as kinds
 from stateward.kube.clock import SystemClock
 from stateward.kube.metadata import Key, PartialObject
+from stateward.operator.agents import Access
 from stateward.operator.caches import Caches
-from stateward.operator.credentials import RAW_SECRETS, Credentials, agent_name
+from stateward.operator.credentials import ANNOTATION_EARLIER, RAW_SECRETS, Credentials, agent_name
 from stateward.operator.ownership import NotOurs
 from tests.unit.engines.search_clusters import cluster
 from tests.unit.kube.memory_api import MemoryApi
@@ -57,20 +58,28 @@ class Stage:
         await self.credentials.ensure(self.cluster, member)
         return self.pair(member)
 
+    async def access(self, member: str = "logs-hot-0") -> Access:
+        return await self.credentials.access(self.cluster, member)
+
 
 @pytest.fixture
 def stage() -> Stage:
     return Stage()
 
 
-async def test_each_member_proves_its_own_name_and_all_know_one_token(stage: Stage) -> None:
+async def test_each_member_proves_its_own_name_and_knows_its_own_token(stage: Stage) -> None:
     first, second = await stage.ensure(), await stage.ensure("logs-hot-1")
-    access = await stage.credentials.access(stage.cluster)
+    access = await stage.access()
     authority = pki.Pair(stage.data("logs-agents")["tls.crt"], stage.data("logs-agents")["tls.key"])
     assert pki.fits(first, authority, [agent_name("prod", "logs-hot-0")])
     assert pki.fits(second, authority, [agent_name("prod", "logs-hot-1")])
     assert access.bundle == authority.certificate
-    assert {stage.data(f"logs-hot-{i}-agent")["token"] for i in range(2)} == {access.token}
+    other = await stage.access("logs-hot-1")
+    tokens = [stage.data(f"logs-hot-{i}-agent")["token"] for i in range(2)]
+    assert tokens == [access.token, other.token]
+    assert len({*tokens, stage.data("logs-agents")["root"]}) == 3
+    assert access.earlier == other.earlier == ""
+    assert "token" not in stage.data("logs-agents")
     assert "tls.key" in stage.data("logs-hot-0-agent")
     assert authority.key not in str(stage.data("logs-hot-0-agent"))
 
@@ -84,18 +93,21 @@ async def test_nothing_is_read_or_written_while_all_is_well(stage: Stage) -> Non
 
 
 async def test_a_new_operator_goes_on_with_what_is_there(stage: Stage) -> None:
-    pair, access = await stage.ensure(), await stage.credentials.access(stage.cluster)
+    pair, access = await stage.ensure(), await stage.access()
     stage.credentials = stage.fresh()
     assert await stage.ensure() == pair
-    assert await stage.credentials.access(stage.cluster) == access
+    assert await stage.access() == access
     assert "apply" not in stage.api.verbs("secrets")[-2:]
 
 
 async def test_a_certificate_is_renewed_with_a_third_of_its_life_left(stage: Stage) -> None:
-    before = await stage.ensure()
+    before, known = await stage.ensure(), await stage.access()
     stage.time.later(61)
-    after = await stage.ensure()
+    after, access = await stage.ensure(), await stage.access()
     assert after != before
+    assert access.token == stage.data("logs-hot-0-agent")["token"]
+    assert access.token != known.token
+    assert access.earlier == known.token, "its agent has it until the kubelet has brought the new one"
     assert pki.ends(after.certificate) > pki.ends(before.certificate)
 
 
@@ -109,10 +121,32 @@ async def test_an_authority_that_ends_is_followed_by_another_and_both_are_truste
     stage.time.later(2)
     stage.credentials = stage.fresh()
     assert await stage.ensure() != pair
-    bundle = (await stage.credentials.access(stage.cluster)).bundle
+    bundle = (await stage.access()).bundle
     assert before in bundle
     assert stage.data("logs-agents")["tls.crt"] in bundle
     assert stage.data("logs-agents")["tls.crt"] != before
+
+
+async def test_members_of_a_cluster_with_one_token_for_all_get_their_own_one_after_the_other(stage: Stage) -> None:
+    """So it is after an update from a Stateward whose agents all knew one token."""
+    await stage.ensure()
+    stage.caches = Caches()
+    for name in ("logs-agents", "logs-hot-0-agent"):
+        found = stage.api.objects["secrets", Key("prod", name)]
+        found["data"].pop("root", None)
+        found["data"]["token"] = base64.b64encode(b"known to all").decode()
+        found["metadata"]["annotations"].pop(ANNOTATION_EARLIER, None)
+        stage.caches.of(kinds.SECRETS).wrote(msgspec.convert(found, PartialObject))
+    stage.credentials = stage.fresh()
+    before = await stage.access()
+    assert before.earlier == "known to all"
+    await stage.ensure()
+    after = await stage.access()
+    assert after.token == stage.data("logs-hot-0-agent")["token"] != "known to all"
+    assert after.earlier == "known to all", "its agent has it until the kubelet has brought the new one"
+    stage.time.later(61)
+    await stage.ensure()
+    assert (await stage.access()).earlier == after.token
 
 
 async def test_what_makes_no_sense_is_made_anew(stage: Stage) -> None:
@@ -151,7 +185,7 @@ async def test_secrets_without_the_label_of_an_engine_are_ours_and_get_it(stage:
     assert labels[names.LABEL_ENGINE] == "opensearch"
 
 
-@pytest.mark.parametrize("name", ["next.crt", "next.key", "retired.crt", "token", "tls.crt"])
+@pytest.mark.parametrize("name", ["next.crt", "next.key", "retired.crt", "root", "tls.crt"])
 @pytest.mark.parametrize("content", [b"nonsense", b"\xff\xfe"])
 async def test_no_part_that_makes_no_sense_keeps_the_operator_from_its_agents(
     stage: Stage, name: str, content: bytes
@@ -184,7 +218,7 @@ async def test_a_secret_that_somebody_has_changed_is_put_right_once_its_agent_is
     keys = stage.data("logs-agents")
     pair = stage.pair("logs-hot-0")
     assert pki.fits(pair, pki.Pair(keys["tls.crt"], keys["tls.key"]), [agent_name("prod", "logs-hot-0")])
-    assert stage.data("logs-hot-0-agent")["token"] == keys["token"]
+    assert stage.data("logs-hot-0-agent")["token"] == (await stage.access()).token
 
 
 async def test_one_that_is_as_it_should_be_is_read_once_and_left_alone(stage: Stage) -> None:

@@ -83,7 +83,7 @@ async def shared_objects(one: Reconciler, seen: Holdings) -> None:
 
 
 async def secrets_of_agents(one: Reconciler, seen: Holdings) -> None:
-    await one._liaison.credentials.access(seen.cluster)
+    await one._liaison.credentials.access(seen.cluster, "logs-hot-0")
 
 
 async def secrets_of_the_database(one: Reconciler, seen: Holdings) -> None:
