@@ -122,7 +122,6 @@ class Reconciler:
         self._wanted = Wanted(parts.family, parts.pod_policy)
         self._rights = parts.rights
         self._network_policies = parts.network_policies
-        self._wanted = Wanted(parts.family)
         self._done: dict[Key, tuple[Action, ...]] = {}
         """The actions of the last round of each cluster."""
         self._told: set[Key] = set()
