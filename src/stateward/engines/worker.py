@@ -6,10 +6,12 @@ A process costs about 0.1 s, so small answers are read where they arrive.
 """
 
 import asyncio
+import os
 import resource
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
@@ -28,6 +30,12 @@ HEAD = 4
 PART = USUAL
 """Bytes of a frame that comes back: the event loop decodes one at once, so it bounds what keeps the loop."""
 _SLICE = 1 << 20
+_BEGIN = """\
+import os, runpy, sys
+sys.path[:] = sys.argv[1].split(os.pathsep)
+runpy.run_module(sys.argv[2], run_name="__main__")
+"""
+"""The program of a worker: it finds its modules where its parent does, also where a launcher has said where that is."""
 
 Work = Callable[[Iterator[bytes]], Iterable[bytes]]
 """From the frames that come in to those of the result; raises EngineError."""
@@ -55,7 +63,8 @@ async def worked(module: str, frames: Sequence[bytes], what: str) -> AsyncGenera
     Raises EngineError, also while they are iterated.
     """
     size = mib(sum(map(len, frames)))
-    command = (sys.executable, "-I", "-m", module)
+    places = os.pathsep.join(place for place in sys.path if Path(place).is_absolute())
+    command = (sys.executable, "-I", "-c", _BEGIN, places, module)
     pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     try:
         process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=nowhere, env={})

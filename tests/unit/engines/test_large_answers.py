@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -240,6 +241,21 @@ async def test_a_worker_that_cannot_be_started_or_ends_early_is_a_reason(monkeyp
     monkeypatch.setattr(sys, "executable", "/bin/true")
     with pytest.raises(GarbledError, match=r"MiB of answers of .* could not be read: the process"):
         await reader.picture(EXPECTED, bodies(1500))
+
+
+def test_a_worker_finds_its_modules_where_its_parent_was_told_that_they_are() -> None:
+    """As in an image whose launcher adds the folder: the interpreter itself knows nothing of it."""
+    places = [place for place in (str(Path(__file__).parents[3]), *sys.path) if place]
+    program = f"""if True:
+        import asyncio, sys
+        sys.path[:0] = {places!r}
+        from stateward.engines.search import reader
+        from tests.unit.engines.test_large_answers import EXPECTED, bodies
+        asyncio.run(reader.picture(EXPECTED, bodies(1500)))
+    """
+    python = getattr(sys, "_base_executable", sys.executable)
+    done = subprocess.run([python, "-I", "-c", program], env={}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 async def test_a_worker_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
