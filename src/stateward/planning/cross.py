@@ -5,14 +5,10 @@ What is done on it are the changes of members that `crossing` asks for; here is 
 
 from collections.abc import Mapping
 
-from stateward.planning.actions import Action
-from stateward.planning.change import staged
 from stateward.planning.crossing import both
 from stateward.planning.facts import Facts
-from stateward.planning.gate import unready
 from stateward.planning.intent import Part, Wait
 from stateward.planning.observation import Crossing, Member
-from stateward.planning.prepare import stage
 from stateward.planning.release import stay
 
 NAMED = 3
@@ -50,18 +46,3 @@ def problem(facts: Facts, member: Member, leaving: Mapping[str, str]) -> str:
     if not both(facts.pools[member.pool], member):
         return "has not got them yet"
     return "" if member.name in facts.up else "does not serve"
-
-
-def switch(facts: Facts) -> Part:
-    """Return what has to be written, or waited for, before the first process is stopped for the switch of all.
-
-    Everybody is written to, also who is away: whoever came back with the old program would find nobody to talk to.
-    """
-    mine = [m for m in facts.obs.members if m.pool in facts.pools and m.workload is not None]
-    why = f"all processes change to {facts.obs.desired.version} at one moment"
-    unwritten: tuple[Action, ...] = tuple(stage(facts, m, why) for m in mine if not staged(facts, m))
-    doubt = unready(facts)
-    text = f"all processes change to {facts.obs.desired.version} at one moment, and not while {doubt}"
-    return Part(
-        actions=unwritten, waits=() if unwritten or doubt is None else (Wait(facts.obs.name, "DatabaseNotReady", text),)
-    )

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from stateward.planning.actions import Action
 from stateward.planning.alone import arrived, is_stopped, set_phase
 from stateward.planning.change import change_of, staged, stranded
-from stateward.planning.cross import switch
 from stateward.planning.facts import Facts
+from stateward.planning.gate import unready
 from stateward.planning.intent import Part, State, Wait, told
 from stateward.planning.observation import Crossing, Effect, Member, Process, Unknown
 from stateward.planning.phase import Phase
@@ -64,6 +64,21 @@ def preparation(facts: Facts, members: Sequence[Member]) -> tuple[tuple[Action, 
     if others:
         return (), (Wait(facts.obs.name, "RestartsFirst", f"{', '.join(others)} is being restarted first"),)
     return (), tuple(wait for m in members if (wait := unprepared(facts, m)) is not None)
+
+
+def switch(facts: Facts) -> Part:
+    """Return what has to be written, or waited for, before the first process is stopped for the switch of all.
+
+    Everybody is written to, also who is away: whoever came back with the old program would find nobody to talk to.
+    """
+    mine = [m for m in facts.obs.members if m.pool in facts.pools and m.workload is not None]
+    why = f"all processes change to {facts.obs.desired.version} at one moment"
+    unwritten: tuple[Action, ...] = tuple(stage(facts, m, why) for m in mine if not staged(facts, m))
+    doubt = unready(facts)
+    text = f"all processes change to {facts.obs.desired.version} at one moment, and not while {doubt}"
+    return Part(
+        actions=unwritten, waits=() if unwritten or doubt is None else (Wait(facts.obs.name, "DatabaseNotReady", text),)
+    )
 
 
 def unprepared(facts: Facts, member: Member) -> Wait | None:
