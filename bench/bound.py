@@ -7,7 +7,7 @@ so that none holds too many copies of one shard and none is in two zones: it is 
 not be refuted within the steps is the bound. Managers go one at a time, after the data.
 """
 
-from stateward.planning import observation as o
+from stateward.planning.model import observation as o
 from stateward.simulation.forecast.pace import Pace
 
 STEPS = 40_000

@@ -20,7 +20,7 @@ from stateward.engines.foundationdb.reader import status
 from stateward.engines.foundationdb.status import Status
 from stateward.engines.http import HttpTransport, open_session
 from stateward.engines.search.reading import Bodies, Expected, read
-from stateward.planning.observation import Database
+from stateward.planning.model.observation import Database
 
 TICK = 0.005
 TIMES = 3

@@ -3,7 +3,7 @@
 from bench.bound import best_seconds
 from bench.table import Row
 from bench.topology import NOW, Topology, observation
-from stateward.planning.actions import DeletePod
+from stateward.planning.model.actions import DeletePod
 from stateward.simulation.forecast.journey import Journey, travel
 from stateward.simulation.forecast.pace import Pace
 

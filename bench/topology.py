@@ -6,7 +6,7 @@ import msgspec
 
 from stateward.api.search import OpenSearchCluster
 from stateward.engines import opensearch
-from stateward.planning import observation as o
+from stateward.planning.model import observation as o
 
 MANAGERS = 3
 OLD, NEW = "2.17.1", "2.19.5"

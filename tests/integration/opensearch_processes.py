@@ -24,7 +24,7 @@ from stateward.engines import opensearch
 from stateward.engines.base import Engine, Target
 from stateward.engines.http import HttpTransport
 from stateward.engines.search.shared import FORMED_FILE, SEEDS_FILE, seed_lines, start_script
-from stateward.planning.observation import Database, Unknown
+from stateward.planning.model.observation import Database, Unknown
 
 JAVA = "/usr/lib/jvm/java-17-openjdk-amd64/bin/java"
 NODES = 3

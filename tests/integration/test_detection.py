@@ -23,7 +23,7 @@ from stateward.operator.detection.cronjob import name as job_name
 from stateward.operator.detection.look import look
 from stateward.operator.engine import OpenSearchFamily
 from stateward.operator.kinds import OPENSEARCH
-from stateward.planning.observation import Database, Health, Node
+from stateward.planning.model.observation import Database, Health, Node
 from tests.integration.rights import SYSTEM, as_account, installed
 from tests.support.puppet import PuppetDatabase
 

@@ -20,8 +20,8 @@ from stateward.api.base import Json
 from stateward.engines import opensearch
 from stateward.engines.base import Call, Engine, RefusedError
 from stateward.engines.http import HttpTransport
-from stateward.planning.actions import Move
-from stateward.planning.observation import Allocation, CopyState, Database, Health, Unit, Unknown
+from stateward.planning.model.actions import Move
+from stateward.planning.model.observation import Allocation, CopyState, Database, Health, Unit, Unknown
 from tests.integration.opensearch_processes import NODES, Processes, form, until
 
 pytestmark = [pytest.mark.integration]

@@ -6,7 +6,7 @@ import pytest
 
 from stateward.api import names
 from stateward.kube.metadata import Key
-from stateward.planning.phase import Phase
+from stateward.planning.model.phase import Phase
 from stateward.simulation import accidents
 from stateward.simulation.cluster.agents import Agent
 from stateward.simulation.cluster.volumes import CLASSES

@@ -5,7 +5,7 @@ import os
 import pytest
 from hypothesis import example, given, settings
 
-from stateward.planning.observation import Effect
+from stateward.planning.model.observation import Effect
 from stateward.simulation.loop import run_virtual
 from stateward.simulation.telling import clock
 from tests.simulation.story import Story

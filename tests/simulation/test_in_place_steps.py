@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from stateward.api import names
-from stateward.planning.phase import BEGUN
+from stateward.planning.model.phase import BEGUN
 from stateward.simulation.loop import run_virtual
 from stateward.simulation.opensearch.settings import ENABLE
 from stateward.simulation.world import Layout

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from stateward.api.base import Json
-from stateward.planning import choice
-from stateward.planning.facts import Facts
+from stateward.planning.facts.facts import Facts
+from stateward.planning.safety import safe_set as choice
 from stateward.simulation import listening
 from stateward.simulation.campaign import simulate_many
 from stateward.simulation.run import Plan, Run

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from stateward.planning.collect import PATIENCE
+from stateward.planning.steps.upkeep.garbage_collection import PATIENCE
 from stateward.simulation.opensearch.settings import ENABLE
 from tests.simulation.story import CLAIMS, PODS, SECRETS, SETS, Story, hot, managers
 

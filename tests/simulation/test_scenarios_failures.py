@@ -7,7 +7,7 @@ import pytest
 from stateward.kube.errors import Forbidden
 from stateward.operator.furnish import Furnisher
 from stateward.operator.holdings import Holdings
-from stateward.planning.budget import Budget
+from stateward.planning.safety.disruption_budget import Budget
 from stateward.simulation.world import NAMESPACE
 from tests.simulation.story import PODS, SETS, Story, hot, managers
 

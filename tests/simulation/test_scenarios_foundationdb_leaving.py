@@ -8,7 +8,7 @@ import pytest
 from stateward.api.base import Json
 from stateward.kube.client import PatchKind
 from stateward.kube.metadata import Key
-from stateward.planning.times import parse_time
+from stateward.planning.model.times import parse_time
 from stateward.simulation.apiserver.store import Event
 from stateward.simulation.foundationdb import cluster
 from stateward.simulation.foundationdb_pods import FoundationPod

@@ -18,8 +18,8 @@ from stateward.kube.metadata import key_of
 from stateward.kube.pods import Pod
 from stateward.kube.resources import PODS
 from stateward.kube.store import Store
-from stateward.planning.actions import Move
-from stateward.planning.observation import Allocation, Database, Health, Node, Unknown
+from stateward.planning.model.actions import Move
+from stateward.planning.model.observation import Allocation, Database, Health, Node, Unknown
 
 
 class PuppetDatabase:

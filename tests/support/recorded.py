@@ -17,7 +17,7 @@ from stateward.kube.client import Api, PatchKind
 from stateward.kube.metadata import Key
 from stateward.kube.pods import Pod
 from stateward.kube.resources import PODS, STATEFUL_SETS
-from stateward.planning.observation import Allocation, Copy, CopyState, Database, Unit, Unknown
+from stateward.planning.model.observation import Allocation, Copy, CopyState, Database, Unit, Unknown
 
 AWAY = "(away)"
 """A voter that is not in the cluster: only its id is known, and that is another one in every run."""

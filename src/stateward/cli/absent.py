@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from stateward.api.cluster import Cluster
 from stateward.api.status import MemberStatus
-from stateward.planning.missing import Cause
+from stateward.planning.facts.missing_members import Cause
 
 CAUSES = {
     Cause.NODE_NOT_READY: "its Kubernetes node is not ready, or gone",

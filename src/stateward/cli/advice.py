@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from stateward.planning.intent import State
+from stateward.planning.model.intent import State
 
 
 @dataclass(frozen=True, slots=True)

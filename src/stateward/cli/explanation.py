@@ -7,7 +7,7 @@ from stateward.api.status import MemberStatus, WaitStatus
 from stateward.cli.absent import cause, fate
 from stateward.cli.advice import ADVICE, MEANING, UNKNOWN
 from stateward.cli.ages import age
-from stateward.planning.intent import State
+from stateward.planning.model.intent import State
 
 
 def explain_cluster(cluster: Cluster, now: float) -> Iterator[str]:

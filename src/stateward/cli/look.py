@@ -36,8 +36,8 @@ from stateward.operator.live import read_live
 from stateward.operator.onlooker import onlook
 from stateward.operator.translate import observation
 from stateward.operator.wanted import wanted
-from stateward.planning.observation import Database, Health, Node, Observation, Unknown
-from stateward.planning.placement import obstacles
+from stateward.planning.facts.placement import obstacles
+from stateward.planning.model.observation import Database, Health, Node, Observation, Unknown
 
 QUESTIONS = frozenset({"/_cluster/allocation/explain"})
 """What is asked with a body."""

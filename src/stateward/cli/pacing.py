@@ -9,7 +9,7 @@ from stateward.engines.base import EngineError, Target, Transport
 from stateward.engines.search.recovery import Speed, speed
 from stateward.kube.pods import Pod
 from stateward.operator.holdings import Holdings
-from stateward.planning.observation import Database, Observation
+from stateward.planning.model.observation import Database, Observation
 from stateward.simulation.forecast.pace import Pace
 
 MIB = 2**20

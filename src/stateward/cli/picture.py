@@ -8,7 +8,7 @@ from stateward.api.cluster import Cluster
 from stateward.api.status import ClusterStatus, MemberStatus
 from stateward.cli.absent import absent, fate
 from stateward.cli.ages import age
-from stateward.planning.intent import State
+from stateward.planning.model.intent import State
 
 HEALTH = {"green": "green", "yellow": "yellow", "red": "bold red", "unknown": "magenta"}
 STATES = {State.READY: "green", State.WAITING: "yellow", State.DOWN: "bold red"}

@@ -11,10 +11,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stateward.cli.timing import seconds_of
-from stateward.planning import actions as a
-from stateward.planning.change import differing, effect_of
-from stateward.planning.intent import State, Wait
-from stateward.planning.observation import Effect, Member, Observation, Pool, Refusal
+from stateward.planning.facts.change import differing, effect_of
+from stateward.planning.model import actions as a
+from stateward.planning.model.intent import State, Wait
+from stateward.planning.model.observation import Effect, Member, Observation, Pool, Refusal
 from stateward.planning.plan import plan
 from stateward.simulation.forecast.journey import Journey, travel
 from stateward.simulation.forecast.pace import Pace

@@ -17,7 +17,7 @@ from stateward.kube.errors import NotFound
 from stateward.kube.metadata import Key
 from stateward.kube.resources import PODS
 from stateward.operator.kinds import kind_of
-from stateward.planning.phase import Phase
+from stateward.planning.model.phase import Phase
 
 RESTARTED_AT = f"{GROUP}/restarted-at"
 """Annotation of pod templates that says when a person asked for new pods."""

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from stateward.api.base import Json
 from stateward.engines.access import Access
-from stateward.planning.actions import Move
-from stateward.planning.observation import Allocation, Database, Unknown
+from stateward.planning.model.actions import Move
+from stateward.planning.model.observation import Allocation, Database, Unknown
 
 
 class EngineError(Exception):

@@ -9,7 +9,7 @@ from stateward.api import names
 from stateward.api.base import Json
 from stateward.api.cluster import Cluster, Retention, Storage, VolumePolicy
 from stateward.engines.agent import checksum
-from stateward.planning.budget import Budget
+from stateward.planning.safety.disruption_budget import Budget
 
 
 class MemberObjects(Struct, frozen=True):

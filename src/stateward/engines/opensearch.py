@@ -18,8 +18,8 @@ from stateward.engines.search.driver import SearchEngine
 from stateward.engines.search.flavor import Flavor, SearchCluster, Shield
 from stateward.engines.search.identity import cluster_name
 from stateward.engines.search.versions import Lineage
-from stateward.planning.budget import Budget
-from stateward.planning.observation import Desired
+from stateward.planning.model.observation import Desired
+from stateward.planning.safety.disruption_budget import Budget
 
 __all__ = ["OPENSEARCH", "MemberObjects", "cluster_name", "cluster_objects", "desired", "driver", "member_objects"]
 

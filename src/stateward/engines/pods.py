@@ -9,7 +9,7 @@ from stateward.api import names
 from stateward.api.base import Json
 from stateward.engines import agent
 from stateward.engines.merge import merge
-from stateward.planning.observation import Inputs
+from stateward.planning.model.observation import Inputs
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"

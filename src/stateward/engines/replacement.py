@@ -3,7 +3,7 @@
 from stateward.api.cluster import UpdatePolicy
 from stateward.api.duration import parse_duration
 from stateward.api.replacement import MembersByHand, ReplacementPolicy
-from stateward.planning.observation import Replacement
+from stateward.planning.model.observation import Replacement
 
 
 def replacement(policy: ReplacementPolicy | None, members: MembersByHand | None) -> Replacement:

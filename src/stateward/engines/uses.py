@@ -11,8 +11,8 @@ from stateward.api.cluster import Cluster
 from stateward.engines.merge import compose
 from stateward.packages.dependencies import Dependency, dependencies
 from stateward.packages.digests import ALL, label
-from stateward.planning.data import KINDS
-from stateward.planning.observation import Effect
+from stateward.planning.model.observation import Effect
+from stateward.planning.model.referenced_data import KINDS
 
 DATA_EFFECTS: Mapping[str, Effect] = dict.fromkeys(KINDS, Effect.RECREATE)
 """What a change of data needs that pods have in variables or volumes: a process sees neither change."""

@@ -31,9 +31,9 @@ from stateward.operator.hurry import behind
 from stateward.operator.liaison import Liaison
 from stateward.operator.ownership import NotOurs, exists, key_in
 from stateward.operator.pod_rights.policy import PodNotAllowed, refuse
-from stateward.planning import actions as a
-from stateward.planning.observation import Inputs, Ref
-from stateward.planning.phase import BEGUN, Phase
+from stateward.planning.model import actions as a
+from stateward.planning.model.observation import Inputs, Ref
+from stateward.planning.model.phase import BEGUN, Phase
 
 __all__ = ["Actor", "NotOurs"]
 

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from stateward.engines.agent import API_PORT
-from stateward.planning.process import Process, ProcessState
+from stateward.planning.model.process import Process, ProcessState
 
 PATIENCE = 5.0
 """Seconds for one answer; the agent itself gives a slow client no more."""

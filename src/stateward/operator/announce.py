@@ -6,7 +6,7 @@ from stateward.api.status import ClusterStatus
 from stateward.kube.event_record import Occurrence, Severity, about
 from stateward.kube.events import EventRecorder
 from stateward.operator.kinds import kind_of
-from stateward.planning import actions as a
+from stateward.planning.model import actions as a
 
 ROUTINE = (a.Flush, a.RecordBootstrap, a.SetPhase, a.StartProcess, a.NoteData)
 """Steps that mean nothing by themselves."""

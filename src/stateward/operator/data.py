@@ -32,9 +32,9 @@ from stateward.operator.restarts.uses import Uses
 from stateward.operator.restarts.views import SourceView
 from stateward.packages.dependencies import Dependency
 from stateward.packages.digests import Key
-from stateward.planning.observation import Changing, Refusal
-from stateward.planning.settling import heard
-from stateward.planning.times import rfc3339
+from stateward.planning.facts.debounce import heard
+from stateward.planning.model.observation import Changing, Refusal
+from stateward.planning.model.times import rfc3339
 
 Enqueue = Callable[[ObjectKey], None]
 

@@ -26,9 +26,9 @@ from stateward.operator.foundationdb_shell import ExecShell, Execute
 from stateward.operator.holdings import Holdings
 from stateward.operator.kinds import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB, OPENSEARCH, ClusterKind
 from stateward.operator.translate import inputs
-from stateward.planning.budget import Budget
-from stateward.planning.observation import Crossing, Desired, Inputs
-from stateward.planning.phase import BEGUN, parse_phase
+from stateward.planning.model.observation import Crossing, Desired, Inputs
+from stateward.planning.model.phase import BEGUN, parse_phase
+from stateward.planning.safety.disruption_budget import Budget
 
 
 class Family(Protocol):

@@ -27,9 +27,9 @@ from stateward.operator.holdings import Holdings
 from stateward.operator.kinds import FOUNDATIONDB
 from stateward.operator.prospects import prospects
 from stateward.operator.translate import inputs
-from stateward.planning.budget import Budget
-from stateward.planning.observation import Crossing, Desired, Inputs
-from stateward.planning.times import parse_time
+from stateward.planning.model.observation import Crossing, Desired, Inputs
+from stateward.planning.model.times import parse_time
+from stateward.planning.safety.disruption_budget import Budget
 
 
 class FoundationDBFamily:

@@ -22,7 +22,7 @@ from stateward.operator.caches import Caches, controlled
 from stateward.operator.engine import Family
 from stateward.operator.holdings import Holdings
 from stateward.operator.ownership import exists, key_in
-from stateward.planning.budget import Budget
+from stateward.planning.safety.disruption_budget import Budget
 
 BY_KIND: dict[str, Resource[Any]] = {
     kind.kind: kind for kind in (kinds.CONFIG_MAPS, kinds.SERVICES, kinds.BUDGETS, kinds.SECRETS)

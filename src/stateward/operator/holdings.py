@@ -10,8 +10,8 @@ from stateward.kube.nodes import Node
 from stateward.kube.pods import Pod
 from stateward.kube.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.workloads import StatefulSet
-from stateward.planning.observation import Refusal
-from stateward.planning.security import Protection
+from stateward.planning.model.observation import Refusal
+from stateward.planning.model.security import Protection
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from stateward.api import names
 from stateward.engines.objects import MemberObjects
 from stateward.kube.pods import Pod
 from stateward.operator.holdings import Holdings
-from stateward.planning.observation import Ref
+from stateward.planning.model.observation import Ref
 
 
 def behind(holdings: Holdings, objects: MemberObjects) -> tuple[Ref, str] | None:

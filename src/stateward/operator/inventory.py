@@ -23,7 +23,7 @@ from stateward.kube.resource import Resource, Selection
 from stateward.kube.storage import StorageClass
 from stateward.kube.store import Store
 from stateward.operator.engine import Family
-from stateward.planning.placement import Inventory, Machine, Need, cores, obstacles, priorities, pull_secrets
+from stateward.planning.facts.placement import Inventory, Machine, Need, cores, obstacles, priorities, pull_secrets
 
 T = TypeVar("T", bound=KubeObject)
 

@@ -16,7 +16,7 @@ from stateward.api.search import SearchCluster
 from stateward.engines.search.keystore import INPUT, Setting, files, lacking, settings
 from stateward.packages.dependencies import SECRET, Dependency
 from stateward.packages.digests import Key, data_of, digests_of, skipped
-from stateward.planning.observation import Refusal
+from stateward.planning.model.observation import Refusal
 
 UNKNOWN, MISSING = "DataUnknown", "SecretMissing"
 """Reasons to wait: it could not be read; it is not there."""

@@ -8,8 +8,8 @@ from stateward.operator.agents import Access, AgentError, Agents, Peer, StrangeE
 from stateward.operator.credentials import Credentials, agent_name
 from stateward.operator.holdings import Holdings
 from stateward.operator.ownership import NotOurs
-from stateward.planning.observation import Member, Unknown
-from stateward.planning.process import Process
+from stateward.planning.model.observation import Member, Unknown
+from stateward.planning.model.process import Process
 
 
 class Liaison:

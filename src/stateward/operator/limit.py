@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from stateward.api.status import ClusterStatus
-from stateward.planning.observation import Removal
-from stateward.planning.pending import AUTOMATIC, IN_FLIGHT
+from stateward.planning.model.observation import Removal
+from stateward.planning.report.pending_removals import AUTOMATIC, IN_FLIGHT
 
 
 class Identified(Protocol):

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from stateward.api.status import ClusterStatus
 from stateward.kube.metadata import Key
 from stateward.planning.plan import Plan
-from stateward.planning.status import parse_time
+from stateward.planning.report.status import parse_time
 
 CLUSTER = ("engine", "namespace", "name")
 

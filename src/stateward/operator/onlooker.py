@@ -8,7 +8,7 @@ import asyncio
 from msgspec.structs import replace
 
 from stateward.engines.base import Engine, Target
-from stateward.planning.observation import Database, Unknown
+from stateward.planning.model.observation import Database, Unknown
 
 PATIENCE = 10.0
 """Seconds for the database's answer."""

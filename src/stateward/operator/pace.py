@@ -10,8 +10,8 @@ from zlib import crc32
 
 from stateward.api.status import ClusterStatus
 from stateward.kube.metadata import Key
-from stateward.planning.actions import Action
-from stateward.planning.times import parse_time
+from stateward.planning.model.actions import Action
+from stateward.planning.model.times import parse_time
 
 CLOSELY_SECONDS = 1.0
 """How soon to look again while a process is restarted in its pod, as every second that it is away counts, and while

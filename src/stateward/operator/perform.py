@@ -24,10 +24,10 @@ from stateward.operator.holdings import Holdings
 from stateward.operator.liaison import Liaison
 from stateward.operator.metrics import Metrics
 from stateward.operator.pod_rights.policy import NOT_ALLOWED, PodNotAllowed
-from stateward.planning.actions import Action
-from stateward.planning.depend import depends
-from stateward.planning.intent import Wait
-from stateward.planning.observation import Observation
+from stateward.planning.after_refusal import depends
+from stateward.planning.model.actions import Action
+from stateward.planning.model.intent import Wait
+from stateward.planning.model.observation import Observation
 from stateward.planning.plan import Plan
 
 _log = structlog.get_logger(__name__)

@@ -12,7 +12,7 @@ from stateward.engines.foundationdb.desired import desired
 from stateward.kube.nodes import Node
 from stateward.operator.holdings import Holdings
 from stateward.operator.translate import claim
-from stateward.planning.fitting import mismatch
+from stateward.planning.facts.volume_fit import mismatch
 
 PENDING = {"replace": Prospect.GOES, "recreate": Prospect.AWAY_SOON}
 """By the effect that a member waits for, as the status has it."""

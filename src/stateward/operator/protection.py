@@ -10,8 +10,8 @@ from stateward.engines.search.identity import formed
 from stateward.engines.search.security import administrator_secret, authority_secret, secured
 from stateward.operator.material import Made, Material
 from stateward.operator.rotation import mark
-from stateward.planning.observation import Refusal
-from stateward.planning.security import Protection
+from stateward.planning.model.observation import Refusal
+from stateward.planning.model.security import Protection
 
 
 def protection(cluster: SearchCluster, found: Made, administrator: str, *, on: bool) -> Protection:

@@ -41,13 +41,13 @@ from stateward.operator.security import Keeper
 from stateward.operator.translate import observation, with_answers
 from stateward.operator.vigil import Vigil, ending
 from stateward.operator.wanted import Wanted
-from stateward.planning.actions import Action
-from stateward.planning.failing import failing
-from stateward.planning.observation import Database, Observation, Refusal
+from stateward.planning.facts.agents_to_ask import questions
+from stateward.planning.facts.debounce import SETTLING
+from stateward.planning.model.actions import Action
+from stateward.planning.model.observation import Database, Observation, Refusal
 from stateward.planning.plan import Plan, plan
-from stateward.planning.questions import questions
-from stateward.planning.settling import SETTLING
-from stateward.planning.status import status
+from stateward.planning.report.reconcile_failure import failing
+from stateward.planning.report.status import status
 
 _log = structlog.get_logger(__name__)
 

@@ -10,7 +10,7 @@ from stateward import pki
 from stateward.api.products import ELASTICSEARCH, product_of
 from stateward.engines.search.flavor import SearchCluster
 from stateward.engines.search.security import reloads
-from stateward.planning.times import rfc3339
+from stateward.planning.model.times import rfc3339
 
 
 def mark(member: str, server: str, trusted: str) -> str:

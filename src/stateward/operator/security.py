@@ -40,7 +40,7 @@ from stateward.operator.newcomers import REASON, secured_as_new
 from stateward.operator.ownership import exists, key_in
 from stateward.operator.protection import protection
 from stateward.operator.unowned import SUFFIXES, Unowned, belongs, mark
-from stateward.planning.security import Protection
+from stateward.planning.model.security import Protection
 
 RAW_SECRETS = kinds.SECRETS.raw()
 ADMINISTRATOR = "admin"

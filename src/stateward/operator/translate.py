@@ -18,10 +18,10 @@ from stateward.kube.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.workloads import StatefulSet
 from stateward.operator.holdings import Holdings
 from stateward.operator.remembered import bootstrap, changing, records, times, waits
-from stateward.planning import observation as o
-from stateward.planning.pending import let_go, removals
-from stateward.planning.phase import Phase, parse_phase
-from stateward.planning.times import parse_time
+from stateward.planning.model import observation as o
+from stateward.planning.model.phase import Phase, parse_phase
+from stateward.planning.model.times import parse_time
+from stateward.planning.report.pending_removals import let_go, removals
 
 TROUBLES = frozenset(
     {

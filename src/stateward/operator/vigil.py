@@ -15,10 +15,10 @@ from stateward.kube.clock import Clock
 from stateward.kube.metadata import Key
 from stateward.operator.holdings import Holdings
 from stateward.operator.liaison import Liaison
-from stateward.planning.actions import StopProcess
-from stateward.planning.observation import Member, Observation
+from stateward.planning.model.actions import StopProcess
+from stateward.planning.model.observation import Member, Observation
+from stateward.planning.model.process import Process, ProcessState
 from stateward.planning.plan import Plan
-from stateward.planning.process import Process, ProcessState
 
 _log = structlog.get_logger(__name__)
 

@@ -14,7 +14,7 @@ from stateward.api.validation import Severity, validate
 from stateward.kube.metadata import Key
 from stateward.operator.engine import Family
 from stateward.operator.pod_rights import policy
-from stateward.planning.observation import Desired, Refusal
+from stateward.planning.model.observation import Desired, Refusal
 
 
 def wanted(family: Family, cluster: Cluster, level: Level = Level.PRIVILEGED) -> Desired:

@@ -12,7 +12,11 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from stateward.planning.actions import (
+from stateward.planning.facts.change import change_of
+from stateward.planning.facts.facts import Facts, derive
+from stateward.planning.facts.removals import Removals, drained
+from stateward.planning.facts.upgrade_order import ahead, parse, reached
+from stateward.planning.model.actions import (
     Action,
     Create,
     Drain,
@@ -22,37 +26,33 @@ from stateward.planning.actions import (
     OwnVolume,
     RetainVolume,
 )
-from stateward.planning.alone import beyond_reach
-from stateward.planning.arrive import create
-from stateward.planning.bootstrap import bootstrap
-from stateward.planning.budget import Budget, budgets
-from stateward.planning.change import change_of
-from stateward.planning.collect import collect
-from stateward.planning.cross import cross
-from stateward.planning.facts import Facts, derive
-from stateward.planning.idle import idle
-from stateward.planning.intent import Intent, Part, State, Wait, merge
-from stateward.planning.leave import leave
-from stateward.planning.left import left
-from stateward.planning.observation import Crossing, Observation, Refusal, Removal, Unknown
-from stateward.planning.pacing import paced
-from stateward.planning.removal import Removals, drained
-from stateward.planning.repair import repair
-from stateward.planning.replacement import replacement
-from stateward.planning.restart import restart
-from stateward.planning.resting import resting
-from stateward.planning.retention import retention
-from stateward.planning.roll import Elsewhere, roll
-from stateward.planning.scale import Scale, scale
-from stateward.planning.schedule import schedule
-from stateward.planning.security import CERTIFICATES
-from stateward.planning.surge import departures
-from stateward.planning.templates import templates
-from stateward.planning.tend import tend
-from stateward.planning.together import together
-from stateward.planning.undo import undo
-from stateward.planning.upgrade import ahead, parse, reached
-from stateward.planning.volume import volumes
+from stateward.planning.model.intent import Intent, Part, State, Wait, merge
+from stateward.planning.model.observation import Crossing, Observation, Refusal, Removal, Unknown
+from stateward.planning.model.security import CERTIFICATES
+from stateward.planning.safety.disruption_budget import Budget, budgets
+from stateward.planning.steps.membership.bootstrap import bootstrap
+from stateward.planning.steps.membership.create_members import create
+from stateward.planning.steps.membership.decommission import leave
+from stateward.planning.steps.membership.orphaned_volumes import left
+from stateward.planning.steps.membership.pacing import paced
+from stateward.planning.steps.membership.protocol_switch import cross
+from stateward.planning.steps.membership.replacement import replacement
+from stateward.planning.steps.membership.scale import Scale, scale
+from stateward.planning.steps.membership.surge import departures
+from stateward.planning.steps.rollout.default_intent import resting
+from stateward.planning.steps.rollout.restart_all import together
+from stateward.planning.steps.rollout.restart_one import beyond_reach
+from stateward.planning.steps.rollout.restarts_in_progress import restart
+from stateward.planning.steps.rollout.rolling_change import Elsewhere, roll
+from stateward.planning.steps.rollout.stopped_processes import idle
+from stateward.planning.steps.rollout.user_requests import schedule
+from stateward.planning.steps.upkeep.database_upkeep import tend
+from stateward.planning.steps.upkeep.garbage_collection import collect
+from stateward.planning.steps.upkeep.repair import repair
+from stateward.planning.steps.upkeep.retention import retention
+from stateward.planning.steps.upkeep.revert import undo
+from stateward.planning.steps.upkeep.templates import templates
+from stateward.planning.steps.upkeep.volume_change import volumes
 
 
 class Plan(Struct, frozen=True):

@@ -7,9 +7,9 @@ worlds of FoundationDB have to show what no other does: their own faults and edi
 
 from collections.abc import Collection, Iterator, Mapping
 
-from stateward.planning import actions
-from stateward.planning.intent import State
-from stateward.planning.observation import Effect
+from stateward.planning.model import actions
+from stateward.planning.model.intent import State
+from stateward.planning.model.observation import Effect
 from stateward.simulation.product import DEFAULT
 from stateward.simulation.scenes import FOUNDATIONDB, SCENES
 from stateward.simulation.user import DRAWN

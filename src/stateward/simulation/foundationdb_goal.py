@@ -7,7 +7,7 @@ from stateward.api import names
 from stateward.api.foundationdb import FoundationDBCluster
 from stateward.engines.foundationdb.desired import desired
 from stateward.kube.metadata import Key
-from stateward.planning.observation import Pool
+from stateward.planning.model.observation import Pool
 from stateward.simulation.apiserver.documents import items, part
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.cluster.budgets import ready

@@ -10,7 +10,7 @@ from stateward.api.base import Json
 from stateward.api.quantity import parse_bytes
 from stateward.api.search import SearchCluster
 from stateward.kube.metadata import Key
-from stateward.planning.observation import Pool
+from stateward.planning.model.observation import Pool
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.cluster.budgets import ready

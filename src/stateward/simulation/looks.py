@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from stateward.api import names
-from stateward.planning.phase import COORDINATED, Phase, parse_phase
+from stateward.planning.model.phase import COORDINATED, Phase, parse_phase
 from stateward.simulation.apiserver.documents import part
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.foundationdb.ensemble import Ensemble

@@ -16,7 +16,7 @@ from stateward.engines.search.flavor import Flavor
 from stateward.operator.agents import Agents
 from stateward.operator.engine import Family, SearchFamily
 from stateward.operator.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
-from stateward.planning.observation import Desired
+from stateward.planning.model.observation import Desired
 
 
 @dataclass(frozen=True)

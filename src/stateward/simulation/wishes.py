@@ -7,7 +7,7 @@ and `stop` write them.
 from collections.abc import Callable
 
 from stateward.api import names
-from stateward.planning.phase import Phase
+from stateward.planning.model.phase import Phase
 from stateward.simulation.cluster.nodes import TAINT
 from stateward.simulation.edits import Draft, Edit
 

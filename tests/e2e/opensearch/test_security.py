@@ -7,7 +7,7 @@ import pytest
 
 from sandbox import Sandbox
 from stateward.api.cluster import Cluster
-from stateward.planning.times import parse_time
+from stateward.planning.model.times import parse_time
 from tests.e2e.clusters import Clusters, condition, pool, settled
 from tests.e2e.operators import OperatorPods
 from tests.e2e.secured import client, ready, switch_on_and_off

@@ -10,9 +10,17 @@ from stateward.engines.search import driver, inputs, pod
 from stateward.kube.client import DeleteOptions, Preconditions
 from stateward.kube.metadata import Key
 from stateward.operator import act, furnish, reconcile, wanted
-from stateward.planning import alone, choice, facts, gate, plan, prepare, repair, replacement, roll, scale, surge
-from stateward.planning.intent import Part
-from stateward.planning.observation import Database, Health, Unknown
+from stateward.planning import plan
+from stateward.planning.facts import facts
+from stateward.planning.model.intent import Part
+from stateward.planning.model.observation import Database, Health, Unknown
+from stateward.planning.safety import health_gate as gate
+from stateward.planning.safety import safe_set as choice
+from stateward.planning.steps.membership import replacement, scale, surge
+from stateward.planning.steps.rollout import prepare
+from stateward.planning.steps.rollout import restart_one as alone
+from stateward.planning.steps.rollout import rolling_change as roll
+from stateward.planning.steps.upkeep import repair
 from tests.simulation import test_scenarios_crashes as crashes
 
 

@@ -5,7 +5,7 @@ import pytest
 from bench.bound import Members, fewest_sets
 from bench.rollout import row
 from bench.topology import Topology, observation
-from stateward.planning import observation as o
+from stateward.planning.model import observation as o
 
 
 def bound(topology: Topology) -> int:

@@ -13,8 +13,8 @@ from stateward.engines.access import Access
 from stateward.engines.base import Answer, Call, Target
 from stateward.kube.pods import Pod
 from stateward.kube.storage import PersistentVolumeClaim
-from stateward.planning.observation import Database as Picture
-from stateward.planning.observation import Health, Unknown
+from stateward.planning.model.observation import Database as Picture
+from stateward.planning.model.observation import Health, Unknown
 
 
 class InProcess:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from stateward.api.parse import convert_cluster
 from stateward.api.search import OpenSearchCluster
 from stateward.engines import opensearch
-from stateward.planning.observation import Copy, CopyState, Database, Observation, Unit, Unknown
+from stateward.planning.model.observation import Copy, CopyState, Database, Observation, Unit, Unknown
 from stateward.simulation.forecast.journey import travel
 
 NOW = 1_000.0

@@ -12,9 +12,9 @@ from stateward.api.parse import convert_cluster
 from stateward.api.validation import validate
 from stateward.cli.advice import ADVICE
 from stateward.cli.main import COMMANDS, cli
-from stateward.planning.intent import State
-from stateward.planning.missing import Cause
-from stateward.planning.phase import AFTER, Phase
+from stateward.planning.facts.missing_members import Cause
+from stateward.planning.model.intent import State
+from stateward.planning.model.phase import AFTER, Phase
 
 ROOT = Path(__file__).parents[3]
 PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{p.name}" for p in sorted((ROOT / "docs").glob("*.md")))]

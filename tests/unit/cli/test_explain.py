@@ -6,7 +6,7 @@ from pathlib import Path
 
 import stateward
 from stateward.cli.advice import ADVICE, MEANING
-from stateward.planning.intent import State
+from stateward.planning.model.intent import State
 from tests.unit.cli.fake_api import FakeApi, Run
 from tests.unit.cli.samples import cluster
 

@@ -11,7 +11,7 @@ from stateward.cli.forecast import forecast
 from stateward.cli.look import Look
 from stateward.cli.preview import Kind, Preview, preview
 from stateward.cli.screen import show
-from stateward.planning.observation import Database, Observation
+from stateward.planning.model.observation import Database, Observation
 from stateward.simulation.forecast.pace import Pace
 from tests.unit.cli.clusters import NOW, SPEC, changed, new, running, typed
 

@@ -11,7 +11,7 @@ from stateward.engines.foundationdb.commands import Printed
 from stateward.engines.foundationdb.driver import FoundationEngine
 from stateward.engines.foundationdb.identity import connection, host
 from stateward.engines.foundationdb.target import FoundationTarget
-from stateward.planning.observation import Database
+from stateward.planning.model.observation import Database
 from stateward.simulation.foundationdb.commandline import Run
 from stateward.simulation.foundationdb.ensemble import Client, Ensemble
 from stateward.simulation.foundationdb.state import Worker

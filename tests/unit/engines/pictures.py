@@ -1,7 +1,7 @@
 """What the driver of the search family sees in a replayed world."""
 
 from stateward.engines import opensearch
-from stateward.planning.observation import Database, Unit, Unknown
+from stateward.planning.model.observation import Database, Unit, Unknown
 from tests.unit.engines import replay
 from tests.unit.engines.replay import TARGET, Replay
 

@@ -5,7 +5,7 @@ import pytest
 
 from stateward.engines.base import RefusedError
 from stateward.engines.foundationdb.driver import FoundationEngine
-from stateward.planning.observation import Allocation, CopyState, Database, Health, Unformed, Unknown
+from stateward.planning.model.observation import Allocation, CopyState, Database, Health, Unformed, Unknown
 from tests.unit.engines.foundationdb_town import Nobody, Town, cluster
 
 

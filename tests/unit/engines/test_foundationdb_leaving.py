@@ -9,7 +9,7 @@ import pytest
 from stateward.engines.foundationdb.commands import MARK, Outcome, Printed, judge
 from stateward.engines.foundationdb.exclusion import whole
 from stateward.engines.foundationdb.status import Status
-from stateward.planning.observation import Database
+from stateward.planning.model.observation import Database
 from stateward.simulation.foundationdb.commandline import FULL
 from tests.unit.engines.foundationdb_town import Town, cluster
 

@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestServer
 from stateward.engines import opensearch
 from stateward.engines.base import Call, TooLargeError, UnreachableError
 from stateward.engines.http import Bounds, HttpTransport
-from stateward.planning.observation import Database, Unknown
+from stateward.planning.model.observation import Database, Unknown
 from tests.unit.engines.replay import STATE, TARGET, recorded
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

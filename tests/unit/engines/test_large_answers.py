@@ -27,7 +27,7 @@ from stateward.engines.search.reading import Bodies, Expected, read
 from stateward.kube.exec import TooMuchError
 from stateward.kube.metadata import Key
 from stateward.operator.foundationdb_shell import ExecShell
-from stateward.planning.observation import TOO_LARGE, Unknown
+from stateward.planning.model.observation import TOO_LARGE, Unknown
 from tests.unit.engines.pictures import seen, why_unknown
 from tests.unit.engines.replay import PARTS, STATE, STATS, Replay, recorded
 

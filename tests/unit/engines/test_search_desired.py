@@ -4,7 +4,7 @@ import pytest
 
 from stateward.api.base import Json
 from stateward.engines.opensearch import desired
-from stateward.planning.observation import Effect, Pool, SoleCopy
+from stateward.planning.model.observation import Effect, Pool, SoleCopy
 from tests.unit.engines.search_clusters import SPEC, cluster, with_pool
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from stateward.engines.base import Answer
 from stateward.engines.search.explain import EVERYWHERE
-from stateward.planning.observation import Allocation, Copy, CopyState, Database, Health
+from stateward.planning.model.observation import Allocation, Copy, CopyState, Database, Health
 from tests.unit.engines import replay
 from tests.unit.engines.pictures import picture, seen, unit
 from tests.unit.engines.replay import EXPLAIN, NODES, PARTS, Replay, recorded

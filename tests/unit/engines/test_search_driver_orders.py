@@ -7,8 +7,8 @@ import pytest
 from stateward.api.base import Json
 from stateward.engines import opensearch
 from stateward.engines.base import AnotherClusterError, Answer, RefusedError
-from stateward.planning.actions import Move
-from stateward.planning.observation import Allocation
+from stateward.planning.model.actions import Move
+from stateward.planning.model.observation import Allocation
 from tests.unit.engines.pictures import picture
 from tests.unit.engines.replay import GREETING, NODES, STATE, TARGET, Replay, recorded, rename
 

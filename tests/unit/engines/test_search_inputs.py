@@ -12,7 +12,7 @@ from stateward.api.search import OpenSearchCluster
 from stateward.engines import opensearch
 from stateward.engines.search.inputs import inputs
 from stateward.engines.search.pools import find
-from stateward.planning.observation import Inputs
+from stateward.planning.model.observation import Inputs
 from tests.unit.engines.search_clusters import SPEC, cluster, with_pool
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from stateward.engines.search import marks
 from stateward.engines.search.wire import ClusterSettings
-from stateward.planning.observation import Allocation
+from stateward.planning.model.observation import Allocation
 
 Section = Mapping[str, str | list[str]]
 

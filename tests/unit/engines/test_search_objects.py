@@ -10,7 +10,7 @@ from stateward.api import names
 from stateward.api.base import Json
 from stateward.api.search import OpenSearchCluster
 from stateward.engines import opensearch
-from stateward.planning.budget import Budget
+from stateward.planning.safety.disruption_budget import Budget
 from tests.unit.engines.search_clusters import SPEC, cluster, with_pool
 
 OWNER = {

@@ -12,8 +12,8 @@ from stateward.engines.search.configuration import config_files
 from stateward.engines.search.inputs import inputs
 from stateward.engines.search.pools import ResolvedPool, resolve
 from stateward.engines.search.security import alternatives
-from stateward.planning.change import differing, effect_of
-from stateward.planning.observation import Database, Effect
+from stateward.planning.facts.change import differing, effect_of
+from stateward.planning.model.observation import Database, Effect
 from tests.unit.engines.replay import ENDPOINT, Replay, recorded
 from tests.unit.engines.search_clusters import cluster
 

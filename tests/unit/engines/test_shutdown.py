@@ -7,7 +7,7 @@ import pytest
 
 from stateward.engines import elasticsearch
 from stateward.engines.base import Answer, RefusedError
-from stateward.planning.observation import Allocation, Database, Unknown
+from stateward.planning.model.observation import Allocation, Database, Unknown
 from tests.unit.engines.replay import SETTINGS, TARGET, Replay, recorded
 
 GET, NODES = "GET /_nodes/shutdown", "GET /_cluster/state/nodes"

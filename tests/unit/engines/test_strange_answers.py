@@ -15,8 +15,8 @@ from stateward.engines.base import Answer, Call, Engine, EngineError
 from stateward.engines.foundationdb.commands import STATUS, Printed
 from stateward.engines.search.recovery import speed
 from stateward.operator.foundationdb_shell import printed
-from stateward.planning.actions import Move
-from stateward.planning.observation import Allocation, Database
+from stateward.planning.model.actions import Move
+from stateward.planning.model.observation import Allocation, Database
 from tests.unit.engines.foundationdb_town import Town, cluster
 from tests.unit.engines.replay import EXPLAIN, PARTS, TARGET, Replay, recorded
 

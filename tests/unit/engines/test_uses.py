@@ -7,7 +7,7 @@ from stateward.engines.search import keystore
 from stateward.engines.uses import known, uses, uses_of
 from stateward.packages.dependencies import Dependency
 from stateward.packages.digests import Key
-from stateward.planning.observation import Effect
+from stateward.planning.model.observation import Effect
 from tests.unit.engines.search_clusters import cluster
 
 ENV: Json = {"spec": {"containers": [{"name": "opensearch", "envFrom": [{"secretRef": {"name": "words"}}]}]}}

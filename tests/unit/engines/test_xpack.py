@@ -21,7 +21,7 @@ from stateward.engines.search.desired import desired
 from stateward.engines.search.inputs import inputs
 from stateward.engines.search.member import member_objects
 from stateward.engines.search.pools import ResolvedPool, resolve
-from stateward.planning.change import differing
+from stateward.planning.facts.change import differing
 from tests.unit.engines.replay import Replay
 
 FLAVOR = elasticsearch.ELASTICSEARCH

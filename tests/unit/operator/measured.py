@@ -36,7 +36,7 @@ from stateward.operator.kinds import CLUSTER_KINDS
 from stateward.operator.network.policy import network_policy
 from stateward.operator.protection import refusals
 from stateward.operator.security import RAW_SECRETS, Keeper
-from stateward.planning.observation import Database, Desired, Health, Observation, Unknown
+from stateward.planning.model.observation import Database, Desired, Health, Observation, Unknown
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store

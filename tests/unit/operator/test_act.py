@@ -23,9 +23,9 @@ from stateward.operator.act import Actor
 from stateward.operator.caches import Caches
 from stateward.operator.holdings import Holdings
 from stateward.operator.kinds import OPENSEARCH
-from stateward.planning import actions as a
-from stateward.planning.observation import Allocation, Ref
-from stateward.planning.phase import Phase
+from stateward.planning.model import actions as a
+from stateward.planning.model.observation import Allocation, Ref
+from stateward.planning.model.phase import Phase
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store

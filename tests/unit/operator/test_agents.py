@@ -11,7 +11,7 @@ import pytest
 from stateward import pki
 from stateward.operator import agents
 from stateward.operator.agents import Access, AgentError, HttpAgents, Peer, StrangeError, open_agents
-from stateward.planning.process import ProcessState
+from stateward.planning.model.process import ProcessState
 from tests.unit.agent.authority import Authority
 from tests.unit.agent.pod import TOKEN, WAITS, Pod
 

@@ -7,7 +7,7 @@ from stateward.kube.metadata import Key
 from stateward.kube.virtual_time import VirtualClock
 from stateward.operator.failing import Failing, told
 from stateward.operator.metrics import Metrics
-from stateward.planning.times import parse_time
+from stateward.planning.model.times import parse_time
 from stateward.simulation.loop import run_virtual
 
 KEY = Key("data", "logs")
@@ -40,7 +40,7 @@ def test_what_an_error_says_is_not_told_but_its_type_is(error: Exception) -> Non
 def test_the_place_in_the_program_is_told() -> None:
     said = told(in_the_program())
     assert "hunter2" not in said
-    assert " in stateward/planning/times.py, line " in said
+    assert " in stateward/planning/model/times.py, line " in said
 
 
 def test_which_right_is_missing_is_told() -> None:

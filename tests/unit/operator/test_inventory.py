@@ -14,7 +14,7 @@ from stateward.kube.storage import StorageClass
 from stateward.kube.store import Store
 from stateward.operator import inventory
 from stateward.operator.inventory import advance_warnings, needs_of, read_inventory
-from stateward.planning.placement import Inventory, obstacles
+from stateward.planning.facts.placement import Inventory, obstacles
 from tests.unit.cli.fake_api import FakeApi
 from tests.unit.operator.test_admission_judge import FAMILY, HOT, MANAGERS, cluster
 

@@ -7,7 +7,7 @@ from stateward.api.replacement import RemovalStatus
 from stateward.api.status import ClusterStatus
 from stateward.kube.metadata import ObjectMeta
 from stateward.operator.limit import ReplacementLimit, newly
-from stateward.planning.observation import Removal
+from stateward.planning.model.observation import Removal
 
 
 @dataclass

@@ -17,7 +17,7 @@ from stateward.kube.watching import Unreadable
 from stateward.operator.kinds import OPENSEARCH
 from stateward.operator.live import read_live
 from stateward.operator.translate import observation
-from stateward.planning.observation import Desired, Unknown
+from stateward.planning.model.observation import Desired, Unknown
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store

@@ -17,8 +17,8 @@ from stateward.operator.pace import (
     repeats,
     stillness,
 )
-from stateward.planning.actions import Drain, Tend
-from stateward.planning.times import rfc3339
+from stateward.planning.model.actions import Drain, Tend
+from stateward.planning.model.times import rfc3339
 
 times = st.floats(min_value=0, max_value=4e9, allow_nan=False)
 

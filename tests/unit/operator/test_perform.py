@@ -9,9 +9,9 @@ from stateward.engines.base import NO, EngineError, RefusedError, UnreachableErr
 from stateward.operator.metrics import Metrics
 from stateward.operator.perform import Outcome, Performer
 from stateward.operator.pod_rights.policy import PodNotAllowed
-from stateward.planning import actions as a
-from stateward.planning.observation import Allocation, Ref
-from stateward.planning.phase import Phase
+from stateward.planning.model import actions as a
+from stateward.planning.model.observation import Allocation, Ref
+from stateward.planning.model.phase import Phase
 
 POD = Ref("c-hot-1-0", "u", "1")
 DRAIN = a.Drain(why="data moves away from c-hot-0", members=frozenset({"c-hot-0"}))

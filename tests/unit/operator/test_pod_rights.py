@@ -33,8 +33,8 @@ from stateward.operator.pod_rights.finished import finished
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.pod_rights.policy import PodNotAllowed, problems
 from stateward.operator.wanted import Wanted, wanted
-from stateward.planning import actions as a
-from stateward.planning.observation import Crossing, Refusal
+from stateward.planning.model import actions as a
+from stateward.planning.model.observation import Crossing, Refusal
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store

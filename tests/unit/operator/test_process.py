@@ -27,8 +27,8 @@ from stateward.operator.kinds import OPENSEARCH
 from stateward.operator.options import OperatorOptions
 from stateward.operator.process import Operator
 from stateward.operator.reconcile import Reconciler
-from stateward.planning.observation import Database, Health, Observation, Removal, Unknown
-from stateward.planning.security import Protection
+from stateward.planning.model.observation import Database, Health, Observation, Removal, Unknown
+from stateward.planning.model.security import Protection
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store

@@ -10,7 +10,7 @@ from stateward.engines import opensearch
 from stateward.kube.pods import Pod
 from stateward.operator.engine import OpenSearchFamily
 from stateward.operator.holdings import Holdings
-from stateward.planning.phase import Phase
+from stateward.planning.model.phase import Phase
 
 POOL = {"name": "hot", "replicas": 3, "roles": ["cluster_manager", "data"], "storage": {"size": "2Gi"}}
 

@@ -13,7 +13,7 @@ from stateward.kube.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.workloads import StatefulSet
 from stateward.operator import translate
 from stateward.operator.holdings import Holdings
-from stateward.planning.observation import Claim, Desired, Unknown
+from stateward.planning.model.observation import Claim, Desired, Unknown
 
 LABELS = {
     names.LABEL_CLUSTER: "logs",

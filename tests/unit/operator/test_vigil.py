@@ -11,9 +11,9 @@ from stateward.kube.metadata import Key
 from stateward.operator.holdings import Holdings
 from stateward.operator.liaison import Liaison
 from stateward.operator.vigil import MOST, PAUSE, TIMES, Vigil, ending
-from stateward.planning.actions import StopProcess
-from stateward.planning.observation import Member, Unknown
-from stateward.planning.process import Process, ProcessState
+from stateward.planning.model.actions import StopProcess
+from stateward.planning.model.observation import Member, Unknown
+from stateward.planning.model.process import Process, ProcessState
 from stateward.simulation.loop import run_virtual
 from tests.unit.planning.world import World, hot, managers
 

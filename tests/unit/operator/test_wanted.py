@@ -14,7 +14,7 @@ from stateward.engines import opensearch
 from stateward.kube.metadata import Key
 from stateward.operator.engine import OpenSearchFamily
 from stateward.operator.wanted import Wanted
-from stateward.planning.observation import Desired
+from stateward.planning.model.observation import Desired
 
 POOL = {"name": "all", "replicas": 3, "roles": ["cluster_manager", "data"], "storage": {"size": "2Gi"}}
 

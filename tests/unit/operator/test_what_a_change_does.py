@@ -16,7 +16,7 @@ from stateward import pki, planning
 from stateward.api.base import Json
 from stateward.api.crd import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB, KINDS, OPENSEARCH, Kind, root_schema
 from stateward.api.living import TABLES, Does, leaves, paths
-from stateward.planning.observation import Desired, Pool, Replacement
+from stateward.planning.model.observation import Desired, Pool, Replacement
 from tests.unit.operator.measured import Ground
 
 FAST = {"limits": {"memory": "2Gi"}, "requests": {"memory": "2Gi"}}

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 
-from stateward.planning import observation as o
+from stateward.planning.model import observation as o
 from tests.unit.planning.world import PoolSpec
 
 OLD, NEW = "2.17.1", "2.19.5"

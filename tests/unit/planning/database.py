@@ -1,7 +1,7 @@
 """A database in memory: nodes join and vote, shards are placed, recovered, moved and lost."""
 
-from stateward.planning import observation as o
-from stateward.planning.upgrade import newer
+from stateward.planning.facts.upgrade_order import newer
+from stateward.planning.model import observation as o
 from tests.unit.planning.things import Index, Pod, Shard, Things
 
 

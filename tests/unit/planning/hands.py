@@ -1,8 +1,8 @@
 """The operator's hands: what each action does in the small world."""
 
-from stateward.planning import actions as a
-from stateward.planning import observation as o
-from stateward.planning.phase import AFTER, BEGUN, Phase
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
+from stateward.planning.model.phase import AFTER, BEGUN, Phase
 from tests.unit.planning.kubernetes import FakeKubernetes
 from tests.unit.planning.pools import PoolSpec
 from tests.unit.planning.things import Body, Claim, Workload

@@ -1,6 +1,6 @@
 """StatefulSets that make pods, pods that start, crash or hang by what they are made from, and volumes."""
 
-from stateward.planning.upgrade import newer, parse
+from stateward.planning.facts.upgrade_order import newer, parse
 from tests.unit.planning.database import FakeDatabase
 from tests.unit.planning.things import Body, Pod, Workload
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from stateward.planning import observation as o
+from stateward.planning.model import observation as o
 
 GIB = 1 << 30
 

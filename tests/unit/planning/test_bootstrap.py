@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from stateward.planning import actions as a
+from stateward.planning.model import actions as a
 from tests.unit.planning.world import World, hot, managers, mixed, settled
 
 

@@ -1,6 +1,6 @@
 """What others may evict: one more loss only where it is harmless."""
 
-from stateward.planning import actions as a
+from stateward.planning.model import actions as a
 from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from stateward.planning import actions as a
-from stateward.planning import observation as o
-from stateward.planning.capacity import still_on
-from stateward.planning.facts import derive
+from stateward.planning.facts.facts import derive
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
+from stateward.planning.safety.capacity import still_on
 from tests.unit.planning.test_leave import reasons
 from tests.unit.planning.world import Index, hot, managers, settled
 

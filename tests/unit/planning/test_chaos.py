@@ -8,7 +8,7 @@ from random import Random
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stateward.planning import observation as o
+from stateward.planning.model import observation as o
 from tests.unit.planning.pools import GIB, PoolSpec
 from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
 

@@ -7,8 +7,8 @@ promises that `World.check` watches held in every state on the way.
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stateward.planning import observation as o
-from stateward.planning.phase import SCHEDULED
+from stateward.planning.model import observation as o
+from stateward.planning.model.phase import SCHEDULED
 from tests.unit.planning.kubernetes import checksum
 from tests.unit.planning.pools import PoolSpec
 from tests.unit.planning.test_chaos import BAD, Turmoil, changed

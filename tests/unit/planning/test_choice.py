@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from stateward.planning import observation as o
-from stateward.planning.choice import choose
-from stateward.planning.facts import Facts, derive
+from stateward.planning.facts.facts import Facts, derive
+from stateward.planning.model import observation as o
+from stateward.planning.safety.safe_set import choose
 from tests.unit.planning.chaos import NOW
 from tests.unit.planning.pools import PoolSpec, hot, managers
 

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from stateward.planning import actions as a
-from stateward.planning import observation as o
-from stateward.planning.crossing import PROGRAM, PROGRAMS
-from stateward.planning.facts import derive
-from stateward.planning.phase import Phase
+from stateward.planning.facts.facts import derive
+from stateward.planning.facts.protocol import PROGRAM, PROGRAMS
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
+from stateward.planning.model.phase import Phase
 from stateward.planning.plan import Plan, plan
 from stateward.simulation.forecast.journey import travel
 

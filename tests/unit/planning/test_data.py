@@ -3,9 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateward.planning import actions as a
-from stateward.planning.change import differing
-from stateward.planning.data import noted
+from stateward.planning.facts.change import differing
+from stateward.planning.model import actions as a
+from stateward.planning.model.referenced_data import noted
 from tests.unit.planning.test_restart import uids, world
 from tests.unit.planning.world import World, hot, managers
 

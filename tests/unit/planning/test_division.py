@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from stateward.planning.choice import choose
+from stateward.planning.safety.safe_set import choose
 from tests.unit.planning.pools import hot, managers
 from tests.unit.planning.test_choice import chosen, facts_of, safe
 

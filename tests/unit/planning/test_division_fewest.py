@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.planning.division import Ground, Trial, bits, divided
+from stateward.planning.safety.fewest_sets import Ground, Trial, bits, divided
 
 
 def ground(count: int, pairs: Sequence[tuple[int, int]], wide: Sequence[frozenset[int]], room: int) -> Ground:
@@ -70,7 +70,7 @@ def test_one_set_fewer_is_refuted_and_not_only_not_found(area: Ground) -> None:
 def test_who_cannot_be_tried_within_the_steps_is_not_said_to_be_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
     odd = ground(7, [(i, (i + 1) % 7) for i in range(7)], [], 7)
     assert Trial(odd, 2, 0).made() is False
-    monkeypatch.setattr("stateward.planning.division.TRIES", 0)
+    monkeypatch.setattr("stateward.planning.safety.fewest_sets.TRIES", 0)
     assert Trial(odd, 2, 0).made() is None
     assert len(divided(odd)) == 3
 

@@ -2,8 +2,8 @@
 
 from msgspec import structs
 
-from stateward.planning import observation as o
-from stateward.planning.gate import HELD_PATIENCE, lost, unit_problem
+from stateward.planning.model import observation as o
+from stateward.planning.safety.health_gate import HELD_PATIENCE, lost, unit_problem
 
 NOW = 10_000.0
 NODES = ("a", "b", "c")

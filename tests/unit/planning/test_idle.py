@@ -2,8 +2,8 @@
 
 import pytest
 
-from stateward.planning import actions as a
-from stateward.planning import observation as o
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
 from tests.unit.planning.test_restart import changed, phases, set_phase, states, uids, waits, world
 from tests.unit.planning.world import hot, managers, mixed
 

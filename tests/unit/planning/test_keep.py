@@ -2,7 +2,7 @@
 
 import pytest
 
-from stateward.planning import actions as a
+from stateward.planning.model import actions as a
 from tests.unit.planning.test_replacement import cluster, told, wishes
 from tests.unit.planning.world import World, hot, managers
 

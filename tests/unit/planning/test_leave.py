@@ -2,8 +2,8 @@
 
 import msgspec
 
-from stateward.planning import actions as a
-from stateward.planning import observation as o
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
 from stateward.planning.plan import plan
 from tests.unit.planning.world import Index, World, gateway, hot, managers, mixed, settled
 

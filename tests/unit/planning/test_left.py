@@ -4,10 +4,10 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.api.status import ClusterStatus
-from stateward.planning import actions as a
-from stateward.planning import observation as o
-from stateward.planning.facts import derive
-from stateward.planning.left import left
+from stateward.planning.facts.facts import derive
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
+from stateward.planning.steps.membership.orphaned_volumes import left
 from tests.unit.planning.test_replacement import cluster, wishes
 from tests.unit.planning.world import World, hot, managers
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from stateward.planning import actions as a
-from stateward.planning import observation as o
-from stateward.planning.crossing import PROGRAM
+from stateward.planning.facts.protocol import PROGRAM
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
 from tests.unit.planning.test_crossing import NOW, POOL, made, member, seen
 
 NEXT = "7.1.68"

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from stateward.planning import observation as o
-from stateward.planning.facts import derive
-from stateward.planning.missing import Cause, Missing, missing
-from stateward.planning.status import status
+from stateward.planning.facts.facts import derive
+from stateward.planning.facts.missing_members import Cause, Missing, missing
+from stateward.planning.model import observation as o
+from stateward.planning.report.status import status
 from tests.unit.planning.world import World, hot, managers, settled
 
 NAME = "c-hot-1"

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from stateward.planning import actions as a
-from stateward.planning import observation as o
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
 from stateward.planning.plan import plan
 from tests.unit.planning.pools import hot, managers
 from tests.unit.planning.world import World, settled

@@ -2,8 +2,8 @@
 
 from itertools import pairwise
 
-from stateward.planning import actions as a
-from stateward.planning.observation import Replacement
+from stateward.planning.model import actions as a
+from stateward.planning.model.observation import Replacement
 from tests.unit.planning.world import TICK, World, hot, managers, settled
 
 WAIT = 60.0

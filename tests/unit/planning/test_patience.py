@@ -2,8 +2,8 @@
 
 from msgspec.structs import replace
 
-from stateward.planning import actions as a
-from stateward.planning import observation as o
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
 from stateward.planning.plan import plan
 from tests.unit.planning.world import World, gateway, hot, managers, settled
 

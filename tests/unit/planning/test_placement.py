@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from stateward.api.problem import Severity
-from stateward.planning.placement import Inventory, Machine, Need, obstacles, priorities, pull_secrets
+from stateward.planning.facts.placement import Inventory, Machine, Need, obstacles, priorities, pull_secrets
 
 GIB = 1 << 30
 SMALL = Machine("n1", {"disk": "ssd", "rank": "7"}, memory=4 * GIB, cpu=2000)

@@ -4,11 +4,11 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stateward.planning import actions as a
-from stateward.planning import observation as o
-from stateward.planning.facts import derive, serves
-from stateward.planning.intent import State
-from stateward.planning.phase import COORDINATED
+from stateward.planning.facts.facts import derive, serves
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
+from stateward.planning.model.intent import State
+from stateward.planning.model.phase import COORDINATED
 from stateward.planning.plan import Plan, plan
 from tests.unit.planning.chaos import NOW, observations
 

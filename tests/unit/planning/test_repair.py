@@ -1,6 +1,6 @@
 """Repairing: what is broken may always be fixed, what starts is left alone, what breaks one is kept from others."""
 
-from stateward.planning import actions as a
+from stateward.planning.model import actions as a
 from tests.unit.planning.world import gateway, hot, managers, mixed, settled
 
 BAD, GOOD = {"config/a": "bad"}, {"config/a": "good"}

@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from stateward.planning import actions as a
-from stateward.planning import observation as o
-from stateward.planning.observation import Orphan, Phase, Ref, Schedule
-from stateward.planning.phase import AFTER
-from stateward.planning.security import CERTIFICATES
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
+from stateward.planning.model.observation import Orphan, Phase, Ref, Schedule
+from stateward.planning.model.phase import AFTER
+from stateward.planning.model.security import CERTIFICATES
 from tests.unit.planning.pools import PoolSpec
 from tests.unit.planning.world import World, hot, managers, mixed, settled
 

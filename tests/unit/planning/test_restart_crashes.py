@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from stateward.planning import actions as a
-from stateward.planning import observation as o
-from stateward.planning.phase import Phase
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
+from stateward.planning.model.phase import Phase
 from tests.unit.planning.kubernetes import checksum
 from tests.unit.planning.test_restart import NEW, phases, set_phase, uids, world
 from tests.unit.planning.world import World, hot, managers, mixed

@@ -1,7 +1,7 @@
 """`volumes.onClusterDelete` is obeyed on a cluster that lives: its claims are owned by it, or they are not."""
 
-from stateward.planning import actions as a
-from stateward.planning.observation import Refusal
+from stateward.planning.model import actions as a
+from stateward.planning.model.observation import Refusal
 from tests.unit.planning.world import World, hot, managers, settled
 
 

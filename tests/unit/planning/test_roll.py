@@ -2,11 +2,11 @@
 
 from msgspec.structs import replace
 
-from stateward.planning import actions as a
-from stateward.planning import observation as o
-from stateward.planning.choice import choose
-from stateward.planning.facts import derive
+from stateward.planning.facts.facts import derive
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
 from stateward.planning.plan import plan
+from stateward.planning.safety.safe_set import choose
 from tests.unit.planning.world import Index, Shard, World, gateway, hot, managers, mixed, settled
 
 A = {"config/a": "1"}

@@ -5,15 +5,15 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from stateward.planning import observation as o
-from stateward.planning.bootstrap import changed_volume, everything_lost
-from stateward.planning.facts import Facts, derive
-from stateward.planning.leave import hidden_data
-from stateward.planning.left import given_up
-from stateward.planning.missing import Cause, Missing
-from stateward.planning.removal import obeyed
-from stateward.planning.replacement import entry, held
-from stateward.planning.safety import needed, sole_units
+from stateward.planning.facts.facts import Facts, derive
+from stateward.planning.facts.missing_members import Cause, Missing
+from stateward.planning.facts.removals import obeyed
+from stateward.planning.model import observation as o
+from stateward.planning.safety.availability import needed, sole_units
+from stateward.planning.steps.membership.bootstrap import changed_volume, everything_lost
+from stateward.planning.steps.membership.decommission import hidden_data
+from stateward.planning.steps.membership.orphaned_volumes import given_up
+from stateward.planning.steps.membership.replacement import entry, held
 from tests.unit.planning.chaos import NOW
 from tests.unit.planning.pools import hot, managers
 from tests.unit.planning.test_choice import chosen, facts_of

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.api.settling import LONGEST_SETTLE_SECONDS, SETTLE_SECONDS
-from stateward.planning import actions as a
-from stateward.planning.observation import Changing, Phase
+from stateward.planning.facts.debounce import SETTLING, heard, settles
+from stateward.planning.model import actions as a
+from stateward.planning.model.observation import Changing, Phase
 from stateward.planning.plan import Plan, plan
-from stateward.planning.settling import SETTLING, heard, settles
 from tests.unit.planning.test_data import ONE, TWO, using
 from tests.unit.planning.test_restart import set_phase, world
 from tests.unit.planning.world import World, hot, managers

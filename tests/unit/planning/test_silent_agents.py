@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from stateward.planning import actions as a
-from stateward.planning import observation as o
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
 from tests.unit.planning.test_replacement import AFTER, DUE, fail, missing, told, wishes
 from tests.unit.planning.things import Body, Pod
 from tests.unit.planning.world import World, hot, managers

@@ -3,10 +3,10 @@
 from msgspec.structs import replace
 
 from stateward.api.status import ClusterStatus
-from stateward.planning.facts import derive
-from stateward.planning.observation import Database, Desired, Observation, Refusal
+from stateward.planning.facts.facts import derive
+from stateward.planning.model.observation import Database, Desired, Observation, Refusal
 from stateward.planning.plan import plan
-from stateward.planning.status import parse_time, rfc3339, status
+from stateward.planning.report.status import parse_time, rfc3339, status
 from tests.unit.planning.world import World, hot, managers, settled
 
 BAD = {"config/a": "bad"}

@@ -2,10 +2,10 @@
 
 import pytest
 
-from stateward.planning import actions as a
-from stateward.planning import observation as o
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
 from stateward.planning.plan import plan
-from stateward.planning.surge import cures
+from stateward.planning.steps.membership.surge import cures
 from tests.unit.planning.pools import PoolSpec
 from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
 

@@ -4,11 +4,11 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stateward.planning import actions as a
-from stateward.planning import observation as o
-from stateward.planning.byword import by_word
-from stateward.planning.facts import derive
+from stateward.planning.facts.facts import derive
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
 from stateward.planning.plan import Plan, plan
+from stateward.planning.steps.membership.create_database import by_word
 from tests.unit.planning.chaos import observations
 
 NOW = 10_000.0

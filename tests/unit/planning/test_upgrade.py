@@ -1,7 +1,7 @@
 """Upgrading: pools in order, one safe set at a time, and a way out of everything that goes wrong."""
 
-from stateward.planning import actions as a
-from stateward.planning import observation as o
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
 from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
 
 OLD, NEW = "2.17.1", "2.19.5"

@@ -3,9 +3,9 @@
 import pytest
 
 from stateward.api.status import ClusterStatus
-from stateward.planning import actions as a
-from stateward.planning.fitting import claim_mismatch, ungrowable
-from stateward.planning.observation import Claim, Ref
+from stateward.planning.facts.volume_fit import claim_mismatch, ungrowable
+from stateward.planning.model import actions as a
+from stateward.planning.model.observation import Claim, Ref
 from tests.unit.planning.world import GIB, World, hot, managers, settled
 
 

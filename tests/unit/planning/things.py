@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from stateward.api.status import ClusterStatus
-from stateward.planning import actions as a
-from stateward.planning import observation as o
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
 from stateward.planning.plan import Plan
 from tests.unit.planning.pools import GIB, PoolSpec
 

@@ -10,13 +10,13 @@ from copy import deepcopy
 
 from msgspec.structs import replace
 
-from stateward.planning import actions as a
-from stateward.planning import observation as o
-from stateward.planning.pending import let_go, removals
-from stateward.planning.phase import COORDINATED
+from stateward.planning.facts.agents_to_ask import questions
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
+from stateward.planning.model.phase import COORDINATED
 from stateward.planning.plan import Plan, plan
-from stateward.planning.questions import questions
-from stateward.planning.status import parse_time, status
+from stateward.planning.report.pending_removals import let_go, removals
+from stateward.planning.report.status import parse_time, status
 from tests.unit.planning.hands import Hands
 from tests.unit.planning.kubernetes import checksum
 from tests.unit.planning.pools import GIB, PoolSpec, gateway, hot, managers, mixed

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stateward.planning.observation import Allocation, Copy, CopyState, Node, Unit
+from stateward.planning.model.observation import Allocation, Copy, CopyState, Node, Unit
 from stateward.simulation.forecast.agenda import Agenda
 from stateward.simulation.forecast.copies import Copies
 from stateward.simulation.forecast.pace import Pace

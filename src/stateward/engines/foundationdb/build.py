@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from stateward.planning.observation import Crossing
+from stateward.planning.model.observation import Crossing
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from stateward.engines.foundationdb.build import Build
 from stateward.engines.foundationdb.inputs import COORDINATED, EFFECTS, RETAINED, inputs
 from stateward.engines.foundationdb.pools import TIERS, ResolvedPool, resolve
 from stateward.engines.replacement import replacement, wait_between_removals
-from stateward.planning.observation import Crossing, Desired, Inputs, Pool, Refusal, SoleCopy, Surge
+from stateward.planning.model.observation import Crossing, Desired, Inputs, Pool, Refusal, SoleCopy, Surge
 
 WAIT_BETWEEN_REMOVALS = 60.0
 """Seconds, as with FoundationDB's own operator: the database has to notice that a process is gone, and to recover."""

@@ -21,8 +21,8 @@ from stateward.engines.foundationdb.status import Status
 from stateward.engines.foundationdb.target import FoundationTarget, Shell, meant
 from stateward.engines.foundationdb.upkeep import candidates, chosen, coordinating, coordination, redundancy, unmovable
 from stateward.engines.room import Rooms
-from stateward.planning.actions import Move
-from stateward.planning.observation import TOO_LARGE, Allocation, Database, Unknown
+from stateward.planning.model.actions import Move
+from stateward.planning.model.observation import TOO_LARGE, Allocation, Database, Unknown
 
 ASKED = 3
 """Pods that are asked, one after the other, until one answers."""

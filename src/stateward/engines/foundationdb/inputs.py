@@ -12,8 +12,8 @@ from stateward.engines.foundationdb.build import Build, series
 from stateward.engines.foundationdb.pools import ResolvedPool
 from stateward.engines.images import pattern
 from stateward.engines.uses import DATA_EFFECTS, known
-from stateward.planning.crossing import PROGRAM, PROGRAMS
-from stateward.planning.observation import Effect, Inputs
+from stateward.planning.facts.protocol import PROGRAM, PROGRAMS
+from stateward.planning.model.observation import Effect, Inputs
 
 IMAGE = "docker.io/foundationdb/foundationdb"
 """Repository of the official image."""

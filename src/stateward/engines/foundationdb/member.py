@@ -11,7 +11,7 @@ from stateward.engines.foundationdb.labels import member_labels
 from stateward.engines.foundationdb.pod import made_from, template
 from stateward.engines.foundationdb.pools import find
 from stateward.engines.objects import Blueprint, MemberObjects
-from stateward.planning.observation import Inputs
+from stateward.planning.model.observation import Inputs
 
 
 def member_objects(

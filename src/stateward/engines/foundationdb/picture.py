@@ -17,7 +17,7 @@ from stateward.engines.foundationdb.members import MemberView, View, view
 from stateward.engines.foundationdb.status import Status
 from stateward.engines.foundationdb.target import FoundationTarget
 from stateward.engines.foundationdb.upkeep import coordinating, unmovable, untended
-from stateward.planning.observation import Copy, CopyState, Database, Health, Node, Unformed, Unit, Unknown
+from stateward.planning.model.observation import Copy, CopyState, Database, Health, Node, Unformed, Unit, Unknown
 
 OTHERS = "(others)"
 """Whoever else has a copy."""

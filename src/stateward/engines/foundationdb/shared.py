@@ -10,7 +10,7 @@ from stateward.api.foundationdb import FoundationDBCluster
 from stateward.engines.foundationdb.identity import PORT, connection
 from stateward.engines.foundationdb.labels import ENGINE, cluster_labels
 from stateward.engines.objects import config_map, disruption_budget, headless, headless_service, shared_metadata
-from stateward.planning.budget import Budget
+from stateward.planning.safety.disruption_budget import Budget
 
 CLUSTER_FILE = "fdb.cluster"
 

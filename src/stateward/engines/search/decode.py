@@ -21,7 +21,7 @@ from stateward.engines.search.wire import (
     ShardState,
     UnassignedInfo,
 )
-from stateward.planning.observation import Allocation, Copy, CopyState, Database, Health, Node, Unit
+from stateward.planning.model.observation import Allocation, Copy, CopyState, Database, Health, Node, Unit
 
 COPIES = 100_000
 """Copies of shards in one picture: more do not fit into the answers that are read, but where somebody made them up."""

@@ -8,7 +8,7 @@ from stateward.engines.search.flavor import Flavor, SearchCluster
 from stateward.engines.search.images import knows_versions
 from stateward.engines.search.inputs import COORDINATED, EFFECTS, inputs
 from stateward.engines.search.pools import ResolvedPool, resolve
-from stateward.planning.observation import Desired, Pool, Refusal, SoleCopy, Surge
+from stateward.planning.model.observation import Desired, Pool, Refusal, SoleCopy, Surge
 
 
 def desired(flavor: Flavor, cluster: SearchCluster) -> Desired:

@@ -35,8 +35,8 @@ from stateward.engines.search.wire import (
     Rerouted,
     Voting,
 )
-from stateward.planning.actions import Move
-from stateward.planning.observation import TOO_LARGE, Allocation, Database, Unknown
+from stateward.planning.model.actions import Move
+from stateward.planning.model.observation import TOO_LARGE, Allocation, Database, Unknown
 
 T = TypeVar("T")
 

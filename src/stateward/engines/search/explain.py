@@ -12,7 +12,7 @@ from msgspec import structs
 from stateward.engines.base import GarbledError, RefusedError
 from stateward.engines.search.session import Session
 from stateward.engines.search.wire import Explanation
-from stateward.planning.observation import Allocation, Copy, CopyState, Database, Unit
+from stateward.planning.model.observation import Allocation, Copy, CopyState, Database, Unit
 
 MOST = 64
 """Shards asked about at one look, those first that have waited longest. The rest counts as still to be placed."""

@@ -9,8 +9,8 @@ from stateward.engines.search import keystore, security
 from stateward.engines.search.images import image_pattern
 from stateward.engines.search.pools import ResolvedPool
 from stateward.engines.uses import DATA_EFFECTS, known
-from stateward.planning.observation import Effect, Inputs
-from stateward.planning.security import CERTIFICATES
+from stateward.planning.model.observation import Effect, Inputs
+from stateward.planning.model.security import CERTIFICATES
 
 EFFECTS = {
     "version": Effect.RECREATE,

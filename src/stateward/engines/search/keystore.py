@@ -14,7 +14,7 @@ from msgspec import Struct
 from stateward.api.keystore import SecureSettings
 from stateward.packages.dependencies import SECRET, Dependency
 from stateward.packages.digests import Key, label
-from stateward.planning.data import KEPT
+from stateward.planning.model.referenced_data import KEPT
 
 PREFIX = "stateward-keystore."
 """Begins the name of the file of a setting."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from stateward.api.base import Json
 from stateward.engines.search.wire import ClusterSettings
-from stateward.planning.observation import Allocation
+from stateward.planning.model.observation import Allocation
 
 ENABLE = "cluster.routing.allocation.enable"
 EXCLUDE = "cluster.routing.allocation.exclude._name"

@@ -9,7 +9,7 @@ from stateward.engines.base import GarbledError
 from stateward.engines.room import USUAL
 from stateward.engines.search.reading import Bodies, Expected, read
 from stateward.engines.worker import serve, worked
-from stateward.planning.observation import Database, Unit
+from stateward.planning.model.observation import Database, Unit
 
 COPIES = 2000
 """Copies that come back at once: 10 ms for the event loop."""

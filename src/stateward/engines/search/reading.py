@@ -8,7 +8,7 @@ from stateward.engines.search.decode import Answers, database
 from stateward.engines.search.session import check
 from stateward.engines.search.shutdown import Record
 from stateward.engines.search.wire import ClusterSettings, ClusterState, Counts, NodesInfo, NodesStats
-from stateward.planning.observation import Database
+from stateward.planning.model.observation import Database
 
 STATE = "/_cluster/state/nodes,master_node,routing_table,metadata,blocks"
 INFO = "/_nodes/http"

@@ -18,7 +18,7 @@ from stateward.engines.search.flavor import SearchCluster, Shield
 from stateward.engines.search.identity import cluster_name
 from stateward.engines.search.pools import ResolvedPool
 from stateward.engines.search.probes import Question
-from stateward.planning.security import CERTIFICATES
+from stateward.planning.model.security import CERTIFICATES
 
 SWITCH = "security"
 """File of the configuration by which the start script knows that the member is secured."""

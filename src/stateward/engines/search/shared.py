@@ -14,7 +14,7 @@ from stateward.engines.search.flavor import HTTP_PORT, TRANSPORT_PORT, Flavor, S
 from stateward.engines.search.identity import formed
 from stateward.engines.search.labels import LABEL_SERVES, LABEL_VOTES, cluster_labels
 from stateward.engines.search.mounts import SCRIPT, scripts, seeds
-from stateward.planning.budget import Budget
+from stateward.planning.safety.disruption_budget import Budget
 
 SEEDS_FILE = "unicast_hosts.txt"
 FORMED_FILE = "formed"

@@ -16,7 +16,7 @@ from stateward.operator.engine import Family
 from stateward.operator.holdings import Holdings
 from stateward.operator.pod_rights.policy import NOT_ALLOWED, problems
 from stateward.operator.translate import observation
-from stateward.planning.observation import Unknown
+from stateward.planning.model.observation import Unknown
 from stateward.planning.plan import plan
 
 NEVER = frozenset(

@@ -31,7 +31,7 @@ from stateward.operator.detection.cronjob import ANNOTATION_CLUSTER, LABEL_DETEC
 from stateward.operator.failing import Failing, FailureGauge, Uncounted
 from stateward.operator.kinds import ClusterKind
 from stateward.operator.periodic import Periodic
-from stateward.planning.failing import REASON
+from stateward.planning.report.reconcile_failure import REASON
 
 _log = structlog.get_logger(__name__)
 

@@ -24,10 +24,10 @@ from stateward.operator.onlooker import onlook
 from stateward.operator.translate import observation
 from stateward.operator.wanted import wanted
 from stateward.pki.files import CERTIFICATE, KEY, TRUSTED
-from stateward.planning.facts import derive
-from stateward.planning.missing import Missing, missing
-from stateward.planning.observation import Unknown
-from stateward.planning.times import parse_time, rfc3339
+from stateward.planning.facts.facts import derive
+from stateward.planning.facts.missing_members import Missing, missing
+from stateward.planning.model.observation import Unknown
+from stateward.planning.model.times import parse_time, rfc3339
 
 MARGIN = 300.0
 """Seconds by which a look may be late: it has to be scheduled, and its image may have to be pulled."""

@@ -15,7 +15,7 @@ from stateward.operator.installations.marks import marked
 from stateward.operator.installations.surroundings import Surroundings
 from stateward.operator.installations.views import INSTALLATIONS, GroupKind, kinds_in
 from stateward.packages.reporting import reported
-from stateward.planning.failing import REASON
+from stateward.planning.report.reconcile_failure import REASON
 
 Stuck = tuple[str, str]
 """Why a person is needed: a reason for programs, and a sentence."""

@@ -1,7 +1,7 @@
 """What is said of a cluster that asks for a NetworkPolicy where the operator makes none."""
 
 from stateward.api.cluster import Cluster
-from stateward.planning.observation import Refusal
+from stateward.planning.model.observation import Refusal
 
 
 def refusals(cluster: Cluster, *, everywhere: bool) -> tuple[Refusal, ...]:

@@ -11,7 +11,7 @@ from stateward.api.cluster import Cluster
 from stateward.api.foundationdb import FoundationDBCluster
 from stateward.api.pod_policy import Path, references, source
 from stateward.operator.engine import Family
-from stateward.planning.observation import Crossing
+from stateward.planning.model.observation import Crossing
 
 
 @dataclass(frozen=True, slots=True)

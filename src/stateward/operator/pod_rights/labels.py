@@ -27,7 +27,7 @@ from stateward.operator.pod_rights.named import SERVICE_ACCOUNT, Named, allowed,
 from stateward.operator.pod_rights.policy import NOT_ALLOWED
 from stateward.operator.restarts.views import PROVIDER_CLASSES
 from stateward.operator.unowned import belongs
-from stateward.planning.observation import Refusal
+from stateward.planning.model.observation import Refusal
 
 UNKNOWN = "PodRightsUnknown"
 """Reason to wait: it could not be read whether something is allowed."""

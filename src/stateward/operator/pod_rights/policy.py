@@ -10,7 +10,7 @@ from stateward.api.pod_policy import Level, violations
 from stateward.api.problem import Problem
 from stateward.operator.engine import Family
 from stateward.operator.pod_rights.finished import finished
-from stateward.planning.observation import Refusal
+from stateward.planning.model.observation import Refusal
 
 NOT_ALLOWED = "PodNotAllowed"
 """Reason to wait: pods as the spec asks for them may not be made."""

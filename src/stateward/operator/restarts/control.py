@@ -44,7 +44,7 @@ from stateward.packages.digests import Key, digests_of
 from stateward.packages.guards import Hold, Settling, hold, settling, touched
 from stateward.packages.restarts import Verdict, annotated, digest_in, judge, read_record
 from stateward.packages.trees import at, obj, text
-from stateward.planning.failing import REASON
+from stateward.planning.report.reconcile_failure import REASON
 
 _log = structlog.get_logger(__name__)
 CLASSES_SECONDS = 60.0

@@ -10,8 +10,8 @@ from dataclasses import replace
 from stateward.agent.configuration import checksum
 from stateward.agent.phase import Phase
 from stateward.api import names
-from stateward.planning.process import Process as Said
-from stateward.planning.process import ProcessState
+from stateward.planning.model.process import Process as Said
+from stateward.planning.model.process import ProcessState
 from stateward.simulation.cluster.ground import Ground
 from stateward.simulation.cluster.process import Container, Launcher, Process
 

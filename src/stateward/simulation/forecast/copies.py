@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from stateward.planning.observation import Allocation, Copy, CopyState, Node, Unit
-from stateward.planning.upgrade import newer
+from stateward.planning.facts.upgrade_order import newer
+from stateward.planning.model.observation import Allocation, Copy, CopyState, Node, Unit
 from stateward.simulation.forecast.agenda import Agenda
 from stateward.simulation.forecast.pace import Pace
 

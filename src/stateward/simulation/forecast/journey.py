@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from stateward.planning.observation import Observation
+from stateward.planning.model.observation import Observation
 from stateward.planning.plan import Plan, plan
 from stateward.simulation.forecast.pace import Pace
 from stateward.simulation.forecast.world import Happening, TimedWorld

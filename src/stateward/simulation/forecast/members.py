@@ -6,9 +6,9 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from stateward.planning import actions as a
-from stateward.planning.change import keeping
-from stateward.planning.observation import Claim, Member, Observation, Pod, Pool, Ref, Workload
+from stateward.planning.facts.change import keeping
+from stateward.planning.model import actions as a
+from stateward.planning.model.observation import Claim, Member, Observation, Pod, Pool, Ref, Workload
 from stateward.simulation.forecast.agenda import Agenda
 from stateward.simulation.forecast.pace import Pace
 

@@ -4,10 +4,10 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from stateward.planning import actions as a
-from stateward.planning.observation import Inputs, Member, Observation, Phase, Process, ProcessState
-from stateward.planning.phase import BEGUN
-from stateward.planning.questions import questions
+from stateward.planning.facts.agents_to_ask import questions
+from stateward.planning.model import actions as a
+from stateward.planning.model.observation import Inputs, Member, Observation, Phase, Process, ProcessState
+from stateward.planning.model.phase import BEGUN
 from stateward.simulation.forecast.agenda import Agenda
 from stateward.simulation.forecast.members import Listener, Members
 from stateward.simulation.forecast.pace import Pace

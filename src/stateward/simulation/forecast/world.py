@@ -10,9 +10,9 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stateward.planning import actions as a
-from stateward.planning.facts import derive
-from stateward.planning.observation import (
+from stateward.planning.facts.facts import derive
+from stateward.planning.model import actions as a
+from stateward.planning.model.observation import (
     Allocation,
     Bootstrap,
     Database,

@@ -1,0 +1,31 @@
+"""Changes of data that come together are one restart: a member begins when nothing has changed for a while.
+
+People and tools write one Secret after the other. Without this the first member would restart for the first of them,
+and again for the last. What has begun is not stopped, and what is broken is repaired with what is there.
+"""
+
+from collections.abc import Sequence
+
+from stateward.api.settling import seconds_left
+from stateward.planning.model.member import Changing, Inputs
+from stateward.planning.model.referenced_data import KEPT, changed, of_others
+
+SETTLING = "DataSettling"
+"""Reason to wait: the data that a member uses has changed just now."""
+
+
+def heard(before: Changing | None, was: Inputs, data: Inputs, now: float) -> Changing | None:
+    """Return what is known of changes at time `now`, when the data was found to be so, and `was` that before."""
+    if not data:
+        return None
+    if not any(changed(name, was, data) for name in was.keys() | data.keys()):
+        return before
+    going = before is not None and seconds_left(before.since, before.last, now) > 0
+    return Changing(before.since if before is not None and going else now, now)
+
+
+def settles(changing: Changing | None, names: Sequence[str], now: float) -> bool:
+    """Return whether a change of these inputs waits at time `now`, because it is one of data that may change again."""
+    if changing is None or not any(of_others(name) or name.startswith(f"{KEPT}/") for name in names):
+        return False
+    return seconds_left(changing.since, changing.last, now) > 0

@@ -1,0 +1,255 @@
+"""What follows at once from an observation, computed once and shared by all questions of the plan."""
+
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import Struct
+
+from stateward.planning.facts.protocol import crossing
+from stateward.planning.facts.upgrade_order import pool_in_turn, versions
+from stateward.planning.facts.volume_fit import passed_over
+from stateward.planning.model.observation import (
+    Crossing,
+    Database,
+    Effect,
+    Member,
+    Node,
+    Observation,
+    Pool,
+    Unit,
+    Unknown,
+)
+from stateward.planning.model.phase import BEGUN, Phase
+
+TROUBLE_PATIENCE = 20.0
+"""Seconds that a new pod may be unschedulable: often only until the volume of the pod before it is let go."""
+
+OVERDUE = 600.0
+"""Seconds after which a member that names no trouble and does not serve is taken not to come by waiting."""
+
+
+class Facts(Struct, frozen=True):
+    """An observation at a time, with the sets that every question needs."""
+
+    obs: Observation
+    now: float
+    database: Database | None
+    pools: Mapping[str, Pool]
+    members: Mapping[str, Member]
+    up: frozenset[str]
+    """Members that serve: pod ready, and in the database with the version that their pod runs."""
+    down: frozenset[str]
+    """Members that have been in the cluster, are still meant to be, and do not serve now, for whatever reason."""
+    going: frozenset[str]
+    """Members whose processes are being restarted in their pods: they count as down until that is ended."""
+    turn: Pool | None
+    """The pool that changes its version now."""
+    versions: Mapping[str, str]
+    """By pool: the version that its members should run now."""
+    units: Mapping[str, tuple[Unit, ...]]
+    """By member: the units that have a copy on it, or one on its way to it."""
+    holders: Mapping[str, frozenset[str]]
+    """By unit: the members with a live copy of it."""
+    crossing: Crossing = Crossing.NONE
+    """How far it is on the way to a version that does not talk to the deployed one."""
+
+    @property
+    def formed(self) -> bool:
+        """Whether the cluster was formed at some time: it answers now, or the status remembers it."""
+        remembered = self.obs.bootstrap is not None and self.obs.bootstrap.formed
+        return self.database is not None or remembered or bool(self.obs.records)
+
+    def node(self, name: str) -> Node | None:
+        """Return what the database says about a member; None when it is not in it, or nothing is known."""
+        return self.database.nodes.get(name) if self.database else None
+
+    def units_of(self, name: str) -> tuple[Unit, ...]:
+        """Return the units that have a copy on the member, or one on its way to it."""
+        return self.units.get(name, ())
+
+    def joined(self, name: str) -> bool:
+        """Return whether the database lists the member now."""
+        return self.node(name) is not None
+
+    def votes(self, member: Member) -> bool:
+        """Return whether the member may vote, by the database or else by its pool."""
+        node = self.node(member.name)
+        if node is not None:
+            return node.voting
+        pool = self.pools.get(member.pool)
+        in_configuration = self.database is not None and member.name in self.database.voters
+        return in_configuration or (pool is not None and pool.voting)
+
+    def holds_data(self, member: Member) -> bool:
+        """Return whether the member may hold data, by the database or else by its pool."""
+        node = self.node(member.name)
+        pool = self.pools.get(member.pool)
+        return node.data if node is not None else pool is None or pool.data
+
+    def ephemeral(self, member: Member) -> bool:
+        """Return whether the member's data goes with its pod.
+
+        A claim that is not seen is not one that is not there: a pod that uses one keeps its data on it, unless its pool
+        keeps none on claims, and the claim is one that the user has given to the pod besides.
+        """
+        pool = self.pools.get(member.pool)
+        if member.claim is not None or member.pod is None:
+            return False
+        return not member.pod.claims or (pool is not None and pool.ephemeral)
+
+    def blank(self, member: Member) -> bool:
+        """Return whether nothing was ever written on the member: it never ran, and its volume was never there.
+
+        Such a member may go without asking the database, or a wrong storage class could not be corrected before the
+        cluster is formed.
+        """
+        voting = self.database is not None and member.name in self.database.voters
+        if member.name in self.obs.records or self.joined(member.name) or voting:
+            return False
+        pod, claim = member.pod, member.claim
+        unbound = claim.capacity == 0 if claim is not None else pod is None or not pod.claims
+        return unbound and (pod is None or not (pod.node or pod.running or pod.ready))
+
+    def waited(self, subject: str, reason: str) -> float:
+        """Return for how long, in seconds, something has waited for this reason, by the status; 0 if it has not."""
+        since = self.obs.waits.get(f"{subject} {reason}")
+        return 0.0 if since is None else max(0.0, self.now - since)
+
+    def phase(self, member: Member) -> Phase:
+        """Return how far the restart of the member's process is."""
+        return member.pod.phase if member.pod is not None and not member.pod.terminating else Phase.NONE
+
+    def managed(self, member: Member) -> bool:
+        """Return whether the member's process may be restarted in its pod: there is an agent, and nobody forbids it."""
+        return self.obs.desired.in_place and member.pod is not None and member.pod.agent
+
+    def zone(self, name: str) -> str:
+        """Return the zone that a member runs in or was last seen in; empty when that is not known."""
+        member, record = self.members[name], self.obs.records.get(name)
+        return (member.pod.zone if member.pod else "") or (record.zone if record else "")
+
+    def age(self, name: str) -> float:
+        """Return for how long, in seconds, the member has been in the state that the status names."""
+        return max(0.0, self.now - self.obs.since.get(name, self.now))
+
+    def unwell(self, member: Member) -> float:
+        """Return for how long, in seconds, a member that does not serve has been so; too short rather than too long.
+
+        The time goes on through all its states. The disaster this prevents: each change of state begins it anew, and
+        two parts of the plan that wait for a member in turn hand it to each other for ever.
+        """
+        since = self.obs.away.get(member.name, self.now)
+        return max(0.0, self.now - (since if member.pod is None else max(since, member.pod.created)))
+
+    def away(self, member: Member) -> float | None:
+        """Return since when the member does not serve; None while it does, or a person keeps it stopped.
+
+        While the database does not answer, nobody can tell that one is back: its pod may be ready for nothing.
+        """
+        before = self.obs.away.get(member.name)
+        known = self.database is not None or before is None
+        if member.name in self.obs.stopped or (known and serves(member, self.database)):
+            return None
+        return self.now if before is None else before
+
+    def overdue(self, member: Member) -> bool:
+        """Return whether a member has not served for so long that nothing more is expected of waiting for it."""
+        return self.unwell(member) > OVERDUE
+
+    def trouble(self, member: Member) -> str:
+        """Return what keeps the member's pod from running and will not go away by waiting a moment."""
+        pod = member.pod
+        if pod is None:
+            return ""
+        new = unschedulable(pod.trouble) and self.now - pod.created < TROUBLE_PATIENCE
+        return "" if new else pod.trouble
+
+
+def derive(obs: Observation, now: float) -> Facts:
+    """Return the facts of an observation at time `now` (seconds since the epoch), members in one order."""
+    obs = msgspec.structs.replace(obs, members=tuple(sorted(obs.members, key=lambda m: (m.pool, m.ordinal, m.name))))
+    database = None if isinstance(obs.database, Unknown) else obs.database
+    pools = {pool.name: pool for pool in obs.desired.pools}
+    going = frozenset(m.name for m in obs.members if m.pod and not m.pod.terminating and m.pod.phase in BEGUN)
+    up = frozenset(m.name for m in obs.members if serves(m, database)) - going
+    step = crossing(obs, up, database)
+    turn = None if step else pool_in_turn(obs, up)
+    units, holders = index(database.units if database else ())
+    return Facts(
+        obs=obs,
+        now=now,
+        database=database,
+        pools=pools,
+        members={m.name: m for m in obs.members},
+        up=up,
+        down=frozenset(
+            m.name for m in obs.members if m.name not in up and expected(obs, database, m, held=m.name in units)
+        ),
+        going=going,
+        turn=turn,
+        versions=versions(obs, turn, database, step),
+        units=units,
+        holders=holders,
+        crossing=step,
+    )
+
+
+def index(units: tuple[Unit, ...]) -> tuple[dict[str, tuple[Unit, ...]], dict[str, frozenset[str]]]:
+    """Return the units by member, and the members with a live copy by unit: asked for again and again."""
+    found: dict[str, list[Unit]] = {}
+    holders: dict[str, frozenset[str]] = {}
+    for unit in units:
+        live: list[str] = []
+        here: set[str] = set()
+        for copy in unit.copies:
+            here.add(copy.member)
+            if copy.target:
+                here.add(copy.target)
+            if copy.live:
+                live.append(copy.member)
+        here.discard("")
+        for name in here:
+            found.setdefault(name, []).append(unit)
+        holders[unit.name] = frozenset(live)
+    return {name: tuple(mine) for name, mine in found.items()}, holders
+
+
+def expected(obs: Observation, database: Database | None, member: Member, *, held: bool) -> bool:
+    """Return whether the cluster counts on a member that has been in it.
+
+    One whose StatefulSet somebody removed or scaled to zero counts as long as it has data or a vote, or it will be made
+    again as its pool has too few: nobody else may go down in its place.
+    """
+    if member.name not in obs.records:
+        return False
+    if member.alive or (database is not None and (held or member.name in database.voters)):
+        return True
+    pool = next((pool for pool in obs.desired.pools if pool.name == member.pool), None)
+    if pool is None or (passed_over(pool, member, database) and not member.present):
+        return False
+    return sum(m.alive for m in obs.members if m.pool == member.pool) < pool.replicas
+
+
+def serves(member: Member, database: Database | None) -> bool:
+    """Return whether a member is in service.
+
+    A live process proves nothing: a node of the wrong version stays alive and never joins. So where the database
+    answers, the member must be in it, with a version whose programs are in its pod.
+    """
+    pod = member.pod
+    if pod is None or pod.terminating or not pod.ready:
+        return False
+    if database is None:
+        return True
+    node = database.nodes.get(member.name)
+    return node is not None and (not pod.version or node.version in (pod.version, pod.beside))
+
+
+def disrupts(effect: Effect) -> bool:
+    """Return whether an effect takes the member down for a while."""
+    return effect >= Effect.RESTART
+
+
+def unschedulable(trouble: str) -> bool:
+    """Return whether a pod's trouble is that no Kubernetes node takes it: room can be made for it."""
+    return trouble.startswith("Unschedulable")

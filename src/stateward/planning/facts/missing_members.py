@@ -1,0 +1,97 @@
+"""Who is missing, and why: the member should be there, has been there, and is not, whatever its process says of itself.
+
+Being missing is not being down: a member that restarts is down. What tells them apart is time, which the status keeps.
+Nothing is concluded from what could not be read: while the database does not answer, nobody is missing from it, and
+nobody that was is taken to be back.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+from msgspec import Struct
+
+from stateward.planning.facts.facts import Facts, unschedulable
+from stateward.planning.model.observation import Member, Pod, Unknown
+
+
+class Cause(StrEnum):
+    """Why a member is missing, in one word for programs."""
+
+    NODE_NOT_READY = "NodeNotReady"
+    NODE_TAINTED = "NodeTainted"
+    NO_CLAIM = "NoClaim"
+    NO_POD = "NoPod"
+    POD_TERMINATING = "PodTerminating"
+    POD_PENDING = "PodPending"
+    POD_FAILING = "PodFailing"
+    NOT_IN_CLUSTER = "NotInCluster"
+    DISK_FAULT = "DiskFault"
+    AGENT_UNREACHABLE = "AgentUnreachable"
+
+
+OF_THE_MACHINE = frozenset(
+    {Cause.NODE_NOT_READY, Cause.NODE_TAINTED, Cause.NO_CLAIM, Cause.POD_TERMINATING, Cause.DISK_FAULT}
+)
+"""Causes that no edit of the spec can bring about."""
+
+STILL_SERVING = frozenset({Cause.NODE_TAINTED, Cause.AGENT_UNREACHABLE})
+"""Causes with which a member may still serve: their time is no time of absence."""
+
+
+class Missing(Struct, frozen=True):
+    """That a member is missing: the cause, and a clause for people."""
+
+    cause: Cause
+    text: str
+
+
+def missing(facts: Facts, member: Member) -> Missing | None:
+    """Return why the member is missing, the deepest cause first; None when it is not, or nothing can be told."""
+    if not member.alive or member.pool not in facts.pools or member.name not in facts.obs.records:
+        return None
+    if member.name in facts.obs.stopped:
+        return None  # A person keeps it stopped: it is where it should be.
+    return next(causes(facts, member), None)
+
+
+def causes(facts: Facts, member: Member) -> Iterator[Missing]:
+    """Yield every cause, the one that explains the others first."""
+    pod, pool = member.pod, facts.pools[member.pool]
+    if pod is not None and pod.node and not pod.node_ready:
+        yield Missing(Cause.NODE_NOT_READY, f"node {pod.node} is not ready or gone")
+    if member.claim is None and (pod.claims if pod is not None else True) and not pool.ephemeral:
+        yield Missing(Cause.NO_CLAIM, "its volume claim is gone")
+    if pod is None:
+        yield Missing(Cause.NO_POD, "it has no pod")
+        return
+    yield from of_pod(pod)
+    node = facts.node(member.name)
+    if facts.database is not None and node is None and not pod.trouble and not pod.terminating:
+        yield Missing(Cause.NOT_IN_CLUSTER, "its process is not in the cluster")
+    if node is not None and node.fault:
+        yield Missing(Cause.DISK_FAULT, node.fault)
+    taint = next((key for key in pod.taints if key in facts.obs.desired.replacement.taints), None)
+    if taint is not None:
+        yield Missing(Cause.NODE_TAINTED, f"node {pod.node} has the taint {taint}")
+    if isinstance(member.process, Unknown) and pod.running and not pod.terminating:
+        yield Missing(Cause.AGENT_UNREACHABLE, f"its agent does not answer ({member.process.why})")
+
+
+def of_pod(pod: Pod) -> Iterator[Missing]:
+    """Yield what the pod itself shows."""
+    if pod.terminating:
+        yield Missing(Cause.POD_TERMINATING, "its pod is stopping and does not end")
+    elif unschedulable(pod.trouble):
+        yield Missing(Cause.POD_PENDING, f"its pod finds no node ({pod.trouble})")
+    elif pod.trouble:
+        yield Missing(Cause.POD_FAILING, f"its pod does not run ({pod.trouble})")
+
+
+def still_missing(facts: Facts, member: Member, cause: str) -> bool:
+    """Return whether nobody can tell that a member is back which was missing from a database that now is silent."""
+    return facts.database is None and cause in (Cause.NOT_IN_CLUSTER, Cause.DISK_FAULT) and member.alive
+
+
+def comparable(before: str, now: Cause) -> bool:
+    """Return whether the time of one cause may be counted for another: not that of a taint for a failure."""
+    return before == now if {before, now} & STILL_SERVING else True

@@ -1,0 +1,100 @@
+"""Whose turn is it in a version upgrade.
+
+Pools change one after the other: data without votes, then data with votes, then the rest; among the rest the members
+without a vote come first, so that managers are last. Until its turn a pool's members keep the version they run, also
+when one of them is evicted and comes back. Source: the upgrade reconciler (reference 3).
+
+    Pending ──every pool before it is Upgraded──▶ Upgrading ──every member serves with the new version──▶ Upgraded
+"""
+
+import re
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+
+from stateward.planning.model.observation import Crossing, Database, Member, Observation, Pool
+
+
+@lru_cache(maxsize=256)
+def parse(version: str) -> tuple[int, ...]:
+    """Return a version as numbers that compare in order; an empty version is the lowest."""
+    return tuple(int(part) for part in re.findall(r"\d+", version))
+
+
+def newer(first: str, second: str) -> bool:
+    """Return whether the first version is higher than the second."""
+    return parse(first) > parse(second)
+
+
+def upgrading(obs: Observation) -> bool:
+    """Return whether another version than the deployed one is wanted."""
+    return bool(obs.deployed_version) and obs.desired.version != obs.deployed_version
+
+
+def rank(pool: Pool) -> int:
+    """Return the pool's place in the safe order by role."""
+    if pool.data:
+        return 1 if pool.voting else 0
+    return 3 if pool.voting else 2
+
+
+def pool_order(obs: Observation) -> list[Pool]:
+    """Return the pools in the order in which they change: by role, then tier, then as the user says, then as listed."""
+    wish = {name: i for i, name in enumerate(obs.desired.order)}
+    return sorted(obs.desired.pools, key=lambda pool: (rank(pool), pool.tier, wish.get(pool.name, len(wish))))
+
+
+def changed(obs: Observation, up: AbstractSet[str], members: Iterable[Member]) -> bool:
+    """Return whether all these members serve with the desired version.
+
+    One that was let go does not count, or a pod that cannot end on a dead machine would hold the upgrade up for ever.
+    """
+    living = (m for m in members if m.alive)
+    return all(m.name in up and m.pod is not None and m.pod.version == obs.desired.version for m in living)
+
+
+def upgraded(obs: Observation, up: AbstractSet[str], pool: Pool) -> bool:
+    """Return whether every member of the pool serves with the desired version."""
+    return changed(obs, up, (m for m in obs.members if m.pool == pool.name))
+
+
+def pool_in_turn(obs: Observation, up: AbstractSet[str]) -> Pool | None:
+    """Return the pool that changes its version now; None when all have it, or no upgrade is wanted."""
+    if not upgrading(obs):
+        return None
+    return next((pool for pool in pool_order(obs) if not upgraded(obs, up, pool)), None)
+
+
+def versions(obs: Observation, turn: Pool | None, database: Database | None, step: Crossing) -> dict[str, str]:
+    """Return by pool the version that its members should be made for now.
+
+    A pool whose turn has not come keeps the deployed version, unless every node of the cluster already runs the new
+    one: then an older node could not join any more, and would be waited for without end.
+    """
+    order = [pool.name for pool in pool_order(obs)]
+    if any(pool.crossings for pool in obs.desired.pools):
+        # All of them change at one moment: before it no image does, and after it each may.
+        return dict.fromkeys(order, obs.deployed_version if step else obs.desired.version)
+    limit = len(order) if turn is None or all_new(obs, database) else order.index(turn.name) + 1
+    return {name: obs.desired.version if i < limit else obs.deployed_version for i, name in enumerate(order)}
+
+
+def all_new(obs: Observation, database: Database | None) -> bool:
+    """Return whether the database has nodes and all of them run the desired version or a later one."""
+    nodes = database.nodes.values() if database else ()
+    return bool(nodes) and all(not newer(obs.desired.version, node.version) for node in nodes)
+
+
+def reached(obs: Observation, member: Member) -> str:
+    """Return the newest version with which the member has joined: its data cannot be read by an older one."""
+    record = obs.records.get(member.name)
+    return record.version if record else ""
+
+
+def ahead(obs: Observation) -> list[Member]:
+    """Return the members that have joined with a later version than the desired one.
+
+    The disaster this prevents: an upgrade is taken back half-way, the old version is started on data that the new one
+    has written, and it never comes up again.
+    """
+    return [m for m in obs.members if m.workload is not None and newer(reached(obs, m), obs.desired.version)]

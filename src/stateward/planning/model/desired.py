@@ -1,0 +1,133 @@
+"""What should be: the pools with every default filled in, the policy of changes, and what is refused."""
+
+from collections.abc import Mapping
+from enum import IntEnum, StrEnum
+
+from msgspec import Struct
+
+from stateward.planning.model.member import Inputs
+
+
+class Effect(IntEnum):
+    """How hard a change hits a member, from nothing to a new member in its place."""
+
+    NONE = 0
+    RELOAD = 1
+    RESTART = 2
+    RECREATE = 3
+    REPLACE = 4
+
+
+class Crossing(StrEnum):
+    """How far a cluster is on the way to a version whose processes do not talk to those of the deployed one."""
+
+    NONE = ""
+    """It is not on such a way, or has arrived: what is left changes like anything else."""
+    BESIDE = "beside"
+    """Each pod is given the programs of the new version beside those of its image, and goes on running the old ones."""
+    SWITCHED = "switched"
+    """All processes are to run the new programs, from one moment to the next."""
+
+
+class SoleCopy(StrEnum):
+    """What to do before a member goes down that holds the only copy of a unit."""
+
+    MOVE = "Move"
+    WAIT = "Wait"
+    INTERRUPT = "Interrupt"
+
+
+class Surge(StrEnum):
+    """Whether a new member has to join before the one that it replaces leaves."""
+
+    REQUIRED = "Required"
+    PREFERRED = "Preferred"
+
+
+class Pool(Struct, frozen=True):
+    """A pool as it should be."""
+
+    name: str
+    replicas: int
+    voting: bool
+    data: bool
+    ephemeral: bool
+    inputs: Inputs
+    """Inputs of its members at the desired version."""
+    held_inputs: Inputs
+    """The same at the version that was last deployed: for members whose turn has not come."""
+    effects: Mapping[str, Effect]
+    """Effect by first part of an input's name (`config`, `template`, `version` …); an unlisted part recreates."""
+    volume_size: int = 0
+    storage_class: str | None = None
+    coordinated: frozenset[str] = frozenset()
+    """First parts of names of inputs that members before and after cannot talk across: all change together."""
+    crossings: Mapping[Crossing, Inputs] = {}
+    """Inputs on the way to the desired version, where its processes do not talk to those of the deployed one."""
+    retained: frozenset[str] = frozenset()
+    """Names of inputs that a member keeps for its life: its objects are written with them, whatever the spec says."""
+    tier: int = 0
+    """Tiers change from the lowest number to the highest: frozen, cold, warm, hot."""
+
+
+class Refusal(Struct, frozen=True):
+    """Something that was asked for and is not done: the field, the reason, and whether the rest goes on."""
+
+    subject: str
+    reason: str
+    message: str
+    everything: bool = True
+    """Whether the whole edit is held back, or (False) only what it is about, such as the version."""
+
+
+class Replacement(Struct, frozen=True):
+    """Which members are replaced: by themselves when they are missing, and as a person says. Times in seconds."""
+
+    enabled: bool = False
+    after: float = 1800.0
+    """How long a member has to be missing."""
+    max_concurrent: int = 1
+    per_zone: bool = False
+    """Whether all missing members of one zone are replaced together, and meanwhile none of another zone."""
+    taints: Mapping[str, float] = {}
+    """How long a member has to be on a node with a taint, by the taint's key."""
+    max_tainted: int = 1
+    """In how many fault domains nodes may have these taints so that a replacement because of one begins."""
+    replace: frozenset[str] = frozenset()
+    undrained: frozenset[str] = frozenset()
+    """To be replaced without moving their data away first."""
+    accepted: frozenset[str] = frozenset()
+    """Those for which a person has accepted that the last copy of something may be lost."""
+    keep: frozenset[str] = frozenset()
+    """Never replaced, and taken back when they are being replaced."""
+
+
+class Desired(Struct, frozen=True):
+    """What should be, with every default filled in."""
+
+    version: str
+    """The version to run; the deployed one where the version that was asked for is refused."""
+    pools: tuple[Pool, ...]
+    max_unavailable: int | None = 1
+    """Members that may be down at once for changes; None for as many as are safe."""
+    min_live_copies: int = 1
+    sole_copy: SoleCopy = SoleCopy.MOVE
+    surge: Surge = Surge.REQUIRED
+    wait_between_removals: float = 0.0
+    """Seconds between one member that is let go and the next."""
+    paused: bool = False
+    formed_by_word: bool = False
+    """Whether the database makes itself when it is told to, and not when a member of it starts with leave to."""
+    order: tuple[str, ...] = ()
+    replace_on_shrink: bool = True
+    """Whether a smaller volume or another class is done member by member, or refused."""
+    in_place: bool = True
+    """Whether a process is restarted in its pod where that is enough."""
+    agent: str = ""
+    """Version of the agent that new pods get; empty where that is not known, or they get none."""
+    delete_volumes: bool = False
+    """Whether volumes of members that left are deleted."""
+    own_volumes: bool | None = None
+    """Whether volumes are deleted with the cluster resource; None where that is not known."""
+    replacement: Replacement = Replacement()
+    refusals: tuple[Refusal, ...] = ()

@@ -1,0 +1,84 @@
+"""What a plan says about each member and about everything that is held back."""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+from msgspec import Struct
+
+from stateward.planning.model.actions import Action
+from stateward.planning.model.observation import Effect, Member
+
+
+class State(StrEnum):
+    """Where a member stands on its way to what it should be."""
+
+    READY = "Ready"
+    CREATING = "Creating"
+    STARTING = "Starting"
+    WAITING = "Waiting"
+    PREPARING = "Preparing"
+    RESTARTING = "Restarting"
+    REPAIRING = "Repairing"
+    DRAINING = "Draining"
+    LEAVING = "Leaving"
+    GROWING = "Growing"
+    DOWN = "Down"
+    STOPPED = "Stopped"
+
+
+class Intent(Struct, frozen=True):
+    """The one thing that a plan means to do with a member, in one sentence."""
+
+    member: str
+    pool: str
+    state: State
+    effect: Effect = Effect.NONE
+    sentence: str = ""
+
+
+class Wait(Struct, frozen=True):
+    """Something held back: what it is about, a reason in one word for machines, and a sentence for people."""
+
+    subject: str
+    reason: str
+    message: str
+    stalled: bool = False
+    """Whether it will not go on without a person."""
+
+
+class Part(Struct, frozen=True):
+    """What one question of the plan answered."""
+
+    actions: tuple[Action, ...] = ()
+    intents: Mapping[str, Intent] = {}
+    """Members that this question has claimed: no later question may touch them."""
+    otherwise: Mapping[str, Intent] = {}
+    """What to say of members that this question holds back, if no later question claims them."""
+    waits: tuple[Wait, ...] = ()
+    drain: frozenset[str] = frozenset()
+    """Members that data has to move away from for this part."""
+    exclude: frozenset[str] = frozenset()
+    """Members that must not vote for this part."""
+
+
+NOTHING = Part()
+
+
+def merge(*parts: Part) -> Part:
+    """Return parts as one; where two claim a member, the later one has it."""
+    parts = tuple(part for part in parts if part != NOTHING)
+    if len(parts) < 2:
+        return parts[0] if parts else NOTHING
+    return Part(
+        actions=tuple(action for part in parts for action in part.actions),
+        intents={name: intent for part in parts for name, intent in part.intents.items()},
+        otherwise={name: intent for part in parts for name, intent in part.otherwise.items()},
+        waits=tuple(wait for part in parts for wait in part.waits),
+        drain=frozenset[str]().union(*(part.drain for part in parts)),
+        exclude=frozenset[str]().union(*(part.exclude for part in parts)),
+    )
+
+
+def told(state: State, members: Iterable[Member], effect: Effect, sentence: str) -> dict[str, Intent]:
+    """Return one intent for each member; `{}` in the sentence stands for its name."""
+    return {m.name: Intent(m.name, m.pool, state, effect, sentence.replace("{}", m.name)) for m in members}

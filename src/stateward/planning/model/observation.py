@@ -1,0 +1,131 @@
+"""Everything known about one cluster at one instant, immutable: the only thing that a plan is made from.
+
+Its parts are in `member`, `database` and `desired`, and may be imported from here. Times are seconds since the epoch.
+"""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from stateward.planning.model.database import (
+    TOO_LARGE,
+    Allocation,
+    Copy,
+    CopyState,
+    Database,
+    Health,
+    Node,
+    Unformed,
+    Unit,
+    Unknown,
+)
+from stateward.planning.model.desired import Crossing, Desired, Effect, Pool, Refusal, Replacement, SoleCopy, Surge
+from stateward.planning.model.member import Changing, Claim, Inputs, Member, Orphan, Pod, Record, Ref, Removal, Workload
+from stateward.planning.model.phase import Phase
+from stateward.planning.model.process import Process, ProcessState
+from stateward.planning.model.security import Protection
+
+__all__ = [
+    "TOO_LARGE",
+    "Allocation",
+    "Bootstrap",
+    "Changing",
+    "Claim",
+    "Copy",
+    "CopyState",
+    "Crossing",
+    "Database",
+    "Desired",
+    "Effect",
+    "Health",
+    "Inputs",
+    "Member",
+    "Node",
+    "Observation",
+    "Orphan",
+    "Phase",
+    "Pod",
+    "Pool",
+    "Process",
+    "ProcessState",
+    "Record",
+    "Ref",
+    "Refusal",
+    "Removal",
+    "Replacement",
+    "Schedule",
+    "SoleCopy",
+    "Surge",
+    "Unformed",
+    "Unit",
+    "Unknown",
+    "Workload",
+]
+
+
+class Bootstrap(Struct, frozen=True):
+    """The one grant to form the cluster."""
+
+    member: str
+    volume: str
+    formed: bool
+
+
+class Schedule(Struct, frozen=True):
+    """A restart that a person has asked for on the cluster, of some pools or (none named) of all."""
+
+    phase: str
+    pools: tuple[str, ...] = ()
+
+
+class Observation(Struct, frozen=True):
+    """One cluster at one instant."""
+
+    name: str
+    namespace: str
+    uid: str
+    generation: int
+    desired: Desired
+    members: tuple[Member, ...]
+    database: Database | Unknown
+    deployed_version: str = ""
+    """The version last deployed everywhere; empty while the cluster is being created."""
+    records: Mapping[str, Record] = {}
+    since: Mapping[str, float] = {}
+    """Since when each member has been in the state that the status names."""
+    states: Mapping[str, str] = {}
+    """The state that the status names for each member: what `since` speaks of."""
+    away: Mapping[str, float] = {}
+    """Since when each member that does not serve has not done so, whatever states it went through."""
+    missing: Mapping[str, float] = {}
+    """Since when each missing member is missing."""
+    causes: Mapping[str, str] = {}
+    """The cause that the status names for each missing member: what `missing` speaks of."""
+    removals: Mapping[str, Removal] = {}
+    """Members that are replaced, as the status lists them."""
+    last_removal: float | None = None
+    """When a member was last let go, as the status has it."""
+    let_go: frozenset[str] = frozenset()
+    """Members that the status knows to be let go: `last_removal` speaks of them, too."""
+    slots: int | None = None
+    """How many automatic replacements the operator's limit leaves to this cluster; None without a limit."""
+    protection: Protection | None = None
+    """Whether and by what the cluster is secured; None where it never was, or that could not be read."""
+    bootstrap: Bootstrap | None = None
+    bootstrap_again: bool = False
+    """Whether a person accepted that a lost cluster is formed anew and empty."""
+    waits: Mapping[str, float] = {}
+    """Since when each thing that the status names waits, by subject and reason with a space between them."""
+    changing: Changing | None = None
+    """When the data of others that the members use last changed; None where it never did."""
+    schedule: Schedule | None = None
+    stopped: frozenset[str] = frozenset()
+    """Members whose processes a person wants kept stopped."""
+    orphans: tuple[Orphan, ...] = ()
+    settled_writes: bool = True
+    """Whether every cache this was made from has caught up with the operator's own writes, or nothing is destroyed."""
+    live: bool = False
+    """Whether it was read from the API server for this very decision, and not from a cache.
+
+    Planning makes the same plan either way: `Plan.needs_live` says that it has to be made again from a live reading.
+    """

@@ -1,0 +1,61 @@
+"""What planning knows of a cluster's security: whether it is to be secured, by what, and until when.
+
+Times are seconds since the epoch, 0 where nothing is known. No secret is in here: planning needs none.
+"""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from stateward.api.security import SecurityStatus
+from stateward.planning.model.times import rfc3339
+
+CERTIFICATES = "certificates"
+"""The input by which members are restarted that do not take new certificates while they run."""
+RELOAD_PATIENCE = 900.0
+"""Seconds after which somebody should look why a member does not take a new certificate: it takes two minutes."""
+
+
+class Protection(Struct, frozen=True):
+    """A cluster's security at one instant."""
+
+    enabled: bool
+    reason: str = ""
+    authority_secret: str = ""
+    admin_secret: str = ""
+    authority_ends: float = 0.0
+    member_ends: float = 0.0
+    """When the certificate ends that members show each other."""
+    server_ends: float = 0.0
+    """When the certificate ends that clients see."""
+    operator_ends: float = 0.0
+    renewal: float = 0.0
+    mark: str = ""
+    """Tells one set of the members' certificates from the next."""
+    rotation: str = ""
+    """Where a change of the authority stands, in a sentence."""
+    administrator: bool = False
+    """Whether the first administrator was made: it is done once in a cluster's life."""
+    faults: Mapping[str, str] = {}
+    """What cannot be used of what was given, as sentences by field of the spec."""
+
+    def status(self) -> SecurityStatus:
+        """Return what people read of it."""
+        known = [end for end in (self.member_ends, self.server_ends, self.operator_ends) if end]
+        return SecurityStatus(
+            enabled=self.enabled,
+            reason=self.reason,
+            ca_secret_name=self.authority_secret,
+            admin_secret_name=self.admin_secret,
+            ca_expires=said(self.authority_ends),
+            certificates_expire=said(min(known, default=0.0)),
+            renewal=said(self.renewal),
+            administrator=self.administrator,
+            mark=self.mark,
+            ca_rotation=self.rotation,
+        )
+
+
+def said(moment: float) -> str:
+    """Return a time for people; empty where there is none."""
+    return rfc3339(moment) if moment else ""

@@ -1,0 +1,49 @@
+"""Where each pool stands: how many of the members that it asks for serve, and with which version."""
+
+from collections.abc import Mapping
+
+from stateward.api.status import ClusterStatus, PoolStatus
+from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.upgrade_order import upgraded, upgrading
+from stateward.planning.model.observation import Pool, Removal
+from stateward.planning.steps.membership.scale import replacements, scale
+
+
+def standings(facts: Facts, removals: Mapping[str, Removal], before: ClusterStatus) -> list[PoolStatus]:
+    """Return where the pools stand; under a spec that makes no sense, those of the one before, which go on running."""
+    pools = facts.obs.desired.pools
+    if not pools:
+        return [standing(facts, pool.name, pool.desired, _up(facts, pool.name), "") for pool in before.pools]
+    return [standing(facts, p.name, p.replicas, serving(facts, p, removals), _upgrade(facts, p)) for p in pools]
+
+
+def standing(facts: Facts, name: str, desired: int, ready: int, upgrade: str) -> PoolStatus:
+    """Return where a pool of this name stands."""
+    pods = (m.pod for m in facts.obs.members if m.pool == name and m.workload is not None)
+    versions = sorted({pod.version for pod in pods if pod is not None and pod.version})
+    return PoolStatus(name=name, ready=ready, desired=desired, version=", ".join(versions), upgrade=upgrade)
+
+
+def serving(facts: Facts, pool: Pool, removals: Mapping[str, Removal]) -> int:
+    """Return how many of the members that the pool asks for serve.
+
+    Those that leave are not among them. One that is replaced is, until the one in its place serves.
+    """
+    mine = {m.name for m in facts.obs.members if m.pool == pool.name and m.workload is not None}
+    if len(mine) <= pool.replicas:
+        return len(mine & facts.up)
+    replaced = replacements(facts, removals).keys() | removals.keys()
+    surplus = scale(facts, removals).leaving.keys() - replaced
+    return min(pool.replicas, len((mine & facts.up) - surplus))
+
+
+def _up(facts: Facts, name: str) -> int:
+    return sum(m.name in facts.up for m in facts.obs.members if m.pool == name and m.workload is not None)
+
+
+def _upgrade(facts: Facts, pool: Pool) -> str:
+    if not upgrading(facts.obs):
+        return ""
+    if facts.turn is not None and facts.turn.name == pool.name:
+        return "Upgrading"
+    return "Upgraded" if upgraded(facts.obs, facts.up, pool) else "Pending"

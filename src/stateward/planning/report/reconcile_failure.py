@@ -1,0 +1,37 @@
+"""What a cluster's status says while the operator's rounds over it fail: that, and else what it said before.
+
+Nothing is known of what such a round would have found, so the observed generation and all that was known stay.
+"""
+
+from msgspec.structs import replace
+
+from stateward.api.base import Condition
+from stateward.api.status import ClusterStatus, WaitStatus
+from stateward.planning.model.times import rfc3339
+
+REASON = "RoundsFail"
+
+
+def failing(before: ClusterStatus, cluster: str, sentence: str, now: float) -> ClusterStatus:
+    """Return the status with the sentence: the cluster is not Ready, and a person is needed."""
+    known = next((wait for wait in before.waiting if wait.reason == REASON), None)
+    since = known.since if known is not None else rfc3339(now)
+    wait = WaitStatus(subject=cluster, reason=REASON, message=sentence, since=since)
+    verdicts = {"Ready": "False", "Stalled": "True"}
+    others = [condition for condition in before.conditions if condition.type not in verdicts]
+    made = [_condition(before, kind, value, sentence, now) for kind, value in verdicts.items()]
+    waiting = [wait, *(other for other in before.waiting if other.reason != REASON)]
+    return replace(before, doing=sentence, waiting=waiting, conditions=[*made, *others])
+
+
+def _condition(before: ClusterStatus, kind: str, value: str, sentence: str, now: float) -> Condition:
+    earlier = next((condition for condition in before.conditions if condition.type == kind), None)
+    kept = earlier.last_transition_time if earlier is not None and earlier.status == value else ""
+    return Condition(
+        type=kind,
+        status=value,
+        reason=REASON,
+        message=sentence,
+        observed_generation=before.observed_generation,
+        last_transition_time=kept or rfc3339(now),
+    )

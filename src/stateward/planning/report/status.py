@@ -1,0 +1,171 @@
+"""What people read: the status of a cluster, made from its observation and plan, and from what the status said before.
+
+Times are kept from the previous status as long as what they are about stays the same, so they survive the operator.
+All times are RFC 3339 in UTC with seconds.
+"""
+
+import msgspec
+
+from stateward.api.status import BootstrapStatus, ClusterStatus, MemberCounts, MemberStatus, WaitStatus
+from stateward.planning.facts.facts import Facts, derive
+from stateward.planning.facts.missing_members import comparable, missing, still_missing
+from stateward.planning.facts.upgrade_order import changed, newer
+from stateward.planning.model.actions import RecordBootstrap, Release
+from stateward.planning.model.intent import State, Wait
+from stateward.planning.model.observation import Member, Observation
+from stateward.planning.model.times import parse_time, rfc3339
+from stateward.planning.plan import Plan
+from stateward.planning.report.conditions import conditions
+from stateward.planning.report.pending_removals import pending_removals
+from stateward.planning.report.pool_status import standings
+from stateward.planning.steps.membership.pacing import counts, last_removal
+
+__all__ = ["parse_time", "rfc3339", "status"]
+
+
+def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> ClusterStatus:
+    """Return the status to write after a plan was made (and, where it was, carried out) at time `now`."""
+    facts = derive(obs, now)
+    version = deployed(facts, before)
+    if version != obs.deployed_version:
+        # What this very status records it also speaks of: a version that is deployed is not being upgraded to.
+        facts = derive(msgspec.structs.replace(obs, deployed_version=version), now)
+    present = [m for m in obs.members if m.present or m.name in plan.intents]
+    pools = standings(facts, plan.removals, before)
+    ready, desired = sum(pool.ready for pool in pools), sum(pool.desired for pool in pools)
+    database = facts.database
+    draft = ClusterStatus(
+        observed_generation=obs.generation,
+        version=version,
+        health=database.health.value if database else "unknown",
+        cluster_uuid=identity(facts, plan, before),
+        connection=(database.connection if database else "") or before.connection,
+        doing=plan.doing,
+        members=MemberCounts(ready=ready, desired=desired),
+        ready=f"{ready}/{desired}",
+        security=obs.protection.status() if obs.protection is not None else before.security,
+        bootstrap=bootstrap_status(plan, before, formed=database is not None),
+        pools=pools,
+        member_states=[member_status(facts, plan, m, before, now) for m in present],
+        waiting=[wait_status(wait, before, now) for wait in plan.waits],
+        data=before.data,
+        data_changed=before.data_changed,
+        last_removal=removed_last(facts, plan, before),
+        last_progress=before.last_progress,
+        pending_removals=pending_removals(facts, plan, before),
+        conditions=conditions(facts, plan, before, now),
+    )
+    moved_on = progress_of(draft) != progress_of(before)
+    return with_progress(draft, rfc3339(now)) if moved_on or not before.last_progress else draft
+
+
+def removed_last(facts: Facts, plan: Plan, before: ClusterStatus) -> str:
+    """Return when a member was last let go: now, where this plan does it, or its trace is seen for the first time."""
+    released = any(isinstance(a, Release) and counts(facts, facts.members[a.member]) for a in plan.actions)
+    last = facts.now if released else last_removal(facts)
+    return before.last_removal if last is None or last == facts.obs.last_removal else rfc3339(last)
+
+
+def with_progress(draft: ClusterStatus, when: str) -> ClusterStatus:
+    """Return the status with the time of its last progress."""
+    return msgspec.structs.replace(draft, last_progress=when)
+
+
+def progress_of(current: ClusterStatus) -> tuple[object, ...]:
+    """Return what changes when something moves forward: states, versions, pods that are ready, data still to move."""
+    return (
+        current.version,
+        current.ready,
+        tuple((m.name, m.state, m.version, m.pending, moved(m)) for m in current.member_states),
+    )
+
+
+def moved(member: MemberStatus) -> str:
+    """Return what tells how far a member is: the data still to move; other sentences may change without progress."""
+    return member.reason if member.state == State.DRAINING else ""
+
+
+def deployed(facts: Facts, before: ClusterStatus) -> str:
+    """Return the last version that was deployed everywhere: a new one counts only when every member serves with it."""
+    desired = facts.obs.desired
+    total = sum(pool.replicas for pool in desired.pools)
+    complete = sum(m.alive and m.pool in facts.pools for m in facts.obs.members) >= total
+    everywhere = changed(facts.obs, facts.up, facts.obs.members)
+    return desired.version if facts.database is not None and complete and everywhere else before.version
+
+
+def identity(facts: Facts, plan: Plan, before: ClusterStatus) -> str:
+    """Return the database's identity; that of a cluster which is formed anew is not known before it answers.
+
+    The disaster this prevents: a person has accepted that the old cluster is lost, the new one is formed, and nobody
+    ever speaks to it, because it is not the old one.
+    """
+    if facts.database is not None:
+        return facts.database.identity
+    anew = any(isinstance(action, RecordBootstrap) for action in plan.actions)
+    return "" if anew else before.cluster_uuid
+
+
+def bootstrap_status(plan: Plan, before: ClusterStatus, *, formed: bool) -> BootstrapStatus | None:
+    """Return the grant: what this plan records, or what was recorded; formed once the database has answered."""
+    for action in plan.actions:
+        if isinstance(action, RecordBootstrap):
+            return BootstrapStatus(member=action.member, volume=action.volume, formed=False)
+    grant = before.bootstrap
+    if grant is None:
+        return BootstrapStatus(member="", volume="", formed=True) if formed else None
+    return BootstrapStatus(member=grant.member, volume=grant.volume, formed=grant.formed or formed)
+
+
+def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatus, now: float) -> MemberStatus:
+    """Return where a member stands; `since` is kept while its state and what waits for it stay the same."""
+    intent = plan.intents.get(member.name)
+    earlier = next((m for m in before.member_states if m.name == member.name), None)
+    node = facts.node(member.name)
+    seen = earlier.version if earlier else ""
+    joined = node.version if node is not None and newer(node.version, seen) else seen
+    state = intent.state.value if intent else State.LEAVING.value
+    pending = intent.effect.name.lower() if intent and intent.effect else ""
+    same = earlier is not None and (earlier.state, earlier.pending) == (state, pending) and earlier.since
+    volume = earlier.volume if earlier else ""
+    if node is not None and member.claim is not None:
+        joined = node.version if volume != member.claim.ref.uid else joined  # An empty volume may hold any version.
+        volume = member.claim.ref.uid
+    address = member.pod.ip if node is not None and member.pod is not None else ""
+    missing_since, cause = missing_status(facts, member, earlier)
+    away = facts.away(member)
+    return MemberStatus(
+        name=member.name,
+        pool=member.pool,
+        state=state,
+        version=joined,
+        volume=volume,
+        node=member.pod.node if member.pod else "",
+        zone=facts.zone(member.name) or (earlier.zone if earlier else ""),
+        address=address or (earlier.address if earlier else ""),
+        pending=pending,
+        reason=intent.sentence if intent else "",
+        since=earlier.since if same and earlier else rfc3339(now),
+        not_serving_since="" if away is None else rfc3339(away),
+        missing_since=missing_since,
+        missing=cause,
+    )
+
+
+def missing_status(facts: Facts, member: Member, earlier: MemberStatus | None) -> tuple[str, str]:
+    """Return since when a member is missing, and why; nothing that was known is forgotten because nobody can tell."""
+    found = missing(facts, member)
+    if found is None:
+        if earlier is not None and still_missing(facts, member, earlier.missing):
+            return earlier.missing_since, earlier.missing
+        return "", ""
+    if earlier is not None and earlier.missing_since and comparable(earlier.missing, found.cause):
+        return earlier.missing_since, found.cause.value
+    return rfc3339(facts.now), found.cause.value
+
+
+def wait_status(wait: Wait, before: ClusterStatus, now: float) -> WaitStatus:
+    """Return a wait with the time since which it is there; a text that changes does not start it anew."""
+    earlier = next((w for w in before.waiting if (w.subject, w.reason) == (wait.subject, wait.reason)), None)
+    since = earlier.since if earlier and earlier.since else rfc3339(now)
+    return WaitStatus(subject=wait.subject, reason=wait.reason, message=wait.message, since=since)

@@ -1,0 +1,142 @@
+"""What must stay up: small predicates over one observation, each of which returns its reason.
+
+They prevent the disasters that single guards cannot see: a restart that takes the last live copy of a shard, a manager
+too many, a second zone. They count everything that is down or on its way down, for whatever reason. `choice` puts them
+together for several members at once.
+"""
+
+from collections.abc import Iterable
+
+from stateward.planning.facts.facts import Facts
+from stateward.planning.model.observation import Member, Unit
+
+
+def needed(facts: Facts, unit: Unit) -> int:
+    """Return how many live copies of the unit have to stay; one less than it should have is always enough."""
+    return min(facts.obs.desired.min_live_copies, max(1, unit.wanted - 1))
+
+
+def sole_units(facts: Facts, name: str, gone: frozenset[str] = frozenset()) -> list[Unit]:
+    """Return the units that would keep too few live copies if the member went down on top of those that are gone."""
+    found: list[Unit] = []
+    for unit in facts.units_of(name):
+        sets = (facts.holders[unit.name], settled_holders(unit)) if moves(unit) else (facts.holders[unit.name],)
+        if any(name in holders - gone and len(holders - gone) - 1 < needed(facts, unit) for holders in sets):
+            found.append(unit)
+    return found
+
+
+def moves(unit: Unit) -> bool:
+    """Return whether a copy of the unit is on its way from one member to another."""
+    return any(copy.target for copy in unit.copies)
+
+
+def settled_holders(unit: Unit) -> frozenset[str]:
+    """Return the members with a live copy once every copy that is on its way has arrived, which may be in a moment.
+
+    The disaster this prevents: the only copy of a shard is about to arrive on a member, and the member goes down
+    between the operator's look at the database and the deletion of its pod.
+    """
+    return frozenset(copy.target or copy.member for copy in unit.copies if copy.live)
+
+
+def sole_reason(facts: Facts, unit: Unit, name: str) -> str:
+    """Return in words that a unit cannot spare the member's copy."""
+    if name not in facts.holders[unit.name]:
+        return f"the only copy of shard {unit.name} is on its way to {name}"
+    others = len(facts.holders[unit.name] - {name})
+    if not others:
+        return f"shard {unit.name} has its only started copy on {name}"
+    return f"shard {unit.name} would keep {others} started copies of {needed(facts, unit)} without {name}"
+
+
+def sole_problem(facts: Facts, member: Member, gone: frozenset[str]) -> str | None:
+    """Return which unit would lose its last live copy with this member because others are down already."""
+    if not gone:
+        return None
+    alone = {unit.name for unit in sole_units(facts, member.name)}
+    found = (unit for unit in sole_units(facts, member.name, gone) if unit.name not in alone)
+    return next((sole_reason(facts, unit, member.name) for unit in found), None)
+
+
+def zone_problem(facts: Facts, member: Member, gone: frozenset[str]) -> str | None:
+    """Return which member that is down is not known to be in the same zone; None where zones are not known."""
+    zone = facts.zone(member.name)
+    other = next((name for name in sorted(gone) if zone and facts.zone(name) != zone), None)
+    if other is None:
+        return None
+    return f"{other} is down in {facts.zone(other) or 'a zone that is not known'}, and zones change one at a time"
+
+
+def voting_members(facts: Facts) -> frozenset[str]:
+    """Return the members that have been in the cluster and may vote."""
+    return frozenset(m.name for m in facts.obs.members if m.name in facts.obs.records and facts.votes(m))
+
+
+def absent_voters(facts: Facts) -> frozenset[str]:
+    """Return the managers that do not serve now, those included that only the voting configuration still knows.
+
+    Also one that has just joined for the first time, and that nobody counts on yet: the vote can be moved to it as soon
+    as it serves. The disaster this prevents: the first manager of a new cluster goes as if it were the only one, when
+    the others are about to take over from it, and there is none for as long as it starts.
+    """
+    voters = facts.database.voters if facts.database else frozenset[str]()
+    missing = frozenset(v for v in voters if not facts.joined(v) or (v in facts.members and v not in facts.up))
+    return missing | (voting_members(facts) & facts.down) | newcomers(facts)
+
+
+def newcomers(facts: Facts) -> frozenset[str]:
+    """Return the managers that have joined for the first time and do not serve yet."""
+    new = (m for m in facts.obs.members if m.alive and m.name not in facts.obs.records and m.name not in facts.up)
+    return frozenset(m.name for m in new if facts.joined(m.name) and facts.votes(m))
+
+
+def quorum_without(facts: Facts, gone: Iterable[str]) -> bool:
+    """Return whether the voters that remain are still a majority of the committed voting configuration."""
+    database = facts.database
+    if database is None:
+        return False
+    remaining = {v for v in database.voters if v in database.nodes} - set(gone)
+    return len(remaining) > len(database.voters) // 2
+
+
+def needs_vote_moved(facts: Facts, member: Member) -> bool:
+    """Return whether the vote must move to another manager before this one may restart.
+
+    With two managers the database lets one of them vote alone. Excluding it hands its vote to the other one, so that
+    also a cluster of two managers stays available.
+    """
+    database = facts.database
+    if database is None or member.name not in database.voters or quorum_without(facts, {member.name}):
+        return False
+    return bool(other_managers(facts, member)) and not absent_voters(facts) - {member.name}
+
+
+def other_managers(facts: Facts, member: Member) -> frozenset[str]:
+    """Return the other managers that serve."""
+    return voting_members(facts) & facts.up - {member.name}
+
+
+def voter_problem(facts: Facts, member: Member) -> str | None:
+    """Return why a voter must stay: one voter at a time, only when all others are there, and never the quorum.
+
+    The only manager may go down: there is no other way to change it. Unless it keeps the cluster's state in its pod:
+    then the cluster itself would be gone.
+    """
+    if facts.database is None or not facts.votes(member):
+        return None
+    absent = absent_voters(facts) - {member.name}
+    if absent:
+        return f"manager {min(absent)} is down, and managers go one at a time"
+    if not other_managers(facts, member):
+        kept = f"{member.name} is the only manager, and the state of the cluster would go with its pod"
+        return kept if facts.ephemeral(member) else None
+    if member.name in facts.database.voters and not quorum_without(facts, {member.name}):
+        return None if needs_vote_moved(facts, member) else "the managers would lose their quorum"
+    return None
+
+
+def member_problem(facts: Facts, member: Member) -> str | None:
+    """Return why this one member must stay, whoever else goes."""
+    gone = facts.down - {member.name}
+    return zone_problem(facts, member, gone) or voter_problem(facts, member) or sole_problem(facts, member, gone)

@@ -1,0 +1,74 @@
+"""Can the data of members that leave go anywhere else: asked before anything is moved.
+
+The disaster this prevents: a shrink that cannot end is begun, fills the disks of the members that stay up to the point
+where the database takes no more writes, and is then neither done nor undone.
+"""
+
+from collections.abc import Set as AbstractSet
+
+from stateward.api.quantity import readable
+from stateward.planning.facts.facts import Facts
+from stateward.planning.model.observation import Database, Member, Unit
+
+FULL = 0.85
+"""Share of a disk that the database fills before it refuses more (its default low watermark)."""
+
+
+def refuse(facts: Facts, new: list[Member], leaving: list[Member], replaced: frozenset[str]) -> str | None:
+    """Return why the data of `new` cannot go anywhere else when all of `leaving` are gone; None when it can.
+
+    Those of them that are `replaced` take no place with them: for each another member has come.
+    """
+    database, names = facts.database, frozenset(m.name for m in leaving)
+    holding = [m for m in leaving if m.name in facts.obs.records and facts.holds_data(m)]
+    if database is None or not any(m in new for m in holding):
+        return None
+    rest = remaining(facts, database, names)
+    if not rest and database.units:
+        return "no data member would remain"
+    for unit in database.units:
+        # What it can have now, also while a member is down, and not what it should have: a unit that asks for more
+        # copies than there are members asks in vain before and after.
+        copies = min(unit.wanted, len(rest) + sum(m.name not in replaced for m in holding))
+        if not unit.flexible and copies > len(rest):
+            return f"shard {unit.name} has {copies} copies and only {len(rest)} data members would remain"
+    return no_room(database, names, {u.name: u for n in names for u in still_on(facts, n, rest)})
+
+
+def still_on(facts: Facts, name: str, rest: frozenset[str]) -> list[Unit]:
+    """Return the units that have to move off a member before it may go: all that could be elsewhere.
+
+    One that has a live copy on each of `rest` has no other place for this copy, and loses nothing with it. The disaster
+    this prevents: the only member with data is replaced, a second copy is placed on the new one, and the old one can
+    neither move its copies nor ever leave. A copy that is on its way holds no place where it still is: it may have
+    arrived on the member before that goes, and be the only one.
+    """
+    return [u for u in facts.units_of(name) if u.flexible or not rest or not rest <= staying(u)]
+
+
+def staying(unit: Unit) -> frozenset[str]:
+    """Return the members with a live copy of a unit that is not on its way to another member."""
+    return frozenset(copy.member for copy in unit.copies if copy.live and not copy.target)
+
+
+def remaining(facts: Facts, database: Database, names: AbstractSet[str]) -> frozenset[str]:
+    """Return the data members that would remain, those included that are only down now."""
+    joined = {node.name for node in database.nodes.values() if node.data}
+    back = {name for name in facts.down if facts.members[name].alive and facts.holds_data(facts.members[name])}
+    return frozenset(joined | back) - names
+
+
+def no_room(database: Database, names: frozenset[str], units: dict[str, Unit]) -> str | None:
+    """Return why the disks of the remaining members cannot take the data; None also when disks are not known."""
+    rest = [n for n in database.nodes.values() if n.data and n.name not in names and n.disk_total]
+    if not rest:
+        return None
+    room = sum(max(0, n.disk_free - int(n.disk_total * (1 - FULL))) for n in rest)
+    # A flexible unit gives a copy up rather than moving it; its last one moves.
+    need = sum(
+        u.size * min(sum(c.member in names for c in u.copies), 1 if u.flexible else len(u.copies))
+        for u in units.values()
+    )
+    if need <= room:
+        return None
+    return f"{readable(need)} have to move and only {readable(room)} are free on the remaining members"

@@ -1,0 +1,63 @@
+"""Is the database whole enough to take another member down, and if not, would waiting help.
+
+The question is not "is it green" but "is this change what keeps it from green". A copy that could be placed now is
+waited for. A copy that no node may take, because only the upgraded nodes could and they already hold one, or because
+more copies are asked for than there are nodes, would be waited for without end: it does not hold the change back.
+What must stay up for each unit is `safety`'s question and is answered apart from this one.
+"""
+
+from collections.abc import Iterator
+
+from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.upgrade_order import newer
+from stateward.planning.model.observation import Allocation, Copy, CopyState, Database, Unit
+
+HELD_PATIENCE = 60.0
+"""Seconds after which "may be placed nowhere" is believed: the verdict lags behind nodes that just came back."""
+
+
+def unready(facts: Facts) -> str | None:
+    """Return why the next member has to wait for the database, as a clause; None when it need not."""
+    database = facts.database
+    if database is None:
+        return "the database does not answer"
+    return next((text for unit in database.units if (text := unit_problem(database, unit, facts.now))), None)
+
+
+def lost(database: Database) -> list[str]:
+    """Return the units without any live copy."""
+    return [unit.name for unit in database.units if not any(copy.live for copy in unit.copies)]
+
+
+def unit_problem(database: Database, unit: Unit, now: float) -> str | None:
+    """Return what is being waited for in one unit."""
+    if all(copy.state is CopyState.STARTED and copy.in_sync for copy in unit.copies) and unit.copies:
+        return None
+    if not any(copy.live for copy in unit.copies):
+        return f"shard {unit.name} has no started copy"
+    if any(copy.state is CopyState.INITIALIZING for copy in unit.copies):
+        return f"a copy of shard {unit.name} is being recovered"
+    waiting = [c for c in unit.copies if c.state is CopyState.UNASSIGNED and placeable(database, unit, c, now)]
+    if not waiting:
+        return None
+    foreign = database.allocation is not Allocation.ALL and not database.limited
+    why = f"somebody else has limited the allocation to {database.allocation}" if foreign else waiting[0].why
+    return f"a copy of shard {unit.name} is not assigned yet ({why or 'no reason given'})"
+
+
+def placeable(database: Database, unit: Unit, copy: Copy, now: float) -> bool:
+    """Return whether an unassigned copy may find a place while the cluster stays as it is."""
+    believed = copy.held and database.allocation is Allocation.ALL and now - copy.since > HELD_PATIENCE
+    return not believed and any(True for _ in places(database, unit))
+
+
+def places(database: Database, unit: Unit) -> Iterator[str]:
+    """Return the nodes that may take one more copy: data nodes in use, without a copy, not older than its source."""
+    taken = {name for copy in unit.copies for name in (copy.member, copy.target) if name}
+    source = next((copy.member for copy in unit.copies if copy.primary and copy.live), "")
+    version = database.nodes[source].version if source in database.nodes else ""
+    for node in database.nodes.values():
+        if not node.data or node.name in taken or node.name in database.draining:
+            continue
+        if node.version == version or not newer(version, node.version):
+            yield node.name

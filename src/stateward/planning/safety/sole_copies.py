@@ -1,0 +1,73 @@
+"""Members that hold the only live copy of something: what has to happen before such a member goes down.
+
+only copy ──Move──▶ copied elsewhere ──▶ may restart
+          ──Wait──▶ waits for a person
+          ──Interrupt──▶ may restart: the copy is away meanwhile, not lost
+"""
+
+from stateward.planning.facts.facts import Facts
+from stateward.planning.model.actions import Move
+from stateward.planning.model.observation import Member, SoleCopy, Unit
+from stateward.planning.safety.availability import sole_reason, sole_units
+from stateward.planning.safety.health_gate import places
+
+
+def sole_verdict(facts: Facts, member: Member, *, keeps: bool = False) -> str | None:
+    """Return why a member that holds the only copy of a unit has to wait; None when it may go.
+
+    With nowhere to put the copy and a volume that stays, the restart is the only way: the data is away, not lost.
+    But not while a member is down that may bring another copy back.
+    A member whose data goes with its pod is drained instead, and never goes with an only copy, unless it `keeps` that.
+    """
+    units = sole_units(facts, member.name)
+    if facts.ephemeral(member) and not keeps:
+        kept = next((u for u in units if not targets(facts, u) and not moving(u, member.name)), None)
+        return f"{sole_reason(facts, kept, member.name)}, whose data goes with its pod" if kept else None
+    returning = next((u for u in units if u.wanted > 1 and facts.down - {member.name}), None)
+    policy = facts.obs.desired.sole_copy
+    accepted = policy is SoleCopy.INTERRUPT or (policy is SoleCopy.MOVE and alone(facts, member))
+    if not units or (accepted and returning is None):
+        return None
+    return sole_reason(facts, returning or units[0], member.name)
+
+
+def alone(facts: Facts, member: Member) -> bool:
+    """Return whether no other member could ever hold data, also none that is only down now."""
+    nodes = facts.database.nodes.values() if facts.database else ()
+    if any(node.data and node.name != member.name for node in nodes):
+        return False
+    return not any(m.present and m.name != member.name and facts.holds_data(m) for m in facts.obs.members)
+
+
+def targets(facts: Facts, unit: Unit) -> list[str]:
+    """Return the members in service that could take a copy of the unit, the emptiest first."""
+    if facts.database is None:
+        return []
+    able = [name for name in places(facts.database, unit) if name in facts.up]
+    return sorted(able, key=lambda name: (len(facts.units_of(name)), name))
+
+
+def moving(unit: Unit, name: str) -> bool:
+    """Return whether the member's copy of the unit is on its way to another one."""
+    return any(copy.member == name and copy.target for copy in unit.copies)
+
+
+def moves_for(facts: Facts, member: Member, drained: frozenset[str]) -> tuple[Move, ...]:
+    """Return the moves that take the only copies of units off the member, to none of those that are drained."""
+    found: list[Move] = []
+    for unit in sole_units(facts, member.name):
+        spots = [name for name in targets(facts, unit) if name not in drained]
+        if spots and not facts.holders[unit.name] - {member.name} and not moving(unit, member.name):
+            found.append(Move(unit=unit.name, origin=member.name, target=spots[len(found) % len(spots)]))
+    return tuple(found)
+
+
+def droppable(facts: Facts, member: Member) -> bool:
+    """Return whether the member may lose all that it holds: the rest has live copies elsewhere and no other place.
+
+    Without this a pool that keeps data in its pods, and has as many members as copies, could never change.
+    """
+    units = facts.units_of(member.name)
+    if sole_units(facts, member.name) or any(moving(u, member.name) for u in units):
+        return False
+    return not any(targets(facts, unit) for unit in units)

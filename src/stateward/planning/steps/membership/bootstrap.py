@@ -1,0 +1,176 @@
+"""Form the cluster exactly once in its life.
+
+Two clusters out of one is the worst thing that can happen to a database: both take writes, and one of them is thrown
+away later. So only one member may ever form the cluster, alone, and the others join it. The grant is written into the
+status before it is given, it is given to one very pod (the annotation dies with the pod), and that pod uses it only
+when its volume is empty. When the volume that was granted is gone, nobody can know whether a cluster was formed on it:
+then a person decides.
+
+    no grant ──recorded in the status──▶ recorded ──annotated on the pod──▶ granted ──the database answers──▶ formed
+"""
+
+from stateward.planning.facts.facts import OVERDUE, Facts
+from stateward.planning.model.actions import Action, ClearConsent, DeletePod, GrantBootstrap, RecordBootstrap
+from stateward.planning.model.intent import Part, State, Wait, merge, told
+from stateward.planning.model.observation import Effect, Member, Pod
+from stateward.planning.steps.membership.create_database import by_word
+from stateward.planning.steps.rollout.prepare import stage
+
+FORMING = "Forming"
+"""The reason of the wait for a member that forms the cluster; how long it takes is known by it."""
+
+
+def bootstrap(facts: Facts) -> Part:
+    """Return what the forming of the cluster needs now; nothing once the database answers."""
+    if facts.obs.desired.formed_by_word or facts.database is not None:
+        return merge(by_word(facts), used_up(facts, "the database answers"))
+    grant, again = facts.obs.bootstrap, facts.obs.bootstrap_again
+    if grant is not None and grant.formed and not (everything_lost(facts) and again):
+        return Part(waits=lost_wait(facts))
+    member = (facts.members.get(grant.member) if grant is not None else None) or first_voter(facts)
+    if member is None:
+        return Part()
+    waits = Part(waits=unformed(facts, member) if grant is not None and not grant.formed else ())
+    if member.pod is None or member.pod.terminating or not member.pod.running:
+        return waits
+    return merge(forming(facts, member, member.pod), waits)
+
+
+def forming(facts: Facts, member: Member, pod: Pod) -> Part:
+    """Return the next step of the member that forms the cluster, with the pod that it runs in."""
+    grant, again = facts.obs.bootstrap, facts.obs.bootstrap_again
+    volume = volume_of(facts, member, pod)
+    if grant is not None and grant.volume == volume:
+        return started_anew(facts, member, pod) if again else grant_to(facts, member, pod)
+    if not volume:
+        return Part()
+    if grant is not None and not again:
+        return Part(waits=(interrupted(member),))
+    why = "the first manager forms the cluster, once"
+    record = RecordBootstrap(why=why, member=member.name, volume=volume)
+    # A pod that keeps its data itself is another one by now than the pod of the loss.
+    begun = grant is not None and not grant.formed and facts.ephemeral(member)
+    return merge(Part(actions=(record,)), used_up(facts, "who forms the cluster is recorded") if begun else Part())
+
+
+def used_up(facts: Facts, why: str) -> Part:
+    """Return that the leave to form the cluster anew is taken back: it is for one loss, and not for the next one."""
+    return Part(actions=(ClearConsent(why=why),)) if facts.obs.bootstrap_again else Part()
+
+
+def started_anew(facts: Facts, member: Member, pod: Pod) -> Part:
+    """Return that the pod goes before it is given leave again, and the leave of the person with it.
+
+    The disaster this prevents: its process began while the old cluster was still said to be there, so it waits for that
+    one, and the leave that is written onto its pod is read by nobody.
+    """
+    if pod.ready:
+        return Part()
+    why = "it forms the cluster anew"
+    actions: tuple[Action, ...] = (DeletePod(why=why, member=member.name, pod=pod.ref),)
+    if not facts.ephemeral(member):
+        actions = (*actions, ClearConsent(why="who forms it was recorded"))
+    intents = told(State.STARTING, [member], Effect.NONE, "{} is made anew so that it can form the cluster anew")
+    return Part(actions=actions, intents=intents)
+
+
+def first_voter(facts: Facts) -> Member | None:
+    """Return the member that forms the cluster: the lowest of the first pool with a vote."""
+    pool = next((p for p in facts.obs.desired.pools if p.voting), None)
+    found = [m for m in facts.obs.members if pool is not None and m.pool == pool.name and m.workload is not None]
+    return min(found, key=lambda m: m.ordinal, default=None)
+
+
+def volume_of(facts: Facts, member: Member, pod: Pod) -> str:
+    """Return what the grant is tied to: the claim, or the pod where data goes with it; empty while that is not seen."""
+    if member.claim is not None:
+        return member.claim.ref.uid
+    return pod.ref.uid if facts.ephemeral(member) else ""
+
+
+def grant_to(facts: Facts, member: Member, pod: Pod) -> Part:
+    """Return the grant, or what makes the pod one that waits for it."""
+    forming_for, age = facts.waited(member.name, FORMING), facts.now - pod.created
+    # Ever more rarely: where it is not for what its process had read, another pod would do no better.
+    late = pod.bootstrap == "granted" and forming_for > OVERDUE and age > max(OVERDUE, forming_for / 2)
+    if pod.ready or (pod.bootstrap == "granted" and not late):
+        return Part()
+    if late:
+        # What its process read as it started may have been older than its leave; on the same volume it is given again.
+        text = "{} is made anew, as it had leave to form the cluster and has not"
+        actions: tuple[Action, ...] = (
+            DeletePod(why="it had leave to form the cluster and has not", member=member.name, pod=pod.ref),
+        )
+    elif pod.candidate:
+        text = "{} forms the cluster"
+        actions = (
+            GrantBootstrap(why="it was recorded as the one that forms the cluster", member=member.name, pod=pod.ref),
+        )
+    elif member.pool in facts.pools and member.workload is not None and member.workload.observed and member.alive:
+        text = "{} is made anew so that it can form the cluster"
+        actions = (
+            stage(facts, member, "it forms the cluster"),
+            DeletePod(why="it forms the cluster", member=member.name, pod=pod.ref),
+        )
+    else:
+        return Part()
+    return Part(actions=actions, intents=told(State.STARTING, [member], Effect.NONE, text))
+
+
+def unformed(facts: Facts, member: Member) -> tuple[Wait, ...]:
+    """Return that the member that forms the cluster has not yet; after long, why that may be, and what can be done.
+
+    A cluster that was deleted and is made again has the volumes of before. Their managers form nothing, but wait for
+    the majority of that time; where fewer are asked for now, it never comes.
+    """
+    grant = facts.obs.bootstrap
+    if grant is None or (member.claim is not None and member.claim.ref.uid != grant.volume):
+        return ()  # The volume is another one: that is what is said then.
+    if facts.waited(member.name, FORMING) <= OVERDUE:
+        return (Wait(member.name, FORMING, f"{member.name} forms the cluster, which does not answer yet"),)
+    pools = facts.pools.keys() - {member.pool}
+    claimed = ((m, m.claim) for m in facts.obs.members if not m.present and m.pool not in pools)
+    kept = [m.name for m, claim in claimed if claim is not None and not claim.left]
+    names = f": the volumes of {', '.join(kept)} were kept, so ask for these members again" if kept else ""
+    text = (
+        f"{member.name} was to form the cluster, and has not for more than {OVERDUE / 60:.0f} minutes; its log says"
+        f" why, and if its volume is from a cluster before, it waits for the other managers of that time{names}"
+    )
+    return (Wait(member.name, FORMING, text, stalled=True),)
+
+
+def everything_lost(facts: Facts) -> bool:
+    """Return whether every manager that has been in the cluster now has another volume than it had then."""
+    voters = [m for m in facts.obs.members if m.name in facts.obs.records and facts.votes(m)]
+    return bool(voters) and all(changed_volume(facts, m) for m in voters)
+
+
+def changed_volume(facts: Facts, member: Member) -> bool:
+    """Return whether the volume is another than the one the member joined with.
+
+    A pod that keeps its data itself may have lost it whenever it does not serve; only a person can know.
+    """
+    if facts.ephemeral(member):
+        return member.name not in facts.up
+    before = facts.obs.records[member.name].volume
+    return member.claim is not None and bool(before) and member.claim.ref.uid != before
+
+
+def lost_wait(facts: Facts) -> tuple[Wait, ...]:
+    """Return the call for a person when the volumes of all managers are gone."""
+    if not everything_lost(facts):
+        return ()
+    text = (
+        "every manager has lost its volume or what its pod kept, so the cluster can only be formed anew, and empty;"
+        " to accept that, annotate the cluster with stateward.dev/bootstrap-again=accept-data-loss"
+    )
+    return (Wait(facts.obs.name, "ManagersLost", text, stalled=True),)
+
+
+def interrupted(member: Member) -> Wait:
+    """Return the call for a person when the volume that was to form the cluster is gone."""
+    text = (
+        f"the volume of {member.name} was replaced while it formed the cluster, so it is not known whether a cluster"
+        " exists on it; to form one anew, annotate the cluster with stateward.dev/bootstrap-again=accept-data-loss"
+    )
+    return Wait(member.name, "BootstrapInterrupted", text, stalled=True)

@@ -1,0 +1,63 @@
+"""Making a database that makes itself when it is told to: once, and only on its own word that it is not there.
+
+    nothing was ever made, says the database ──recorded in the status──▶ recorded ──told, once all members run──▶ formed
+
+That it does not answer, or answers only in part, is no such word. Nor is its word enough once it was formed: then its
+coordinators have lost what they knew, and a new, empty database in its place would be the end of the old one.
+"""
+
+from collections.abc import Sequence
+
+from stateward.planning.facts.facts import Facts
+from stateward.planning.model.actions import Form, RecordBootstrap
+from stateward.planning.model.intent import Part, Wait
+from stateward.planning.model.observation import Member, Unformed
+from stateward.planning.steps.rollout.default_intent import absent
+
+NAMED = 3
+"""Members that are named at once."""
+
+
+def by_word(facts: Facts) -> Part:
+    """Return what the making of the database needs now; only for a database that is not there."""
+    grant = facts.obs.bootstrap
+    if not isinstance(facts.obs.database, Unformed):
+        return Part()
+    if grant is not None and grant.formed:
+        return Part(waits=(lost(facts),))
+    members = [m for m in facts.obs.members if m.workload is not None and m.pool in facts.pools]
+    wait = unready(facts, members)
+    if wait is not None:
+        return Part(waits=(wait,))
+    if grant is None:
+        first = min(members, key=lambda m: m.name)
+        why = "the database was never made, and all its members run"
+        return Part(actions=(RecordBootstrap(why=why, member=first.name, volume=volume(first)),))
+    return Part(actions=(Form(why="it was recorded that it is made, and it was never made"),))
+
+
+def unready(facts: Facts, members: Sequence[Member]) -> Wait | None:
+    """Return what the making of the database waits for: all members, so that its first copies are where they belong."""
+    wanted = sum(pool.replicas for pool in facts.obs.desired.pools)
+    away = [m for m in members if m.pod is None or m.pod.terminating or not m.pod.ready]
+    reasons = [absent(facts, m)[1] for m in away[:NAMED]]
+    if len(away) > NAMED:
+        reasons.append(f"{len(away) - NAMED} more are not ready")
+    if len(members) < wanted or not members:
+        reasons.append(f"{len(members)} of {wanted} members are there")
+    text = f"the database is made when all its members run: {'; '.join(reasons)}"
+    return Wait(facts.obs.name, "MembersFirst", text) if reasons else None
+
+
+def volume(member: Member) -> str:
+    """Return what the record is tied to."""
+    return member.claim.ref.uid if member.claim is not None else ""
+
+
+def lost(facts: Facts) -> Wait:
+    """Return the call for a person when a database that was there says that it never was."""
+    text = (
+        "the database says that nothing was ever made in it, though it was: the volumes of its coordinators are gone,"
+        " or were exchanged; it is never made anew by itself, since that would be the end of what is on other volumes"
+    )
+    return Wait(facts.obs.name, "DatabaseGone", text, stalled=True)

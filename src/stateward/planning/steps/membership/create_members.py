@@ -1,0 +1,82 @@
+"""How members come: managers one at a time, each joined and ready before the next, all others together.
+
+    missing ──managers: all others there──▶ created ──pod starts──▶ joined and ready
+
+Adding more than one manager at once could let the new ones outvote those that hold the cluster's state. So only the
+members of a cluster that is being formed, and managers that were in it before, are made at once.
+"""
+
+from stateward.api import names
+from stateward.planning.facts.change import member_version
+from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.volume_fit import may_hold_last_copy, usable
+from stateward.planning.model.actions import Create
+from stateward.planning.model.intent import Intent, Part, State, Wait, merge
+from stateward.planning.model.observation import Effect, Pool
+from stateward.planning.safety.health_gate import lost
+from stateward.planning.steps.membership.scale import Scale
+
+
+def create(facts: Facts, scaling: Scale) -> Part:
+    """Return the members to make now, and why others have to wait."""
+    part = Part()
+    new_voter = joining_voter(facts, scaling)
+    for pool, ordinal in scaling.missing:
+        name = names.member(facts.obs.name, pool.name, ordinal)
+        if pool.voting and facts.formed and name not in facts.obs.records:
+            problem = new_voter or voters_not_ready(facts, scaling)
+            if problem:
+                part = merge(part, Part(waits=(Wait(name, "OneManagerAtATime", f"{name} is added later: {problem}"),)))
+                continue
+            new_voter = f"{name} joins first"
+        part = merge(part, made(facts, pool, ordinal, name))
+    return merge(part, *(unused(facts, pool) for pool in dict.fromkeys(pool.name for pool, _ in scaling.missing)))
+
+
+def unused(facts: Facts, name: str) -> Part:
+    """Return which kept volumes may hold what the database is missing, while new members cannot start with them."""
+    pool, missing = facts.pools[name], lost(facts.database) if facts.database is not None else []
+    kept = (m for m in facts.obs.members if m.pool == name and not m.present and not usable(pool, m))
+    held = [m for m in kept if missing and may_hold_last_copy(pool, m, facts.database)]
+    if not held:
+        return Part()
+    because = f"pool {name} keeps data in pods now" if pool.ephemeral else "it is being deleted"
+    text = f"the volume that was kept of {{}} may hold the last copy of shard {missing[0]}, and {because}"
+    return Part(waits=tuple(Wait(m.name, "MayHoldLastCopy", text.format(m.name)) for m in held))
+
+
+def made(facts: Facts, pool: Pool, ordinal: int, name: str) -> Part:
+    """Return the making of one member, at the version that it has reached, or else that of its pool."""
+    known = facts.members.get(name)
+    version = member_version(facts, known, pool) if known else facts.versions[pool.name]
+    why = f"pool {pool.name} has {pool.replicas} members"
+    action = Create(why=why, member=name, pool=pool.name, ordinal=ordinal, version=version, crossing=facts.crossing)
+    intent = Intent(name, pool.name, State.CREATING, Effect.NONE, f"{name} is created")
+    return Part(actions=(action,), intents={name: intent})
+
+
+def joining_voter(facts: Facts, scaling: Scale) -> str | None:
+    """Return which new manager has to join before the next one is made."""
+    coming = (m for m in facts.obs.members if m.alive and m.name not in scaling.leaving and facts.votes(m))
+    new = next((m.name for m in coming if m.name not in facts.obs.records), None)
+    return f"{new} joins first" if new else None
+
+
+def voters_not_ready(facts: Facts, scaling: Scale) -> str | None:
+    """Return which manager has to be back before another one is added; one that leaves need not come back.
+
+    Nor need one that has been away for as long as members are waited for: it is replaced itself when its turn comes,
+    and would otherwise keep the one before it from being replaced, for ever. The database answers: there is a quorum.
+    """
+    if facts.database is None:
+        return "the database does not answer"
+    staying = (name for name in facts.down if name not in scaling.leaving and not given_up(facts, name))
+    down = sorted(name for name in staying if facts.votes(facts.members[name]))
+    return f"manager {down[0]} is down" if down else None
+
+
+def given_up(facts: Facts, name: str) -> bool:
+    """Return whether a member has been missing for so long that it is replaced as soon as nothing holds that."""
+    policy, since = facts.obs.desired.replacement, facts.obs.missing.get(name)
+    waited = since is not None and facts.now - since >= policy.after
+    return policy.enabled and waited and name not in policy.keep

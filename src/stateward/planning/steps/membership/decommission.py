@@ -1,0 +1,220 @@
+"""How a member leaves: its data first, then its vote, then the member, and last what was set for it.
+
+    leaving ──refused?──▶ draining ──empty──▶ without a vote ──▶ released ──pod gone──▶ forgotten
+
+Data members drain together; managers lose their votes one at a time, and never the last one. A member that holds the
+only live copy of anything stays. One that is down and may hold it on its volume stays too, until the database is whole.
+A member that cannot leave yet is held back, not claimed: meanwhile it is repaired and upgraded like any other, so that
+a shrink that waits leaves no old version behind.
+"""
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+from stateward.api.quantity import readable
+from stateward.planning.facts.facts import Facts
+from stateward.planning.model.intent import Part, State, Wait, merge, told
+from stateward.planning.model.observation import CopyState, Effect, Member, Unit
+from stateward.planning.safety.capacity import refuse, remaining, still_on
+from stateward.planning.safety.health_gate import lost, unready
+from stateward.planning.steps.membership.release import forget, release, stay
+from stateward.planning.steps.membership.scale import Scale
+from stateward.planning.steps.membership.surge import Departures
+from stateward.planning.steps.membership.voting_exclusions import Resignation, next_to_resign, resign, told_to_leave
+
+STUCK = 300.0
+"""Seconds without a copy on the move after which a drain is stuck and its member is treated like any other."""
+
+
+def leave(facts: Facts, leaving: Mapping[str, str], scaling: Scale, departures: Departures) -> Part:
+    """Return what those of the members that leave do now that are not claimed for something else.
+
+    `departures` says which of them may, and which new members the others wait for.
+    """
+    members = [facts.members[name] for name in leaving]
+    blanks = [m for m in members if facts.blank(m)]
+    part = merge(*(release(facts, m, leaving[m.name]) for m in blanks))
+    members = [m for m in members if m not in blanks]
+    if facts.database is None:
+        waits = merge(*(untold(facts, m) for m in members))
+        return merge(part, stay(members, "DatabaseUnknown", "the database does not answer"), waits)
+    gone = [m for m in members if m.pod is None and not m.alive]
+    staying = [m for m in members if m not in gone]
+    blocked, held = hold_back(facts, staying, departures, scaling)
+    part = merge(part, held)
+    going = [m for m in staying if m not in blocked]
+    undrained = facts.obs.desired.replacement.undrained
+    drained = frozenset(m.name for m in going if facts.holds_data(m) and m.name not in undrained)
+    part = merge(part, forget(facts, gone), Part(drain=drained))
+    resignation = next_to_resign(facts, going, frozenset(leaving))
+    given_up = [m for m in going if m.name in undrained]
+    losses = would_lose(facts, given_up)
+    needed = {m.name: outnumbered(facts, m) for m in going if m.alive and m.name not in departures.end}
+    rest = remaining(facts, facts.database, facts.database.draining)
+    for member in going:
+        why, held = leaving[member.name], needed.get(member.name)
+        if member in given_up:
+            part = merge(part, give_up(facts, member, why, resignation, losses.get(member.name), held))
+        else:
+            part = merge(part, step(facts, member, still_on(facts, member.name, rest), why, resignation, held))
+    return part
+
+
+def untold(facts: Facts, member: Member) -> Part:
+    """Return the call for a person when a member that is broken is needed, and its pool's template is gone."""
+    trouble = facts.trouble(member)
+    if not trouble or member.pool in facts.pools:
+        return Part()
+    text = f"{member.name} does not start ({trouble}), and can only be repaired with pool {member.pool} in the spec"
+    return Part(waits=(Wait(member.name, "PoolNeeded", text, stalled=True),))
+
+
+def hold_back(facts: Facts, staying: list[Member], departures: Departures, scaling: Scale) -> tuple[list[Member], Part]:
+    """Return the members that may not leave now, and what is said of them."""
+    new = [m for m in staying if not told_to_leave(facts, m) and m.alive]
+    starting = bool(departures.awaited) and not departures.stuck
+    early = [m for m in new if starting and m.name != departures.room]
+    later = [m for m in staying if m.alive and (m in early or m.name not in departures.begin)]
+    reason = departures.awaited or "fewer members than the spec asks for would be left"
+    part = stay(later, "NewMemberStuck" if departures.stuck else "ArrivingFirst", reason, stalled=departures.stuck)
+    leaving = [m for m in staying if m not in later]
+    moving = [m for m in new if m in leaving and m.name not in facts.obs.desired.replacement.undrained]
+    problem = refuse(facts, moving, leaving, scaling.replaced - {departures.room})
+    if problem is None:
+        return later, part
+    blocked = [m for m in moving if facts.holds_data(m)]
+    return later + blocked, merge(part, stay(blocked, "ShrinkRefused", problem, stalled=True))
+
+
+def outnumbered(facts: Facts, member: Member) -> str:
+    """Return why a member that may leave is needed for now: others of its pool do not serve, as a clause."""
+    absent = (m for m in facts.obs.members if m.alive and m.name not in facts.up | facts.obs.stopped)
+    others = [m.name for m in absent if m.name != member.name and member.pool in (m.pool, "")]
+    others = others or sorted(facts.down - {member.name})
+    if not others:
+        return "fewer members than the spec asks for would serve without it"
+    return f"{others[0]} does not serve, and without {member.name} fewer members would than the spec asks for"
+
+
+def step(
+    facts: Facts, member: Member, units: Sequence[Unit], why: str, resignation: Resignation, needed: str | None
+) -> Part:
+    """Return the next step of one member that leaves when these units were moved away from it.
+
+    One that is `needed` for now is drained, and stays.
+    """
+    if units:
+        return drain(facts, member, units, why)
+    if needed is not None:
+        return stay([member], "TooFewServing", needed)
+    problem = hidden_data(facts, member)
+    if problem is not None:
+        return merge(stay([member], "MayHoldLastCopy", problem), untold(facts, member))
+    part = resign(facts, member, resignation)
+    if part.waits:
+        return part
+    if facts.holds_data(member) and facts.database is not None and member.name not in facts.database.draining:
+        text = f"{{}} leaves ({why}): no new data may come to it first"
+        reason = facts.database.undrainable.get(member.name, "")
+        wait = Wait(member.name, "DrainBlocked", f"{member.name} is not told to leave yet: {reason}")
+        intents = told(State.DRAINING, [member], Effect.REPLACE, text)
+        return merge(part, Part(intents=intents, waits=(wait,) if reason else ()))
+    return merge(part, release(facts, member, why))
+
+
+def give_up(
+    facts: Facts, member: Member, why: str, resignation: Resignation, loss: str | None, needed: str | None
+) -> Part:
+    """Return the next step of a member whose data is not moved: a person said so, and twice where there is a loss."""
+    if loss is not None and member.name not in facts.obs.desired.replacement.accepted:
+        text = f"{loss}; members.acceptDataLoss has to name {member.name}, or members.replace moves it away first"
+        return stay([member], "WouldLoseLastCopy", text, stalled=True)
+    if needed is not None:
+        return stay([member], "TooFewServing", needed)
+    part = resign(facts, member, resignation)
+    return part if part.waits else merge(part, release(facts, member, why))
+
+
+def would_lose(facts: Facts, members: Sequence[Member]) -> dict[str, str]:
+    """Return by member what would be lost for ever with its data, or may be; those are left out that lose nothing.
+
+    The disaster this prevents: two members that hold the two copies of a shard are given up together, and each is
+    judged by the copy that goes with the other.
+    """
+    gone = {m.name for m in facts.obs.members if not m.alive} | facts.down
+    found: dict[str, str] = {}
+    for member in members:
+        loss = sole(facts, member, gone) or beyond(facts, member, gone) or hidden_data(facts, member)
+        if loss is not None:
+            found[member.name] = loss
+        if loss is None or member.name in facts.obs.desired.replacement.accepted:
+            gone.add(member.name)
+    return found
+
+
+def sole(facts: Facts, member: Member, gone: AbstractSet[str]) -> str | None:
+    """Return which unit would have no live copy left without the member and those that are gone, or are about to go."""
+    for unit in facts.units_of(member.name):
+        holders = facts.holders[unit.name]
+        if holders == frozenset({member.name}):
+            return f"shard {unit.name} has its only started copy on {member.name}"
+        if member.name in holders and holders <= gone | {member.name}:
+            others = ", ".join(sorted(holders - {member.name}))
+            return f"shard {unit.name} has started copies only on {member.name} and on {others}, which goes or is down"
+    return None
+
+
+def beyond(facts: Facts, member: Member, gone: AbstractSet[str]) -> str | None:
+    """Return that a database that tells only how many it can do without cannot do without one more.
+
+    Who goes or is down and is listed all the same is not in what it tells: it has not noticed yet. The disaster this
+    prevents: the pod of one is stopping already while its process still answers, and the second of two logs goes.
+    """
+    database = facts.database
+    if database is None or database.tolerance is None or not facts.joined(member.name) or not facts.holds_data(member):
+        return None
+    unnoticed = [name for name in gone if name != member.name and facts.joined(name)]
+    return None if database.tolerance > len(unnoticed) else "the database can bear no further failure"
+
+
+def drain(facts: Facts, member: Member, units: Sequence[Unit], why: str) -> Part:
+    """Return how far the member's data has moved; a drain that is stuck says so and does not claim its member."""
+    own = [c for unit in units for c in unit.copies if c.member == member.name]
+    text = f"{member.name} leaves ({why}): {amount(units)} still to move"
+    intents = told(State.DRAINING, [member], Effect.REPLACE, text)
+    if any(c.state is CopyState.RELOCATING for c in own):
+        wait = Wait(member.name, "Draining", f"{len(units)} shards are moving away from {member.name}")
+        return Part(intents=intents, waits=(wait,))
+    reason = next((c.why for c in own if c.why), "no shard of it is moving now")
+    wait = Wait(member.name, "DrainBlocked", f"shard {units[0].name} is still on {member.name}: {reason}")
+    if facts.age(member.name) > STUCK and begun_to_leave(facts, member):
+        return Part(otherwise=intents, waits=(wait,))
+    return Part(intents=intents, waits=(wait,))
+
+
+def begun_to_leave(facts: Facts, member: Member) -> bool:
+    """Return whether the time of the member's state is one of leaving; the database may refuse to be told of it."""
+    return told_to_leave(facts, member) or facts.obs.states.get(member.name) == State.DRAINING
+
+
+def amount(units: Sequence[Unit]) -> str:
+    """Return how much is on a member, in words; sizes that the database does not tell are left out."""
+    shards = "1 shard" if len(units) == 1 else f"{len(units)} shards"
+    size = sum(unit.size for unit in units)
+    return f"{shards}, {readable(size)}" if size else shards
+
+
+def hidden_data(facts: Facts, member: Member) -> str | None:
+    """Return why a data member may not be let go though it holds nothing that the database knows of.
+
+    While a shard is missing, nobody knows where it is; and a member that is down may hold on its volume what is newer
+    than what is being recovered elsewhere.
+    """
+    if facts.database is None:
+        return "the database does not answer"
+    if member.name not in facts.obs.records or not facts.holds_data(member):
+        return None
+    missing = lost(facts.database)
+    if missing:
+        return f"shard {missing[0]} has no started copy, and {member.name} may hold the last one"
+    return None if facts.joined(member.name) else unready(facts)

@@ -1,0 +1,53 @@
+"""Volumes that replaced members have left say so themselves.
+
+The list of who is replaced is in the status of the cluster resource, and goes with it; volumes are kept. The disaster
+this prevents: a cluster that is made again takes the kept volumes with the lowest numbers, those that were left among
+them, and the only copy of something stays on one with a higher number.
+"""
+
+from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.removals import obeyed
+from stateward.planning.model.actions import Action, MarkVolume
+from stateward.planning.model.intent import Part, Wait, merge
+from stateward.planning.model.observation import Member
+from stateward.planning.safety.health_gate import lost
+
+
+def left(facts: Facts) -> Part:
+    """Return what is to be said, or no longer, on the volumes of members that are not in use."""
+    listed = obeyed(facts.obs).keys()
+    actions: list[Action] = []
+    for member in facts.obs.members:
+        claim = member.claim
+        if claim is None or claim.terminating:
+            continue
+        if claim.left and member.alive:
+            actions.append(MarkVolume(why="it is used again", member=member.name, claim=claim.ref, left=False))
+        elif not claim.left and member.name in listed and given_up(facts, member):
+            actions.append(MarkVolume(why="its member was replaced", member=member.name, claim=claim.ref, left=True))
+    return merge(Part(actions=tuple(actions)), pools_needed(facts))
+
+
+def pools_needed(facts: Facts) -> Part:
+    """Return which kept volumes may hold what the database is missing, and are of pools that the spec does not have.
+
+    The disaster this prevents: a cluster is deleted while one of its pools gets another name, and made again; the new
+    pool is empty, and nothing says that all data is on the volumes of the old one.
+    """
+    missing = lost(facts.database) if facts.database is not None else []
+    kept = [m for m in facts.obs.members if m.pool not in facts.pools and not m.present and m.claim is not None]
+    held = [m for m in kept if missing and m.claim is not None and m.claim.capacity and not m.claim.left]
+    text = (
+        f"shard {missing[0]} has no started copy, and the volume that was kept of {{}} may hold the last one; it can"
+        " only be used with pool {} in the spec"
+        if missing
+        else ""
+    )
+    return Part(waits=tuple(Wait(m.name, "PoolNeeded", text.format(m.name, m.pool), stalled=True) for m in held))
+
+
+def given_up(facts: Facts, member: Member) -> bool:
+    """Return whether a member is gone, and its volume is not one that it may be brought back for."""
+    accepted = member.name in facts.obs.desired.replacement.accepted
+    whole = facts.database is not None and not lost(facts.database)
+    return not member.alive and member.pod is None and (whole or accepted)

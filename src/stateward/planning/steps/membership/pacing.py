@@ -1,0 +1,51 @@
+"""How fast members go, one after the other: a wait between one that is let go and the next.
+
+The database has to notice that a process is gone, and to recover from it, before another one goes. What it says of
+itself in the same second may still count on both.
+
+The time of the last one is in the status. Where the operator died before it could write that down, the StatefulSet that
+was scaled to zero shows it: the time then counts from when it is seen.
+"""
+
+import msgspec
+
+from stateward.planning.facts.facts import Facts
+from stateward.planning.model.actions import Action, Release
+from stateward.planning.model.intent import Part, State, Wait, merge, told
+from stateward.planning.model.observation import Effect, Member
+from stateward.planning.model.times import rfc3339
+
+
+def paced(facts: Facts, part: Part) -> Part:
+    """Return what members that leave do now, with at most one of them let go, and none before its time."""
+    wait = facts.obs.desired.wait_between_removals
+    going = [a for a in part.actions if isinstance(a, Release) and counts(facts, facts.members[a.member])]
+    if not wait or not going:
+        return part
+    last = last_removal(facts)
+    free = last is None or facts.now >= last + wait
+    later = going[1:] if free else going
+    held = {action.member for action in later}
+    when = rfc3339((facts.now if free or last is None else last) + wait)
+    because = f"{going[0].member} leaves first" if free else f"another member left at {rfc3339(last or 0.0)}"
+    why = f"{because}, and the next one leaves at {when} at the earliest"
+    actions: tuple[Action, ...] = tuple(a for a in part.actions if not (isinstance(a, Release) and a.member in held))
+    intents = told(State.LEAVING, [facts.members[n] for n in sorted(held)], Effect.REPLACE, f"{{}} leaves later: {why}")
+    waits = tuple(Wait(name, "RemovalPaced", f"{name} leaves later: {why}") for name in sorted(held))
+    return merge(msgspec.structs.replace(part, actions=actions), Part(intents=intents, waits=waits))
+
+
+def last_removal(facts: Facts) -> float | None:
+    """Return when a member was last let go, in seconds since the epoch; None where none was, as far as is known."""
+    unwritten = any(let_go(facts, m) and m.name not in facts.obs.let_go for m in facts.obs.members)
+    return facts.now if unwritten else facts.obs.last_removal
+
+
+def let_go(facts: Facts, member: Member) -> bool:
+    """Return whether a member was let go that counts, and something of it is still there."""
+    return member.present and not member.alive and counts(facts, member)
+
+
+def counts(facts: Facts, member: Member) -> bool:
+    """Return whether the database has to recover from the loss of a member: it has been in it, with data or a vote."""
+    return not facts.blank(member) and (facts.holds_data(member) or facts.votes(member))

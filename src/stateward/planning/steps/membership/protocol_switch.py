@@ -1,0 +1,48 @@
+"""What a cluster waits for on the way to a version whose processes do not talk to those of the deployed one.
+
+What is done on it are the changes of members that `crossing` asks for; here is what holds it up, and what it holds up.
+"""
+
+from collections.abc import Mapping
+
+from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.protocol import both
+from stateward.planning.model.intent import Part, Wait
+from stateward.planning.model.observation import Crossing, Member
+from stateward.planning.steps.membership.release import stay
+
+NAMED = 3
+"""Members that are named at once."""
+
+
+def cross(facts: Facts, leaving: Mapping[str, str]) -> Part:
+    """Return what is said of the way; nothing where the cluster is on none."""
+    if facts.crossing is Crossing.BESIDE:
+        return Part(waits=(preparing(facts, leaving),))
+    if facts.crossing is Crossing.SWITCHED:
+        text = f"all processes change to {facts.obs.desired.version} first, at one moment, and it has to be among them"
+        return stay([facts.members[name] for name in sorted(leaving)], "CrossingFirst", text)
+    return Part()
+
+
+def preparing(facts: Facts, leaving: Mapping[str, str]) -> Wait:
+    """Return whom the switch of all processes waits for."""
+    wanted, members = facts.obs.desired.version, [m for m in facts.obs.members if m.alive or m.pod is not None]
+    reasons = [f"{m.name} {why}" for m in members if (why := problem(facts, m, leaving))]
+    more = [f"and {len(reasons) - NAMED} more"] if len(reasons) > NAMED else []
+    first = ", ".join(reasons[:NAMED] + more) or "the database is asked first"
+    text = (
+        f"processes of {facts.obs.deployed_version} and of {wanted} do not talk to each other, so all change at one"
+        f" moment, once each pod has both programs: {first}"
+    )
+    return Wait(facts.obs.name, "ProgramsBeside", text)
+
+
+def problem(facts: Facts, member: Member, leaving: Mapping[str, str]) -> str:
+    """Return why the switch waits for a member, as a clause about it; empty when it does not."""
+    draining = facts.database.draining if facts.database is not None else frozenset[str]()
+    if member.name in leaving or member.name in draining or member.pool not in facts.pools:
+        return "leaves first"
+    if not both(facts.pools[member.pool], member):
+        return "has not got them yet"
+    return "" if member.name in facts.up else "does not serve"

@@ -1,0 +1,183 @@
+"""Which members get a new one in their place: those that a person names, and those that stay missing.
+
+    missing ──for `after`──▶ due ──nothing holds it──▶ on the list ──new in, data over, old out──▶ its volume is kept
+       ▲                                                  │
+       └───────────────── `keep` takes it back ───────────┘
+
+Putting a member on the list is the whole decision; everything else is how any member comes and leaves. It is made with
+care, because a wrong one moves all of a member's data: one at a time, never while the database is not whole or a member
+is on its way back, and never for what an edit of the spec has broken, for the new member would be broken too.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from stateward.planning.facts.change import differing
+from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.missing_members import OF_THE_MACHINE, Cause, Missing, comparable, missing
+from stateward.planning.facts.removals import Removals, in_flight, obeyed
+from stateward.planning.facts.tainted_domains import too_many_taints
+from stateward.planning.model.actions import Action, RecordRemoval, TakeBack
+from stateward.planning.model.intent import Part, Wait, merge
+from stateward.planning.model.observation import Crossing, Member, Process, Removal
+from stateward.planning.model.times import rfc3339
+from stateward.planning.safety.health_gate import lost, unready
+from stateward.planning.steps.membership.scale import against
+from stateward.planning.steps.upkeep.revert import coming_back
+
+
+def replacement(facts: Facts) -> tuple[Removals, Part]:
+    """Return the list as it is obeyed now and as it is written down, and what is said about it.
+
+    A new entry is obeyed from the next plan on: once it is written down, it survives the operator.
+    """
+    listed = obeyed(facts.obs)
+    by_hand = asked_for(facts, listed)
+    chosen, waits = automatic(facts, listed | by_hand)
+    new = by_hand | chosen
+    recorded = [RecordRemoval(why=f"it is replaced: {removal.reason}", member=name) for name, removal in new.items()]
+    back = [n for n in facts.obs.removals if n in facts.obs.desired.replacement.keep and n in facts.members]
+    taken_back = [TakeBack(why="members.keep names it: it is not replaced", member=name) for name in sorted(back)]
+    actions: tuple[Action, ...] = (*recorded, *taken_back)
+    said = merge(Part(actions=actions, waits=waits), conflicts(facts))
+    return Removals(obeyed=listed, recorded=listed | new), said
+
+
+def asked_for(facts: Facts, listed: Mapping[str, Removal]) -> dict[str, Removal]:
+    """Return the members that a person wants replaced and that are not on the list yet."""
+    wishes, members = facts.obs.desired.replacement, facts.members
+    wanted = sorted((wishes.replace | wishes.undrained) - wishes.keep - listed.keys())
+    names = [n for n in wanted if n in members and members[n].present and n not in facts.obs.removals]
+    return {n: entry(facts, members[n], "a person asked for it") for n in names}
+
+
+def conflicts(facts: Facts) -> Part:
+    """Return what a person asks for that excludes each other, or that is about nobody; the rest goes on."""
+    wishes = facts.obs.desired.replacement
+    both = sorted(wishes.keep & (wishes.replace | wishes.undrained))
+    waits = [Wait(n, "KeepConflict", f"members asks both to keep and to replace {n}: it is kept", True) for n in both]
+    waits += [
+        Wait(n, "KeepConflict", f"members.keep names {n}, and it would have to go ({why}): it is kept", True)
+        for n, why in sorted(against(facts).items())
+    ]
+    known = facts.members.keys() | facts.obs.records.keys() | facts.obs.removals.keys()
+    pools = tuple(f"{facts.obs.name}-{pool}-" for pool in facts.pools)
+    odd = sorted(n for n in wishes.replace | wishes.undrained | wishes.keep if n not in known)
+    waits += [
+        Wait(n, "NoSuchMember", f"members names {n}, and there is no such member", True)
+        for n in odd
+        if not (n.startswith(pools) and n.rpartition("-")[2].isdigit())  # It may have been, and is gone for good.
+    ]
+    return Part(waits=tuple(waits))
+
+
+def entry(facts: Facts, member: Member, reason: str, *, automatic: bool = False) -> Removal:
+    """Return what is written down of a member that is replaced.
+
+    A pod that does not start has no address; the one before it had, and that is where the database knows the member.
+    """
+    record = facts.obs.records.get(member.name)
+    now = member.pod.ip if member.pod else ""
+    return Removal(
+        reason=reason,
+        since=facts.now,
+        automatic=automatic,
+        volume=member.claim.ref.uid if member.claim else "",
+        address=record.address if record is not None and record.address else now,
+    )
+
+
+def automatic(facts: Facts, listed: Mapping[str, Removal]) -> tuple[dict[str, Removal], tuple[Wait, ...]]:
+    """Return the members that are replaced because they stay missing, and what the others wait for."""
+    chosen: dict[str, Removal] = {}
+    waits: list[Wait] = []
+    for began, member, found in candidates(facts, listed):
+        due = began + patience(facts, member, found)
+        told = f"{member.name} is missing since {rfc3339(began)} ({found.text})"
+        if facts.now < due:
+            waits.append(Wait(member.name, "Missing", f"{told} and is replaced at {rfc3339(due)} unless it is back"))
+            continue
+        problem = next(held(facts, member, found, {**listed, **chosen}), None)
+        if problem is None:
+            chosen[member.name] = entry(facts, member, f"missing since {rfc3339(began)}: {found.text}", automatic=True)
+        else:
+            waits.append(Wait(member.name, "ReplacementHeld", f"{told} and is not replaced yet: {problem}"))
+    return chosen, tuple(waits)
+
+
+def candidates(facts: Facts, listed: Mapping[str, Removal]) -> list[tuple[float, Member, Missing]]:
+    """Return the members that may be replaced by themselves, the one that is missing longest first."""
+    policy = facts.obs.desired.replacement
+    if not policy.enabled:
+        return []
+    rest = (m for m in facts.obs.members if m.name not in listed and m.name not in policy.keep)
+    found = [(since(facts, m, why), m, why) for m in rest if (why := missing(facts, m)) is not None]
+    return sorted(found, key=lambda entry: (entry[0], entry[1].name))
+
+
+def since(facts: Facts, member: Member, found: Missing) -> float:
+    """Return since when the member is missing for such a cause: now, where the plan before did not know of it."""
+    before = facts.obs.missing.get(member.name)
+    same = comparable(facts.obs.causes.get(member.name, ""), found.cause)
+    return before if before is not None and same else facts.now
+
+
+def patience(facts: Facts, member: Member, found: Missing) -> float:
+    """Return for how long, in seconds, the member has to be missing; the shortest of its node's taints decides."""
+    policy = facts.obs.desired.replacement
+    if found.cause is not Cause.NODE_TAINTED or member.pod is None:
+        return policy.after
+    return min(policy.taints[key] for key in member.pod.taints if key in policy.taints)
+
+
+def held(facts: Facts, member: Member, found: Missing, listed: Mapping[str, Removal]) -> Iterator[str]:
+    """Yield why a member that is due is not replaced now, as clauses."""
+    database = facts.database
+    if database is None:
+        yield "the database does not answer"
+        return
+    if facts.crossing is Crossing.SWITCHED:
+        yield f"all processes change to {facts.obs.desired.version} first, at one moment"
+    if member.name in database.maintained:
+        yield f"zone {database.maintenance} is in maintenance"
+    missing_units = lost(database)
+    if missing_units:
+        yield f"shard {missing_units[0]} has no started copy, and {member.name} may hold the last one"
+    if database.tolerance is not None and database.tolerance <= 0:
+        yield "the database can bear no further failure until it has healed"
+    yield from by_change(facts, member, found)
+    if found.cause is Cause.NODE_TAINTED:
+        yield from too_many_taints(facts)
+    if found.cause is Cause.AGENT_UNREACHABLE and not any(isinstance(m.process, Process) for m in facts.obs.members):
+        yield "no other agent answers either, so it may be the network that keeps the operator from them"
+    back = next((n for n in sorted(facts.down - {member.name}) if coming_back(facts, n)), None)
+    if back is not None:
+        yield f"{back} is on its way back"
+    healing = unready(facts)
+    if healing is not None:
+        yield healing
+    yield from limits(facts, member, listed)
+
+
+def by_change(facts: Facts, member: Member, found: Missing) -> Iterator[str]:
+    """Yield that an edit may be what broke the member, where no other member proves that it is not."""
+    if found.cause in OF_THE_MACHINE:
+        return
+    made = member.pod or member.workload
+    source = made.inputs if made is not None else None
+    serving = (m.pod for m in facts.obs.members if m.pool == member.pool and m.name in facts.up)
+    if source is None or not any(pod is not None and not differing(pod.inputs, source) for pod in serving):
+        yield "no other member of its pool serves with what it is made from, so a new one might not start either"
+
+
+def limits(facts: Facts, member: Member, listed: Mapping[str, Removal]) -> Iterator[str]:
+    """Yield which limit on replacements is used up."""
+    policy, flying = facts.obs.desired.replacement, in_flight(facts.obs, listed)
+    zone = facts.zone(member.name)
+    other = next((n for n in flying if facts.zone(n) != zone), None) if policy.per_zone else None
+    if other is not None:
+        yield f"{other} is replaced first, in {facts.zone(other) or 'a zone that is not known'}"
+    elif not (policy.per_zone and zone) and len(flying) >= policy.max_concurrent:
+        yield f"{flying[0]} is replaced first"
+    new = sum(name not in facts.obs.removals and removal.automatic for name, removal in listed.items())
+    if facts.obs.slots is not None and facts.obs.slots <= new:
+        yield "other clusters are replacing members, and the operator's limit is used up"

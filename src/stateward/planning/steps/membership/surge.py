@@ -1,0 +1,195 @@
+"""May a member leave yet: only when as many members as the spec asks for have joined without it.
+
+A new member joins first, then the data moves, then the old member leaves. This holds whatever began the departure: an
+edit, a taint, a wish or a failure.
+
+    member is replaced, or its pool shrinks    its pool keeps as many joined members as it asks for
+    pool is removed                            all pools together keep as many members of each of its roles
+
+A new member that cannot start costs nothing: the old members stay, and the wait repeats the scheduler's words.
+
+With `update.surge: Preferred` one member may leave first to make room, while every other member serves and the
+scheduler gives a reason that this departure can cure. No second member leaves before the new one has joined.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+
+from msgspec import Struct
+
+from stateward.api import names
+from stateward.planning.facts.facts import Facts, unschedulable
+from stateward.planning.model.observation import Member, Surge
+from stateward.planning.steps.membership.scale import Scale, begun
+
+NO_POD_PATIENCE = 30.0
+"""Seconds after which a StatefulSet that has created no pod counts as unable to, for example because of a quota."""
+
+CURABLE = (
+    "insufficient ",
+    "too many pods",
+    "anti-affinity rules",
+    "free ports",
+    "max volume count",
+    "topology spread constraints",
+)
+"""What kube-scheduler says of a node that takes the pod once another one has left it (its plug-ins, 1.34)."""
+
+OF_THE_VOLUME = ("persistentvolumeclaim", "storageclass")
+"""What it says of a pod whose volume cannot be had on any node."""
+
+OF_TAINTS = ("untolerated taint", "were unschedulable")
+"""What it says of nodes that take no new pod at all. With it, a node that has a taint counts as one of them."""
+
+POOL, ROLE = "pool", "role"
+
+
+class Departures(Struct, frozen=True):
+    """Which of the members that leave may go on leaving, and what the others wait for."""
+
+    begin: frozenset[str] = frozenset()
+    """They may be drained and lose their votes: enough other members have joined, or they make room."""
+    end: frozenset[str] = frozenset()
+    """They may be let go: enough other members serve, or they make room."""
+    room: str = ""
+    """The one of them that leaves before a new member has joined, because the user prefers that."""
+    awaited: str = ""
+    """What the others wait for, as a clause; empty when no new member is expected."""
+    stuck: bool = False
+    """Whether the new member that is awaited cannot start."""
+
+
+def departures(facts: Facts, scaling: Scale) -> Departures:
+    """Return which of the members that leave may do so now."""
+    leaving = [facts.members[name] for name in scaling.leaving if facts.members[name].alive]
+    strangers = frozenset(m.name for m in leaving if not known(facts, m))
+    leaving = in_order(facts, [m for m in leaving if m.name not in strangers])
+    serving = facts.up | facts.obs.stopped
+    absent = frozenset(m.name for m in leaving if m.name not in serving)
+    # Where the status has lost its records, no member counts until they are written again, and none leaves.
+    begin = spared(facts, leaving, facts.obs.records.keys() | {m.name for m in leaving})
+    end = spared(facts, [m for m in leaving if m.name not in absent], serving)
+    room = room_maker(facts, scaling, [m for m in leaving if m.name not in begin])
+    awaited, stuck = awaits(facts, scaling)
+    free = strangers | ({room} - {""})
+    return Departures(begin=begin | free, end=end | absent | free, room=room, awaited=awaited, stuck=stuck)
+
+
+def known(facts: Facts, member: Member) -> bool:
+    """Return whether the member has ever been in the cluster. The status may be lost: the database knows it as well."""
+    return member.name in facts.obs.records or facts.joined(member.name)
+
+
+def in_order(facts: Facts, leaving: Iterable[Member]) -> list[Member]:
+    """Return members in the order in which they may leave: what was begun first, then what does not serve."""
+    return sorted(leaving, key=lambda m: (not begun(facts, m.name), m.name in facts.up, facts.votes(m), m.name))
+
+
+def spared(facts: Facts, leaving: Sequence[Member], counted: Collection[str]) -> frozenset[str]:
+    """Return which members may leave, in order, so that of those `counted` no fewer stay than the spec asks for."""
+    there = Counter(place for m in facts.obs.members if m.alive and m.name in counted for place in places(facts, m))
+    wanted = demand(facts)
+    found: set[str] = set()
+    for member in leaving:
+        needed = [
+            place for place in places(facts, member) if place[0] == (POOL if member.pool in facts.pools else ROLE)
+        ]
+        if all(there[place] > wanted[place] for place in needed):
+            found.add(member.name)
+            there.subtract(places(facts, member))
+    return frozenset(found)
+
+
+def places(facts: Facts, member: Member) -> list[tuple[str, str]]:
+    """Return where a member counts: in its pool, and for each of its roles that its pool still asks for.
+
+    The disaster this prevents: one edit takes the data role from a pool and removes another pool with data. The members
+    of the first still hold data, but not for long, and those of the second leave as if they were replaced by them.
+    """
+    has, pool = roles(facts.holds_data(member), facts.votes(member)), facts.pools.get(member.pool)
+    stays = has if pool is None else [role for role in has if role in roles(pool.data, pool.voting)]
+    return [(POOL, member.pool), *((ROLE, role) for role in stays)]
+
+
+def roles(data: bool, voting: bool) -> list[str]:
+    """Return the roles that others have to take over; clients of members with neither have to find another one."""
+    return [role for role, has in (("data", data), ("voting", voting)) if has] or ["client"]
+
+
+def demand(facts: Facts) -> Counter[tuple[str, str]]:
+    """Return how many members the spec asks for, by pool and by role."""
+    wanted = Counter[tuple[str, str]]()
+    for pool in facts.obs.desired.pools:
+        wanted[POOL, pool.name] += pool.replicas
+        for role in roles(pool.data, pool.voting):
+            wanted[ROLE, role] += pool.replicas
+    return wanted
+
+
+def coming(facts: Facts, scaling: Scale) -> list[Member]:
+    """Return the new members that stay and have not joined yet."""
+    new = (m for m in facts.obs.members if m.alive and m.name not in scaling.leaving)
+    return [m for m in new if m.name not in facts.obs.records and m.name not in facts.up]
+
+
+def obstacle(facts: Facts, member: Member) -> str:
+    """Return why a new member cannot start by waiting a moment; empty when nothing is known to be in its way."""
+    if member.pod is None and facts.unwell(member) > NO_POD_PATIENCE:
+        return f"its StatefulSet has created no pod for {NO_POD_PATIENCE:.0f} seconds"
+    trouble, claim = facts.trouble(member), member.claim
+    if trouble and claim is not None and claim.classless and not claim.capacity:
+        # The scheduler says only that the volume is not bound.
+        return f"storage class {claim.storage_class} does not exist; {trouble}"
+    return trouble
+
+
+def awaits(facts: Facts, scaling: Scale) -> tuple[str, bool]:
+    """Return which new member joins before others leave, as a clause, and whether it cannot start."""
+    new = coming(facts, scaling)
+    starting = next((m.name for m in new if not obstacle(facts, m)), None)
+    if starting is not None:
+        return f"{starting} joins first", False
+    if new:
+        return f"{new[0].name} joins first, and it cannot start ({obstacle(facts, new[0])})", True
+    old = [facts.members[name] for name in scaling.leaving if facts.members[name].alive]
+    pools = {m.pool for m in old}
+    # Clients of members without data and votes have to find others: a pool of them may be all there is.
+    clients = any(not facts.holds_data(m) and not facts.votes(m) for m in old)
+    for pool, ordinal in scaling.missing:
+        if pool.data or pool.voting or pool.name in pools or clients:
+            return f"{names.member(facts.obs.name, pool.name, ordinal)} joins first", False
+    return "", False
+
+
+def room_maker(facts: Facts, scaling: Scale, leaving: Sequence[Member]) -> str:
+    """Return the member that leaves before a new one has joined; empty when none may.
+
+    The user prefers that to waiting; the cluster misses no other member; and a new one is held up by what this very
+    departure cures.
+    """
+    if facts.obs.desired.surge is not Surge.PREFERRED or not complete(facts):
+        return ""
+    troubles = [trouble for m in coming(facts, scaling) if unschedulable(trouble := facts.trouble(m))]
+    able = (m for m in leaving if not facts.down - {m.name} and any(cures(m, trouble) for trouble in troubles))
+    return next((m.name for m in able), "")
+
+
+def complete(facts: Facts) -> bool:
+    """Return whether every pool still has as many joined members as it asks for, those that leave included."""
+    there = Counter(m.pool for m in facts.obs.members if m.alive and known(facts, m))
+    removed = sum(count for pool, count in there.items() if pool not in facts.pools)
+    short = sum(max(0, pool.replicas - there[pool.name]) for pool in facts.obs.desired.pools)
+    return short <= removed  # A pool that is renamed is a removed one and a new one.
+
+
+def cures(member: Member, trouble: str) -> bool:
+    """Return whether the scheduler would find room for a new member on the node of one that leaves.
+
+    Its message counts nodes by reason and names none of them, so the node must also be one that takes pods.
+    """
+    text = trouble.lower().partition("preemption:")[0]
+    pod = member.pod
+    if pod is None or not pod.node or not pod.node_ready or any(word in text for word in OF_THE_VOLUME):
+        return False
+    closed = pod.taints and any(word in text for word in OF_TAINTS)
+    return not closed and any(word in text for word in CURABLE)

@@ -1,0 +1,65 @@
+"""How a manager loses its vote before it leaves: one after the other, never the last, and never while one is down.
+
+    voting ──the others are all there──▶ excluded ──no longer in the voting configuration──▶ without a vote
+
+The disaster this prevents: managers go from three to one by deleting two pods, and the one that is left waits for ever
+for a majority of three.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from stateward.planning.facts.facts import Facts
+from stateward.planning.model.intent import Part
+from stateward.planning.model.observation import Member
+from stateward.planning.safety.availability import absent_voters
+from stateward.planning.steps.membership.release import stay
+
+
+class Resignation(Struct, frozen=True):
+    """The one member that loses its vote now, and the managers that stay and are down."""
+
+    voter: str = ""
+    away: frozenset[str] = frozenset()
+
+
+def told_to_leave(facts: Facts, member: Member) -> bool:
+    """Return whether the database was already told that the member leaves: what was begun is ended."""
+    database = facts.database
+    return database is not None and member.name in database.draining | database.voting_exclusions
+
+
+def next_to_resign(facts: Facts, going: Sequence[Member], leaving: frozenset[str]) -> Resignation:
+    """Return whose turn it is: one that was begun, or that is down, or else the highest that holds no data.
+
+    The vote of one that is down may be taken whoever else is down: fewer are needed for a majority then. Two managers
+    that fail together would else wait for each other for ever.
+    """
+    excluded = facts.database.voting_exclusions if facts.database else frozenset[str]()
+    undrained = facts.obs.desired.replacement.undrained
+    ready = [m for m in going if facts.votes(m) and (m.name in undrained or not facts.units_of(m.name))]
+    ready.sort(key=lambda m: (m.name not in excluded, m.name in facts.up, -m.ordinal, m.name))
+    voter = ready[0].name if ready else ""
+    away = absent_voters(facts) - leaving if voter in facts.up else frozenset[str]()
+    return Resignation(voter=voter, away=away)
+
+
+def resign(facts: Facts, member: Member, resignation: Resignation) -> Part:
+    """Return the next step to take the member's vote; a part without waits when it has none any more."""
+    database = facts.database
+    if database is None or not facts.votes(member):
+        return Part()
+    begun = member.name in database.voting_exclusions
+    exclude = Part(exclude=frozenset({member.name}))
+    if not any(m.name != member.name and facts.votes(m) and m.name in facts.up for m in facts.obs.members):
+        return stay([member], "LosingVote", f"{member.name} is the last manager")
+    if member.name != resignation.voter:
+        return stay([member], "LosingVote", f"{resignation.voter} leaves first, managers go one at a time")
+    if resignation.away and not begun:
+        return stay([member], "LosingVote", f"manager {min(resignation.away)} is down, and managers go one at a time")
+    if member.name in database.voters or not begun:
+        reason = database.unmovable.get(member.name, "")
+        text = f"nobody can take its vote over: {reason}" if reason else f"the vote of {member.name} is being taken"
+        return stay([member], "LosingVote", text, claimed=exclude)
+    return exclude

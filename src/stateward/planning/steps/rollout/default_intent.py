@@ -1,0 +1,63 @@
+"""Where a member stands that nothing is meant for now, and why it does not serve if it does not."""
+
+from stateward.planning.facts.change import change_of, stranded
+from stateward.planning.facts.facts import OVERDUE, Facts
+from stateward.planning.model.intent import Intent, Part, State, Wait
+from stateward.planning.model.observation import Effect, Member
+
+
+def resting(facts: Facts, member: Member) -> Part:
+    """Return the intent of a member that no question has claimed, and its wait if a change is held back."""
+    change, name = change_of(facts, member), member.name
+    if name not in facts.up:
+        state, text = absent(facts, member)
+        return Part(intents={name: Intent(name, member.pool, state, change.effect, text)}, waits=outside(facts, member))
+    if change.effect is Effect.NONE:
+        return Part(intents={name: Intent(name, member.pool, State.READY)})
+    if change.effect is Effect.REPLACE and name in facts.obs.desired.replacement.keep:
+        text = f"{name} is kept, and stays without what only a new member has ({change.describe()})"
+        return Part(intents={name: Intent(name, member.pool, State.WAITING, change.effect, text)})
+    reason = stranded(facts, member)
+    code = "CannotGoBack" if reason else "ReplacedLater" if change.effect is Effect.REPLACE else "NotSafeYet"
+    reason = reason or (
+        "a new member takes its place when its turn comes" if code == "ReplacedLater" else "no step now"
+    )
+    text = f"{name} waits ({change.describe()}): {reason}"
+    intent = Intent(name, member.pool, State.WAITING, change.effect, text)
+    return Part(intents={name: intent}, waits=(Wait(name, code, f"{change.describe()}: {reason}"),))
+
+
+def absent(facts: Facts, member: Member) -> tuple[State, str]:
+    """Return the state of a member that does not serve, and why it does not."""
+    pod, name = member.pod, member.name
+    if member.workload is None and pod is None:
+        return State.DOWN, f"{name} has no StatefulSet"
+    if pod is None:
+        return State.DOWN, f"{name} has no pod yet"
+    troubles = (
+        (pod.terminating, f"{name} is stopping"),
+        (bool(pod.trouble), f"{name} does not start: {pod.trouble}"),
+        (not pod.node_ready, f"node {pod.node} of {name} is not ready"),
+    )
+    for applies, text in troubles:
+        if applies:
+            return State.DOWN, text
+    return State.STARTING, f"{name} has joined and is not ready yet" if facts.joined(name) else f"{name} starts"
+
+
+def outside(facts: Facts, member: Member) -> tuple[Wait, ...]:
+    """Return that a new member runs and stays outside of the database that the others are in, and what can be done.
+
+    Who has been in it counts as missing, and is replaced by itself. Who never was may be from another one: a cluster of
+    which the managers' volumes are gone, and with them its state. Only a person knows what its volume is worth.
+    """
+    pod, name = member.pod, member.name
+    if facts.database is None or pod is None or not pod.running or name in facts.obs.records or facts.joined(name):
+        return ()
+    if facts.trouble(member) or not pod.node_ready or not facts.overdue(member):
+        return ()
+    text = (
+        f"{name} runs, and has not joined for more than {OVERDUE / 60:.0f} minutes; its log says why, and if its volume"
+        " is from a cluster that is gone, it never will: spec.members.replaceWithoutDraining gives it a new one"
+    )
+    return (Wait(name, "NeverJoined", text, stalled=True),)

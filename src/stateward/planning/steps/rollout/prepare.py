@@ -1,0 +1,141 @@
+"""What has to be true before a member's pod or process may go, and the steps that make it true.
+
+    chosen ──stage──▶ staged ──drain, move the vote──▶ prepared ──limit the allocation, flush, delete──▶ down
+                         └──configuration in the pod, move the vote──▶ prepared ──limit, flush, stop──▶ down
+
+Nothing is remembered between the steps: each is recognised by what is there. The allocation is limited in the same
+breath as the pod is deleted and not before: a limit that waits would keep the copies of new indices from being placed.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from stateward.planning.facts.change import Change, kept, member_version, staged
+from stateward.planning.facts.facts import Facts
+from stateward.planning.model.actions import Action, DeletePod, SetPhase, Stage
+from stateward.planning.model.intent import Intent, Part, State, Wait
+from stateward.planning.model.observation import Effect, Member, Unknown
+from stateward.planning.model.phase import Phase
+from stateward.planning.model.process import Process, ProcessState
+from stateward.planning.safety.availability import needs_vote_moved, other_managers
+from stateward.planning.safety.sole_copies import droppable
+from stateward.planning.steps.rollout.stop_process import quiet, stop
+
+
+def prepare(facts: Facts, members: Sequence[Member], changes: Mapping[str, Change]) -> Part:
+    """Return the next step for the chosen members: prepare what is missing, or else take them down."""
+    open_ends = {m.name: text for m in members if (text := unprepared(facts, m, changes[m.name]))}
+    if open_ends:
+        actions = tuple(stage(facts, m, changes[m.name].describe()) for m in members if not staged(facts, m))
+    else:
+        actions = take_down(facts, members, changes)
+    return Part(
+        actions=actions,
+        intents={m.name: intent(m, changes[m.name], open_ends) for m in members},
+        waits=tuple(wait for m in members for wait in agent_waits(m, changes[m.name])),
+        drain=frozenset(m.name for m in members if needs_empty(facts, m) and not keeps_pod(changes[m.name])),
+        exclude=frozenset(m.name for m in members if needs_vote_moved(facts, m) or excluded(facts, m)),
+    )
+
+
+def intent(member: Member, change: Change, open_ends: Mapping[str, str]) -> Intent:
+    """Return what is meant with one of the chosen members."""
+    because, name = change.describe(), member.name
+    if not open_ends:
+        how = " in its pod" if keeps_pod(change) else f" with a new pod ({change.note})" if change.note else ""
+        return Intent(name, member.pool, State.RESTARTING, change.effect, f"{name} restarts{how} to apply {because}")
+    first = next(iter(open_ends))
+    step = open_ends.get(name) or f"it goes together with {first}"
+    text = f"{name} is prepared for a restart to apply {because}: {step}"
+    return Intent(name, member.pool, State.PREPARING, change.effect, text)
+
+
+def stage(facts: Facts, member: Member, why: str) -> Stage:
+    """Return the writing of the member's next template, at the version that it should run now."""
+    pool = facts.pools[member.pool]
+    return Stage(
+        why=why,
+        member=member.name,
+        pool=member.pool,
+        version=member_version(facts, member, pool),
+        crossing=facts.crossing,
+        keeps=kept(facts, member, pool),
+    )
+
+
+def take_down(facts: Facts, members: Sequence[Member], changes: Mapping[str, Change]) -> tuple[Action, ...]:
+    """Return the deletion of the pods of prepared members, so that their copies are not rebuilt elsewhere meanwhile."""
+    back = [m for m in members if keeps_pod(changes[m.name]) or not facts.ephemeral(m)]
+    actions: list[Action] = list(quiet(facts, back))
+    for member in members:
+        if member.pod is None:
+            continue
+        why, pod = f"to apply {changes[member.name].describe()}", member.pod.ref
+        if keeps_pod(changes[member.name]):
+            actions += [SetPhase(why=why, member=member.name, pod=pod, phase=Phase.STOP), stop(member, why)]
+        else:
+            note = changes[member.name].note
+            because = f"{why}, as {note}" if note else why
+            actions.append(DeletePod(why=because, member=member.name, pod=pod))
+    return tuple(actions)
+
+
+def keeps_pod(change: Change) -> bool:
+    """Return whether a change is applied by a restart of the process in its pod."""
+    return change.effect is Effect.RESTART
+
+
+def agent_problem(member: Member) -> tuple[str, str] | None:
+    """Return why the process cannot be stopped yet, as a word and a clause: its agent, or its new configuration.
+
+    Stopped only when the configuration is in the pod, a member is not away for as long as that takes.
+    """
+    process = member.process
+    if not isinstance(process, Process):
+        why = process.why if isinstance(process, Unknown) else "it is asked first"
+        return "AgentSilent", f"its agent has not answered: {why}"
+    if process.state not in (ProcessState.STARTING, ProcessState.RUNNING):
+        return "ProcessStopped", f"its process is {process.state}"
+    if member.config_checksum not in ("", process.mounted):
+        return "ConfigurationOnItsWay", process.lateness
+    return None
+
+
+def agent_waits(member: Member, change: Change) -> tuple[Wait, ...]:
+    """Return what a member waits for that is about to be restarted in its pod, or would be if its agent answered."""
+    silent = isinstance(member.process, Unknown)
+    problem = agent_problem(member) if (keeps_pod(change) and member.process is not None) or silent else None
+    return (Wait(member.name, problem[0], f"{member.name}: {problem[1]}"),) if problem else ()
+
+
+def unprepared(facts: Facts, member: Member, change: Change) -> str | None:
+    """Return what is left to do before the member's pod, or its process, may go."""
+    if not staged(facts, member):
+        return "its next template is written"
+    if member.workload is None or not member.workload.observed:
+        return "its StatefulSet has not seen the new template yet"
+    if facts.database is not None and member.name not in facts.obs.records:
+        # An operator that died after this step would count on nobody who is away, and take the next one down as well.
+        return "that it has joined is written down first"
+    problem = agent_problem(member) if keeps_pod(change) else None
+    if problem is not None:
+        return problem[1]
+    if needs_empty(facts, member) and not keeps_pod(change) and not emptied(facts, member):
+        return f"{len(facts.units_of(member.name))} shards have to leave it, as its data goes with its pod"
+    return "its vote moves to another manager" if needs_vote_moved(facts, member) else None
+
+
+def needs_empty(facts: Facts, member: Member) -> bool:
+    """Return whether the member may hold data that would go with its pod."""
+    return facts.ephemeral(member) and facts.holds_data(member)
+
+
+def emptied(facts: Facts, member: Member) -> bool:
+    """Return whether the database moves data off the member, and nothing is left that is not elsewhere too."""
+    told = facts.database is not None and member.name in facts.database.draining
+    return told and (not facts.units_of(member.name) or droppable(facts, member))
+
+
+def excluded(facts: Facts, member: Member) -> bool:
+    """Return whether another manager has the member's vote now; it stays so until it is back."""
+    taken = facts.database is not None and member.name in facts.database.voting_exclusions
+    return taken and bool(other_managers(facts, member))

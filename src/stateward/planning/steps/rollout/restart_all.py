@@ -1,0 +1,99 @@
+"""Changes and restarts that concern all members at once: members before and after cannot talk to each other.
+
+    asked for ──all configurations in the pods──▶ schedule-coordinated ──nobody else restarts──▶ stop-coordinated
+
+What comes after is `restart`. Nobody is asked whether it is safe: everything goes down, and a cluster without a quorum
+can only be brought back like that.
+"""
+
+from collections.abc import Sequence
+
+from stateward.planning.facts.change import change_of, staged, stranded
+from stateward.planning.facts.facts import Facts
+from stateward.planning.model.actions import Action
+from stateward.planning.model.intent import Part, State, Wait, told
+from stateward.planning.model.observation import Crossing, Effect, Member, Process, Unknown
+from stateward.planning.model.phase import Phase
+from stateward.planning.model.process import AGENT_PATIENCE
+from stateward.planning.safety.health_gate import unready
+from stateward.planning.steps.rollout.prepare import stage
+from stateward.planning.steps.rollout.restart_one import arrived, is_stopped, set_phase
+
+
+def together(facts: Facts, taken: frozenset[str]) -> Part:
+    """Return the next step towards stopping all members that a coordinated restart concerns."""
+    members = [m for m in facts.obs.members if m.name not in taken and concerned(facts, m)]
+    if not members:
+        return Part()
+    actions, waits = preparation(facts, members)
+    unmarked = [m for m in members if facts.phase(m) is not Phase.SCHEDULE_COORDINATED]
+    if not actions and not waits:
+        phase = Phase.SCHEDULE_COORDINATED if unmarked else Phase.STOP_COORDINATED
+        why = "all members restart together"
+        actions = tuple(set_phase(m, phase, why) for m in unmarked or members)
+    text = waits[0].message if waits else "all are stopped, and then all are started"
+    said = f"{{}} is prepared for a restart together with {len(members) - 1} others: {text}"
+    return Part(actions=actions, intents=told(State.PREPARING, members, Effect.RESTART, said), waits=waits)
+
+
+def concerned(facts: Facts, member: Member) -> bool:
+    """Return whether a coordinated restart was asked for on the member, or a change of it needs one.
+
+    One that was started with what is written and does not serve is not stopped again: that would go on for ever.
+    """
+    if facts.phase(member) is Phase.START_COORDINATED and staged(facts, member):
+        return False
+    if member.pod is None or member.pod.terminating or facts.trouble(member) or not member.alive:
+        return False
+    return facts.phase(member) is Phase.SCHEDULE_COORDINATED or (
+        change_of(facts, member).coordinated and not stranded(facts, member)
+    )
+
+
+def preparation(facts: Facts, members: Sequence[Member]) -> tuple[tuple[Action, ...], tuple[Wait, ...]]:
+    """Return what has to be written, and what has to be waited for, before the first of them is stopped."""
+    if facts.crossing is Crossing.SWITCHED:
+        part = switch(facts)
+        if part.actions or part.waits:
+            return part.actions, part.waits
+    unwritten = [m for m in members if m.pool in facts.pools and not staged(facts, m) and not stranded(facts, m)]
+    if unwritten:
+        return tuple(stage(facts, m, "all members restart together") for m in unwritten), ()
+    kept = {name for name in facts.obs.stopped & facts.going if is_stopped(facts.members[name])}
+    others = sorted(facts.going - kept - {m.name for m in members})
+    if others:
+        return (), (Wait(facts.obs.name, "RestartsFirst", f"{', '.join(others)} is being restarted first"),)
+    return (), tuple(wait for m in members if (wait := unprepared(facts, m)) is not None)
+
+
+def switch(facts: Facts) -> Part:
+    """Return what has to be written, or waited for, before the first process is stopped for the switch of all.
+
+    Everybody is written to, also who is away: whoever came back with the old program would find nobody to talk to.
+    """
+    mine = [m for m in facts.obs.members if m.pool in facts.pools and m.workload is not None]
+    why = f"all processes change to {facts.obs.desired.version} at one moment"
+    unwritten: tuple[Action, ...] = tuple(stage(facts, m, why) for m in mine if not staged(facts, m))
+    doubt = unready(facts)
+    text = f"all processes change to {facts.obs.desired.version} at one moment, and not while {doubt}"
+    return Part(
+        actions=unwritten, waits=() if unwritten or doubt is None else (Wait(facts.obs.name, "DatabaseNotReady", text),)
+    )
+
+
+def unprepared(facts: Facts, member: Member) -> Wait | None:
+    """Return what a member waits for; one whose agent stays silent is made anew with the others, and not waited for."""
+    if member.workload is None or not member.workload.observed:
+        return Wait(
+            member.name, "TemplateNotSeen", f"the StatefulSet of {member.name} has not seen its new template yet"
+        )
+    if not facts.managed(member):
+        return None
+    if not isinstance(member.process, Process):
+        why = member.process.why if isinstance(member.process, Unknown) else "it is asked first"
+        patient = facts.waited(member.name, "AgentSilent") < AGENT_PATIENCE
+        text = f"{member.name}: its agent does not answer: {why}"
+        return Wait(member.name, "AgentSilent", text) if patient else None
+    if not arrived(member):
+        return Wait(member.name, "ConfigurationOnItsWay", f"{member.name}: {member.process.lateness}")
+    return None

@@ -1,0 +1,132 @@
+"""Restarts of processes in kept pods that have begun: alone or all together; what was begun is always ended.
+
+    stop ──stopped──▶ start ──the agent has the configuration: started──▶ joined ──▶ done
+    stop-coordinated ──all stopped──▶ start-coordinated ──all have the configuration: started──▶ joined ──▶ done
+
+A step is recognised by what the agent says and never by what was done before, so each may be repeated, and an operator
+that was killed goes on where it was. One whose pod is in trouble is left to `repair`.
+"""
+
+from collections.abc import Sequence
+
+from stateward.planning.facts.facts import Facts
+from stateward.planning.model.intent import Part, State, Wait, merge, told
+from stateward.planning.model.observation import Crossing, Effect, Member
+from stateward.planning.model.phase import COORDINATED, STOPPING, Phase
+from stateward.planning.model.process import AGENT_PATIENCE, Process, ProcessState
+from stateward.planning.steps.rollout.restart_one import (
+    anew,
+    arrived,
+    is_stopped,
+    kept_stopped,
+    said,
+    set_phase,
+    silent,
+    step,
+    unheard,
+)
+from stateward.planning.steps.rollout.stop_process import UP, quiet, stop
+
+
+def restart(facts: Facts, taken: frozenset[str]) -> Part:
+    """Return the next steps of all restarts that have begun, but for members that were taken."""
+    going = [m for m in facts.obs.members if m.name in facts.going - taken and not facts.trouble(m)]
+    together = [m for m in going if facts.phase(m) in COORDINATED]
+    alone = merge(*(patient(facts, m, step(facts, m)) for m in going if m not in together))
+    return merge(alone, coordinated(facts, together, left_out(facts, together, taken)))
+
+
+def left_out(facts: Facts, together: Sequence[Member], taken: frozenset[str]) -> list[Member]:
+    """Return the members that were to be stopped with others, and whose own word was not written any more.
+
+    The disaster this prevents: the operator dies between two of these words, half of the members change to what the
+    others do not talk to, and the others wait for a database that cannot answer.
+    """
+    begun = any(facts.phase(m) is Phase.STOP_COORDINATED for m in together)
+    if not begun and not (together and facts.crossing is Crossing.SWITCHED):
+        return []
+    marked = (m for m in facts.obs.members if facts.phase(m) is Phase.SCHEDULE_COORDINATED)
+    return [m for m in marked if m.alive and m.name not in taken and not facts.trouble(m)]
+
+
+def patient(facts: Facts, member: Member, part: Part) -> Part:
+    """Return the part, without the member where there is nothing to be done for it and waiting was long enough."""
+    hopeless = not part.actions and facts.overdue(member) and member.name not in facts.obs.stopped
+    return Part(waits=part.waits, otherwise=part.intents) if hopeless else part
+
+
+def coordinated(facts: Facts, together: Sequence[Member], late: Sequence[Member]) -> Part:
+    """Return the next step of members that are stopped all together and then started all together, with the `late`."""
+    kept = [m for m in together if m.name in facts.obs.stopped and is_stopped(m)]
+    lost = [m for m in together if out_of_reach(facts, m)]
+    stuck = [m for m in together if endless(facts, m)]
+    members = [m for m in together if m not in kept and m not in lost and m not in stuck]
+    down = [m for m in members if facts.phase(m) in STOPPING]
+    part = merge(*(kept_stopped(facts, m) for m in kept))
+    part = merge(part, *(left_behind(m, "AgentSilent", f"its agent does not answer: {unheard(m)}") for m in lost))
+    part = merge(part, *(left_behind(m, "ProcessDoesNotEnd", "its process does not end") for m in stuck))
+    words = tuple(set_phase(m, Phase.STOP_COORDINATED, "the others are stopped already") for m in late)
+    part = merge(part, *(said(m, "is stopped together with the others") for m in late), Part(actions=words))
+    if down or late:
+        return merge(part, stop_all(facts, down, members, waits=bool(late)))
+    return merge(part, start_all(facts, members))
+
+
+def out_of_reach(facts: Facts, member: Member) -> bool:
+    """Return whether the others go on without a member: its agent stays silent, and its pod cannot be made anew.
+
+    The disaster this prevents: a machine dies while everything is stopped, and everything stays stopped.
+    """
+    mute = facts.managed(member) and not isinstance(member.process, Process)
+    patient = facts.waited(member.name, "AgentSilent") < AGENT_PATIENCE
+    return mute and not patient and not silent(facts, member).actions
+
+
+def endless(facts: Facts, member: Member) -> bool:
+    """Return whether a process does not end for so long that the others go on without it.
+
+    The disaster this prevents: a disk dies, the kernel keeps a process that waits for it through every signal, and all
+    members stay stopped for one.
+    """
+    ending = isinstance(member.process, Process) and member.process.state not in (*UP, ProcessState.STOPPED)
+    return ending and facts.overdue(member)
+
+
+def left_behind(member: Member, code: str, why: str) -> Part:
+    """Return what is said of a member that the others do not wait for any more."""
+    text = f"{why}; the others start without it"
+    intents = told(State.RESTARTING, [member], Effect.RESTART, f"{{}} waits in the middle of its restart: {text}")
+    return Part(intents=intents, waits=(Wait(member.name, code, f"{member.name}: {text}", stalled=True),))
+
+
+def stop_all(facts: Facts, down: Sequence[Member], members: Sequence[Member], *, waits: bool) -> Part:
+    """Return what stops those that still run; when none does, and no other one `waits` for it, all are to start."""
+    part = merge(*(said(m, "is stopped together with the others") for m in members))
+    managed = [m for m in down if facts.managed(m)]
+    mute = [m for m in managed if not isinstance(m.process, Process)]
+    running = [m for m in managed if isinstance(m.process, Process) and m.process.state in UP]
+    part = merge(part, *(silent(facts, m) for m in mute))
+    if running:
+        calm = () if facts.database is None or facts.database.limited else quiet(facts, running)
+        return merge(part, Part(actions=(*calm, *(stop(m) for m in running))))
+    if waits or not all(is_stopped(m) for m in managed):
+        return part
+    bare = [m for m in down if m not in managed]
+    if bare:
+        return merge(part, *(anew(facts, m, "all others are stopped, and it has no agent") for m in bare))
+    return merge(part, Part(actions=tuple(set_phase(m, Phase.START_COORDINATED, "all are stopped") for m in down)))
+
+
+def start_all(facts: Facts, members: Sequence[Member]) -> Part:
+    """Return what starts all of them, once every agent has confirmed the configuration that was written."""
+    waiting = [m for m in members if is_stopped(m) and not arrived(m)]
+    mute = [m for m in members if not isinstance(m.process, Process)]
+    if not waiting and not mute:
+        return merge(*(patient(facts, m, step(facts, m)) for m in members))
+    names = ", ".join(m.name for m in [*waiting, *mute][:3])
+    others = (m for m in members if m not in waiting and m not in mute)
+    return merge(
+        *(said(m, f"starts when the configuration of {names} has arrived") for m in others),
+        *(step(facts, m) for m in waiting),
+        *(silent(facts, m) for m in mute),
+    )

@@ -1,0 +1,248 @@
+"""Who changes next: members in service that a change still has to take down, one safe set at a time.
+
+    pending ──database whole──▶ in turn ──safe──▶ chosen ──`prepare`──▶ down ──joined──▶ up ──restored──▶ next
+
+The pools change in order, data before managers and the elected manager last. Members that hold the only copy of
+something come after all others of which one may go now.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from stateward.api.settling import SETTLE_SECONDS
+from stateward.planning.facts.change import Change, change_of, in_place_problem, member_target, staged, stranded
+from stateward.planning.facts.debounce import SETTLING, settles
+from stateward.planning.facts.facts import Facts, unschedulable
+from stateward.planning.facts.upgrade_order import pool_order
+from stateward.planning.model.actions import Move, MoveCopies
+from stateward.planning.model.intent import Intent, Part, State, Wait, merge, told
+from stateward.planning.model.observation import Effect, Member, SoleCopy
+from stateward.planning.model.phase import Phase
+from stateward.planning.safety.availability import sole_units
+from stateward.planning.safety.health_gate import unready
+from stateward.planning.safety.safe_set import choose, room_left
+from stateward.planning.safety.sole_copies import moves_for, moving, sole_verdict
+from stateward.planning.steps.rollout.prepare import keeps_pod, prepare, stage
+
+
+class Elsewhere(Struct, frozen=True):
+    """Other work that goes on and that a roll has to keep clear of."""
+
+    moving: str | None = None
+    """Whose data is on the move."""
+    unvoting: str | None = None
+    """Whose vote is being taken."""
+    drained: frozenset[str] = frozenset()
+    """Members that no data may come to."""
+
+
+def roll(facts: Facts, taken: frozenset[str], elsewhere: Elsewhere) -> Part:
+    """Return what rolling changes do now."""
+    changes = pending(facts, taken)
+    urgent = [facts.members[name] for name in changes if at_once(facts, facts.members[name])]
+    first_part = next_step(facts, urgent, changes, elsewhere.drained) if urgent else Part()
+    waiting = [facts.members[name] for name in changes if facts.members[name] not in urgent]
+    if first_part.actions:
+        return merge(first_part, hold(waiting, changes, "NotSafeYet", f"{urgent[0].name} goes first"))
+    return merge(first_part, in_order(facts, waiting, changes, elsewhere))
+
+
+def in_order(facts: Facts, waiting: list[Member], changes: Mapping[str, Change], elsewhere: Elsewhere) -> Part:
+    """Return what changes do that wait for a healthy database, for their pool's turn, and for each other."""
+    waiting, fresh = settled(facts, waiting, changes)
+    reason = unready(facts) if waiting else None
+    if reason is not None:
+        down = f"{', '.join(sorted(facts.down))} must be back first: " if facts.down else ""
+        return merge(fresh, hold(waiting, changes, "DatabaseNotReady", down + reason))
+    first = unproven(facts, changes)
+    if first is not None:
+        return merge(fresh, hold(waiting, changes, "NotSafeYet", f"{first} has to come back with the change first"))
+    waiting, away = beside_maintenance(facts, waiting, changes)
+    waiting, later = in_turn(facts, waiting, changes)
+    waiting, busy = clear(facts, waiting, changes, elsewhere)
+    return merge(fresh, away, later, busy, next_step(facts, waiting, changes, elsewhere.drained))
+
+
+def settled(facts: Facts, waiting: list[Member], changes: Mapping[str, Change]) -> tuple[list[Member], Part]:
+    """Split the waiting members into those that may begin, and those whose data has changed just now."""
+    fresh = [m for m in waiting if settles(facts.obs.changing, changes[m.name].because, facts.now)]
+    reason = f"the data has changed just now, and {SETTLE_SECONDS:.0f} seconds without a change are waited for"
+    return [m for m in waiting if m not in fresh], hold(fresh, changes, SETTLING, reason)
+
+
+def beside_maintenance(facts: Facts, waiting: list[Member], changes: Mapping[str, Change]) -> tuple[list[Member], Part]:
+    """Split the waiting members into those that may go while a person has a zone in maintenance, and all others."""
+    database = facts.database
+    if database is None or not database.maintenance or database.limited:
+        return waiting, Part()
+    others = [m for m in waiting if m.name not in database.maintained]
+    reason = f"zone {database.maintenance} is in maintenance, which a person has begun"
+    return [m for m in waiting if m not in others], hold(others, changes, "InMaintenance", reason)
+
+
+def unproven(facts: Facts, changes: Mapping[str, Change]) -> str | None:
+    """Return a member that is down and already has what others wait for.
+
+    A change that does not start stops at the first member (or the first safe set), however many may be down. Also a new
+    member that breaks has shown what the change does, though nobody counts on it yet.
+    """
+    wanted: set[tuple[str, str]] = set()
+    for name, change in changes.items():
+        target = member_target(facts, facts.members[name], facts.pools[facts.members[name].pool])
+        wanted |= {(key, target[key]) for key in change.because if key in target}
+    pools = {facts.members[name].pool for name in changes}
+    broken = {m.name for m in facts.obs.members if m.pool in pools and m.name not in facts.up and fails(facts, m)}
+    for name in sorted(facts.down | broken):
+        # A process that is restarted in its pod is given what is written in its template.
+        member = facts.members[name]
+        made = member.workload if name in facts.going else member.pod or member.workload
+        if made is not None and wanted & made.inputs.items():
+            return name
+    return None
+
+
+def fails(facts: Facts, member: Member) -> bool:
+    """Return whether the member's pod has a place to run, and does not start there."""
+    trouble = facts.trouble(member)
+    return bool(trouble) and not unschedulable(trouble)
+
+
+def next_step(facts: Facts, waiting: list[Member], changes: Mapping[str, Change], drained: frozenset[str]) -> Part:
+    """Return what is done with the members of which some may go now, and why the others stay."""
+    keeps = {m.name: keeps_pod(changes[m.name]) for m in waiting}
+    verdicts = {m.name: verdict for m in waiting if (verdict := sole_verdict(facts, m, keeps=keeps[m.name]))}
+    chosen, reasons = pick(facts, [m for m in waiting if m.name not in verdicts])
+    part = prepare(facts, [facts.members[name] for name in chosen], changes)
+    if not chosen and room_left(facts, 1) > 0 and facts.obs.desired.sole_copy is SoleCopy.MOVE:
+        freed = on_their_way(facts, [m for m in waiting if m.name in verdicts])
+        moves = {m.name: moves_for(facts, m, drained) for m in freed}
+        alone = [m for m in waiting if moves.get(m.name) and choose(facts, [m]).chosen][:1]
+        part = merge(part, *(move_away(facts, m, changes[m.name], verdicts[m.name], moves[m.name]) for m in alone))
+    rest = [m for m in waiting if m.name not in part.intents]
+    said = {m.name: verdicts.get(m.name) or reasons.get(m.name) or "waiting for its turn" for m in rest}
+    return merge(part, *(hold([m], changes, "NotSafeYet", said[m.name]) for m in rest))
+
+
+def on_their_way(facts: Facts, members: Sequence[Member]) -> Sequence[Member]:
+    """Return the members that only copies may be moved away from: one at a time.
+
+    The disaster this prevents: while the only copies of one member move to another one, those of the other move to the
+    first, and the next plan finds each with what the other had, for ever.
+    """
+    begun = [m for m in members if any(moving(unit, m.name) for unit in sole_units(facts, m.name))]
+    return begun[:1] or members
+
+
+def pending(facts: Facts, taken: frozenset[str]) -> dict[str, Change]:
+    """Return the changes that still have to take a member in service down, in the order in which that may happen."""
+    place = {pool.name: i for i, pool in enumerate(pool_order(facts.obs))}
+    leader = facts.database.leader if facts.database else ""
+    open_to = (m for m in facts.obs.members if m.name in facts.up and m.name not in taken and not stranded(facts, m))
+    found = [(m, due(facts, m)) for m in open_to]
+    found = [(m, change) for m, change in found if Effect.RESTART <= change.effect < Effect.REPLACE]
+    found.sort(key=lambda item: (place[item[0].pool], item[0].name == leader, -item[0].ordinal))
+    return {m.name: change for m, change in found}
+
+
+def due(facts: Facts, member: Member) -> Change:
+    """Return the change that takes the member down: one of what it is made from, or a restart that was asked for.
+
+    A member whose pool is gone leaves; nothing is restarted on the way.
+    """
+    change = change_of(facts, member)
+    if member.pool not in facts.pools:
+        return change
+    asked = facts.phase(member) in (Phase.SCHEDULE, Phase.SCHEDULE_ROLLING)
+    stopped = member.name in facts.obs.stopped and in_place_problem(facts, member) is None
+    if change.effect is not Effect.NONE or not (asked or stopped):
+        return change
+    problem = in_place_problem(facts, member)
+    because = ("what a person has asked for",)
+    return Change(Effect.RESTART if problem is None else Effect.RECREATE, because, note=problem or "")
+
+
+def at_once(facts: Facts, member: Member) -> bool:
+    """Return whether a person means this very member, now: it waits for no turn, and for no healthier database.
+
+    Of a database that does not answer only the process is restarted: its pod may be the last that serves.
+    """
+    in_place = keeps_pod(due(facts, member))
+    stopped = member.name in facts.obs.stopped and in_place
+    return stopped or (facts.phase(member) is Phase.SCHEDULE and (in_place or facts.database is not None))
+
+
+def in_turn(facts: Facts, waiting: list[Member], changes: Mapping[str, Change]) -> tuple[list[Member], Part]:
+    """Split the waiting members into those whose pool's turn it is, and a part that names the others' turn.
+
+    During an upgrade no change overtakes it: a member restarts once, for everything that waits for it.
+    """
+    turn = facts.turn
+    if turn is None:
+        return waiting, Part()
+    order = [pool.name for pool in pool_order(facts.obs)]
+    now = [m for m in waiting if order.index(m.pool) <= order.index(turn.name)]
+    later = [m for m in waiting if m not in now]
+    return now, hold(later, changes, "PoolOrder", f"pool {turn.name} changes first")
+
+
+def clear(
+    facts: Facts, waiting: list[Member], changes: Mapping[str, Change], elsewhere: Elsewhere
+) -> tuple[list[Member], Part]:
+    """Split the waiting members into those that other work does not concern, and a part that names that work."""
+    part = Part()
+    leader = facts.database.leader if facts.database else ""
+    voters = [m for m in waiting if facts.votes(m)]
+    if elsewhere.moving is not None:
+        busy = [m for m in waiting if facts.units_of(m.name) or m in voters]
+        part = merge(part, hold(busy, changes, "DataMoving", f"data moves off {elsewhere.moving}"))
+    elif elsewhere.unvoting is not None:
+        busy = voters
+        part = hold(busy, changes, "VoteMoving", f"the vote of {elsewhere.unvoting} is being taken")
+    else:
+        busy = [m for m in voters if m.name == leader and len(voters) > 1]
+        part = hold(busy, changes, "LeaderLast", "the elected manager changes after the other managers")
+    return [m for m in waiting if m not in busy], part
+
+
+def pick(facts: Facts, candidates: Sequence[Member]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the members to take down next, all of one pool, and why the others of the pools before it stay."""
+    reasons: dict[str, str] = {}
+    for pool in dict.fromkeys(m.pool for m in candidates):
+        mine = [m for m in candidates if m.pool == pool]
+        choice = choose(facts, mine, begun(facts, mine))
+        reasons.update(choice.held)
+        if choice.chosen:
+            after = f"waiting for its turn after {', '.join(choice.chosen)}"
+            return choice.chosen, {m.name: after for m in candidates} | reasons
+    return (), reasons
+
+
+def begun(facts: Facts, members: Sequence[Member]) -> frozenset[str]:
+    """Return those that are drained already, or else those that are staged: what was begun goes on.
+
+    Without it two members could be drained in turns for ever, each onto the other.
+    """
+    draining = facts.database.draining if facts.database else frozenset[str]()
+    drained = frozenset(m.name for m in members if m.name in draining)
+    return drained or frozenset(m.name for m in members if staged(facts, m))
+
+
+def move_away(facts: Facts, member: Member, change: Change, verdict: str, moves: tuple[Move, ...]) -> Part:
+    """Return the moves that free a member of only copies; its template is staged before, so that none comes back."""
+    text = f"{{}} is prepared for a restart to apply {change.describe()}: {verdict}, which moves away first"
+    action = MoveCopies(why=f"{member.name} is about to restart", moves=moves)
+    actions = (action,) if staged(facts, member) else (stage(facts, member, change.describe()),)
+    return Part(actions=actions, intents=told(State.PREPARING, [member], change.effect, text))
+
+
+def hold(members: Sequence[Member], changes: Mapping[str, Change], code: str, reason: str) -> Part:
+    """Return a part in which all these members wait for one reason."""
+    what = {m.name: changes[m.name].describe() for m in members}
+    intents = {
+        m.name: Intent(
+            m.name, m.pool, State.WAITING, changes[m.name].effect, f"{m.name} waits ({what[m.name]}): {reason}"
+        )
+        for m in members
+    }
+    return Part(intents=intents, waits=tuple(Wait(m.name, code, f"{what[m.name]}: {reason}") for m in members))

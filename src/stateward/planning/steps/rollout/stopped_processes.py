@@ -1,0 +1,133 @@
+"""Members that do not serve, and what a person or an interrupted restart has left of their processes.
+
+    stopped, and nothing says why ──▶ start        a person took the phase off in the middle of a restart
+    kept stopped by a person ──▶ stop              also one that hangs, or crashes again and again
+    schedule ──▶ stop                              a process that hangs is restarted on request
+    runs what its pod does not say ──▶ start       a person took the phase off after the process was started
+    runs what its pod says ──▶ none                a person took the phase off before the process was stopped
+
+`roll` looks at members that serve and `repair` at what members are made from, so without this a process that was
+stopped would stay so for ever, and a person could not restart the very member that misbehaves. Who does not serve needs
+nobody's leave to restart, unless the database still counts on its copies or its vote.
+"""
+
+from collections.abc import Iterator
+
+from stateward.planning.facts.facts import Facts
+from stateward.planning.model.actions import SetPhase
+from stateward.planning.model.intent import Part, State, merge
+from stateward.planning.model.observation import Member
+from stateward.planning.model.phase import Phase
+from stateward.planning.model.process import Process, ProcessState
+from stateward.planning.steps.rollout.restart_one import (
+    REVERT_PATIENCE,
+    arrived,
+    held,
+    is_stopped,
+    said,
+    set_phase,
+    silent,
+)
+from stateward.planning.steps.rollout.stop_process import UP, quiet, standing, stop
+
+
+def idle(facts: Facts, taken: frozenset[str]) -> Part:
+    """Return what becomes of the processes of members that do not serve, but for members that were taken."""
+    stray = [m for m in facts.obs.members if m.name not in taken | facts.going and m.alive and strayed(facts, m)]
+    found = candidates(facts, taken | {m.name for m in stray})
+    over = [m for m in facts.obs.members if m.name not in taken | facts.going and m.alive and untouched(facts, m)]
+    return merge(*(caught(m) for m in stray), *(forget(m) for m in over), *(step(facts, m) for m in found))
+
+
+def strayed(facts: Facts, member: Member) -> bool:
+    """Return whether a process runs with something else than its pod says, and no restart goes on.
+
+    The disaster this prevents: the change for which it was restarted is taken back, the pod looks as if it had never
+    been made, and the process runs for ever with what nobody wants.
+    """
+    process, pod = member.process, member.pod
+    if pod is None or pod.terminating or pod.phase is not Phase.NONE or not pod.checksum or not facts.managed(member):
+        return False
+    if facts.trouble(member) or member.name in facts.obs.stopped:
+        return False
+    if not isinstance(process, Process) or process.state not in UP or process.running in ("", pod.checksum):
+        return False
+    return member.config_checksum in (process.running, pod.checksum)
+
+
+def caught(member: Member) -> Part:
+    """Return the phase from which `restart` ends what was begun: it writes down what runs, or has it started again."""
+    why = "its process runs with another configuration than its pod says"
+    return merge(said(member, f"has been restarted: {why}"), Part(actions=(set_phase(member, Phase.START, why),)))
+
+
+def untouched(facts: Facts, member: Member) -> bool:
+    """Return whether a restart was begun, somebody took it off, and the process runs with what its pod says."""
+    process, pod = member.process, member.pod
+    if pod is None or pod.terminating or not pod.begun or member.name in facts.obs.stopped:
+        return False
+    if pod.phase is not Phase.NONE or pod.strange_phase or not isinstance(process, Process):
+        return False
+    return process.state is ProcessState.RUNNING and process.running in ("", pod.checksum)
+
+
+def forget(member: Member) -> Part:
+    """Return that nothing is left of a restart, so that its agent need not be asked any more."""
+    why = "somebody took its restart off, and its process runs with what its pod says"
+    return Part(actions=(set_phase(member, Phase.NONE, why),))
+
+
+def candidates(facts: Facts, taken: frozenset[str]) -> Iterator[Member]:
+    """Yield the members with an agent that do not serve and whose processes nobody restarts."""
+    for member in facts.obs.members:
+        if member.name in taken | facts.up | facts.going or not member.alive or not facts.managed(member):
+            continue
+        if member.pod is not None and not member.pod.terminating and member.pod.node_ready:
+            yield member
+
+
+def step(facts: Facts, member: Member) -> Part:
+    """Return the next step of one member."""
+    if member.name in facts.obs.stopped:
+        return halt(facts, member)
+    if facts.trouble(member):
+        return Part()
+    if is_stopped(member):
+        # A pod whose configuration has not arrived is new: its agent waits for it, and starts it by itself.
+        why = "its process is stopped, and nothing says that it should be"
+        return begin(member, Phase.START, why) if arrived(member) else Part()
+    return halt(facts, member) if wished(facts, member) else Part()
+
+
+def wished(facts: Facts, member: Member) -> bool:
+    """Return whether a person wants the process restarted; one that was asked for with all others may still start."""
+    phase = facts.phase(member)
+    late = phase is Phase.SCHEDULE_ROLLING and facts.unwell(member) > REVERT_PATIENCE
+    return phase is Phase.SCHEDULE or late
+
+
+def halt(facts: Facts, member: Member) -> Part:
+    """Return the stop of a process that a person wants stopped or restarted.
+
+    Where there is trouble the container comes back, and its agent reads in the phase that the process stays stopped.
+    """
+    why = "a person has asked for it"
+    if facts.trouble(member) or is_stopped(member):
+        return begin(member, Phase.STOP, why)
+    process = member.process
+    if not isinstance(process, Process):
+        return silent(facts, member)
+    if process.state not in UP:
+        return Part()
+    problem = standing(facts, member)
+    if problem is not None:
+        return held(member, "NotSafeYet", problem, state=State.PREPARING)
+    part = begin(member, Phase.STOP, why)
+    return merge(part, Part(actions=(*quiet(facts, [member]), stop(member, why))))
+
+
+def begin(member: Member, phase: Phase, why: str) -> Part:
+    """Return the writing of a phase, from which `restart` goes on."""
+    action: SetPhase = set_phase(member, phase, why)
+    text = "is started again" if phase is Phase.START else "is being stopped"
+    return merge(said(member, f"{text}: {why}"), Part(actions=(action,)))

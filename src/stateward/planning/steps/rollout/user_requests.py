@@ -1,0 +1,68 @@
+"""What a person has asked for by annotations: restarts of the whole cluster, and members that are kept stopped.
+
+A restart that is asked for on the cluster is written onto its pods, and then taken off the cluster. The pods' phases
+are what is worked from; `roll` and `together` see them.
+"""
+
+from collections.abc import Sequence
+
+from stateward.planning.facts.facts import Facts
+from stateward.planning.model.actions import Action, ClearSchedule, DeletePod, SetPhase
+from stateward.planning.model.intent import Part, Wait, merge
+from stateward.planning.model.phase import SCHEDULED, Phase, parse_phase
+from stateward.planning.steps.rollout.restart_one import set_phase
+
+ACCEPTED = ", ".join(sorted(phase.value for phase in SCHEDULED))
+
+
+def schedule(facts: Facts, planned: Sequence[Action]) -> Part:
+    """Return the phases to write onto pods, and what was asked for and makes no sense.
+
+    A pod that is `planned` to get a phase, or to go, gets no other one: a process that is being stopped would lose the
+    word by which it is started again.
+    """
+    busy = {action.member for action in planned if isinstance(action, SetPhase | DeletePod)}
+    return merge(spread(facts, busy), Part(waits=(*strange(facts), *unstoppable(facts))))
+
+
+def spread(facts: Facts, busy: set[str]) -> Part:
+    """Return the request on the cluster, written onto the pods that it means."""
+    wish = facts.obs.schedule
+    if wish is None:
+        return Part()
+    phase = parse_phase(wish.phase)
+    unknown = sorted(set(wish.pools) - {m.pool for m in facts.obs.members} - facts.pools.keys())
+    if phase is None or phase not in SCHEDULED:
+        text = (
+            f"annotation stateward.dev/restart-phase of the cluster is {wish.phase!r} and has to be one of {ACCEPTED}"
+        )
+        return Part(waits=(Wait(facts.obs.name, "RestartPhaseUnknown", text, stalled=True),))
+    if unknown:
+        text = f"annotation stateward.dev/restart-pools names {', '.join(unknown)}, and there is no such pool"
+        return Part(waits=(Wait(facts.obs.name, "RestartPoolUnknown", text, stalled=True),))
+    why = "a restart was asked for on the cluster"
+    meant = [m for m in facts.obs.members if m.pod is not None and (not wish.pools or m.pool in wish.pools)]
+    idle = (m for m in meant if m.pod is not None and not m.pod.terminating and m.name not in busy)
+    free = [m for m in idle if facts.phase(m) is Phase.NONE]
+    return Part(actions=(*(set_phase(m, phase, why) for m in free), ClearSchedule(why="its pods carry the restart")))
+
+
+def strange(facts: Facts) -> tuple[Wait, ...]:
+    """Return the pods whose annotation is no phase."""
+    found = ((m.name, m.pod.strange_phase) for m in facts.obs.members if m.pod is not None and m.pod.strange_phase)
+    text = "annotation stateward.dev/restart-phase of its pod is {!r} and has to be one of " + ACCEPTED
+    return tuple(Wait(n, "RestartPhaseUnknown", f"{n}: {text.format(said)}", stalled=True) for n, said in found)
+
+
+def unstoppable(facts: Facts) -> tuple[Wait, ...]:
+    """Return the members that are to be kept stopped and cannot be."""
+    waits: list[Wait] = []
+    for name in sorted(facts.obs.stopped):
+        member = facts.members.get(name)
+        if member is None:
+            text = f"annotation stateward.dev/stopped names {name}, and there is no such member"
+            waits.append(Wait(name, "StoppedUnknown", text, stalled=True))
+        elif member.pod is not None and not facts.managed(member):
+            text = f"{name} cannot be kept stopped: its pod has no agent, or update.inPlace is Never"
+            waits.append(Wait(name, "NeedsAgent", text, stalled=True))
+    return tuple(waits)

@@ -1,0 +1,221 @@
+"""What is broken may always be fixed: a bad change must never block its own repair or its revert.
+
+A member that does not serve loses nothing when its pod is made anew, as long as its data stays: on its volume, or in
+copies elsewhere. So neither the order of pools nor the health of the database is asked here; the database may well be
+unhealthy because of the very change that is being taken back.
+
+A member that only starts is left alone: it will be back sooner than a new pod, and after a full outage all of them
+start at once; there a first crash is no more than the end of what was. And a change that has just broken one member is
+not given to the next one that happens to be down. What was begun is ended: a staged member whose trouble goes away
+meanwhile does not come back by itself, as its pod waits for the configuration that it was made for.
+
+    broken ──another one is not already broken by it──▶ staged ──seen by its StatefulSet──▶ pod deleted ──▶ starting
+"""
+
+from stateward.planning.facts.change import (
+    Change,
+    change_of,
+    differing,
+    effect_of,
+    member_target,
+    staged,
+    stranded,
+    written_target,
+)
+from stateward.planning.facts.facts import Facts, disrupts
+from stateward.planning.model.actions import DeletePod, MoveCopies
+from stateward.planning.model.intent import Part, State, Wait, merge, told
+from stateward.planning.model.observation import Effect, Inputs, Member, SoleCopy
+from stateward.planning.model.phase import STARTING, Phase
+from stateward.planning.safety.availability import needs_vote_moved, other_managers, quorum_without, voting_members
+from stateward.planning.safety.health_gate import lost
+from stateward.planning.safety.sole_copies import moves_for, sole_verdict
+from stateward.planning.steps.rollout.prepare import emptied, needs_empty, stage
+from stateward.planning.steps.rollout.restart_one import set_phase
+
+PODLESS = 60.0
+"""Seconds after which a StatefulSet that has made no pod is taken not to be able to."""
+CRASHED = "CrashLoopBackOff"
+"""How the trouble begins of a container that has ended and is started again."""
+FIRST_CRASH = 45.0
+"""Seconds for which a crash is no trouble while nobody serves: a kubelet's first back-off takes 10, and what was seen
+of a pod is half a minute old where the database that was asked after it does not answer."""
+BEREFT = 30.0
+"""Seconds after which a member whose pod waits for a configuration that was overwritten is made anew."""
+
+
+def repair(facts: Facts, taken: frozenset[str], drained: frozenset[str]) -> Part:
+    """Return the repairs of members that do not serve and should be made from something else.
+
+    Those in `taken` are not touched, and no data is moved to those in `drained`.
+    """
+    part, going = Part(), frozenset[str]()
+    for member in facts.obs.members:
+        if member.name in taken | facts.up or not member.alive or member.pool not in facts.pools:
+            continue
+        change = repair_change(facts, member)
+        if change is None or not broken(facts, member):
+            continue
+        problem = unsafe(facts, member, change)
+        if problem and heals_within(facts, member, change):
+            part = merge(part, within(facts, member, change))
+            continue
+        if problem:
+            part = merge(part, Part(waits=(Wait(member.name, "RepairNotSafe", problem),)))
+            continue
+        part = merge(part, mend(facts, member, change, going, drained))
+        going |= {member.name} if facts.joined(member.name) else frozenset()
+    return part
+
+
+def repair_change(facts: Facts, member: Member) -> Change | None:
+    """Return what a broken member lacks: of its pod, or else of what the next pod is made from.
+
+    The second also counts while there is a pod that is as it should be: it may wait for the configuration it was made
+    for, which a change that was taken back half-way has left overwritten.
+    """
+    change = change_of(facts, member)
+    if disrupts(change.effect):
+        return change
+    workload = member.workload
+    if workload is not None and not staged(facts, member):
+        target = written_target(facts, member, facts.pools[member.pool])
+        return Change(because=differing(workload.inputs, target) or ("configuration",))
+    return None
+
+
+def broken(facts: Facts, member: Member) -> bool:
+    """Return whether the member will not come back by waiting.
+
+    Silence alone says nothing while the database does not answer: then every member waits for its managers.
+    """
+    pod = member.pod
+    if pod is None:
+        return facts.unwell(member) > PODLESS
+    if pod.terminating:
+        return False
+    # But the managers are what it waits for: one that hangs with a bad setting is never heard of again by waiting.
+    judged = facts.database is not None or member.name not in facts.obs.records or facts.votes(member)
+    if (facts.trouble(member) and not starts_again(facts, member)) or (judged and facts.overdue(member)):
+        return True
+    return not facts.joined(member.name) and (odd_one_out(facts, member, pod.inputs) or bereft(facts, member))
+
+
+def starts_again(facts: Facts, member: Member) -> bool:
+    """Return whether a member has crashed with all others, and its container is started again in a moment."""
+    crashed = facts.trouble(member).startswith(CRASHED)
+    return crashed and not facts.up and facts.unwell(member) < FIRST_CRASH
+
+
+def bereft(facts: Facts, member: Member) -> bool:
+    """Return whether the member's pod waits for the configuration that it was made for, and that was overwritten.
+
+    That is so when its container starts anew after its next template was written: with an agent a process takes what is
+    there, without one the start script waits for the very content that the pod was made for.
+    """
+    pod, pool = member.pod, facts.pools[member.pool]
+    if pod is None or pod.agent or member.config is None or not staged(facts, member):
+        return False
+    gone = any(effect_of(pool, name) is Effect.RESTART for name in differing(pod.inputs, member.config))
+    return gone and facts.unwell(member) > BEREFT
+
+
+def odd_one_out(facts: Facts, member: Member, inputs: Inputs) -> bool:
+    """Return whether others of its pool serve with what this one should be made from, and none with what it is.
+
+    So a change that was taken back is taken back at once, also where it only made the member wait in silence.
+    """
+    target = member_target(facts, member, facts.pools[member.pool])
+    peers = [m.pod.inputs for m in facts.obs.members if m.pool == member.pool and m.name in facts.up and m.pod]
+    return any(not differing(peer, target) for peer in peers) and all(differing(peer, inputs) for peer in peers)
+
+
+def unsafe(facts: Facts, member: Member, change: Change) -> str | None:
+    """Return why the broken member may not be made anew."""
+    if change.effect is Effect.REPLACE and member.name in facts.obs.records:
+        return f"{change.describe()} cannot change on {member.name}: a new member takes its place"
+    problem = stranded(facts, member) or tried(facts, member)
+    if problem is not None or member.pod is None or member.name not in facts.obs.records:
+        return problem
+    return loses_state(facts, member) if facts.ephemeral(member) else None
+
+
+def heals_within(facts: Facts, member: Member, change: Change) -> bool:
+    """Return whether a member whose pod must stay, as its data would go with it, can be repaired inside its pod."""
+    gentle = change.effect is Effect.RESTART or not disrupts(change.effect)
+    blocked = stranded(facts, member) or tried(facts, member)
+    return gentle and blocked is None and facts.managed(member) and bool(facts.trouble(member))
+
+
+def within(facts: Facts, member: Member, change: Change) -> Part:
+    """Return the repair of a member inside its pod: its container starts again and again, and takes what is mounted."""
+    said = f"{{}} is broken and its process takes what is mounted in its pod next time, to apply {change.describe()}"
+    intents = told(State.REPAIRING, [member], change.effect, said)
+    if not staged(facts, member):
+        return Part(actions=(stage(facts, member, change.describe()),), intents=intents)
+    if facts.phase(member) in STARTING:
+        return Part(intents=intents)
+    return Part(actions=(set_phase(member, Phase.START, "its container takes what is mounted"),), intents=intents)
+
+
+def tried(facts: Facts, member: Member) -> str | None:
+    """Return which other member is broken by the very change that this one would get; None once it has been staged."""
+    if staged(facts, member):
+        return None
+    target = member_target(facts, member, facts.pools[member.pool])
+    others = (m for m in facts.obs.members if m.pool == member.pool and m.name != member.name)
+    bad = (m for m in others if m.pod is not None and facts.trouble(m) and not differing(m.pod.inputs, target))
+    return next((f"{m.name} does not start with the change that {member.name} would get" for m in bad), None)
+
+
+def loses_state(facts: Facts, member: Member) -> str | None:
+    """Return what would be lost with the pod of a member that keeps its data there."""
+    if facts.database is None:
+        return f"the data of {member.name} goes with its pod, and the database does not answer"
+    missing = lost(facts.database)
+    if missing and facts.holds_data(member):
+        return f"{member.name} may hold the last copy of shard {missing[0]}"
+    if facts.votes(member) and not other_managers(facts, member):
+        return f"{member.name} is the only manager, and the state of the cluster would go with its pod"
+    return None
+
+
+def serving(facts: Facts, member: Member, going: frozenset[str]) -> str | None:
+    """Return what a member still does that is in the database, though its pod is not ready.
+
+    A broken sidecar makes pods unready whose databases serve: they go one after the other, like healthy ones.
+    """
+    if not facts.joined(member.name):
+        return None
+    if going:
+        return f"{min(going)} is made anew first"
+    verdict = sole_verdict(facts, member) if facts.units_of(member.name) else None
+    if verdict is not None:
+        return verdict
+    voting = facts.database is not None and member.name in facts.database.voters
+    if not voting or quorum_without(facts, {member.name}) or not voting_members(facts) - {member.name}:
+        return None
+    return None if needs_vote_moved(facts, member) else f"the managers would lose their quorum without {member.name}"
+
+
+def mend(facts: Facts, member: Member, change: Change, going: frozenset[str], drained: frozenset[str]) -> Part:
+    """Return the next step of a repair: the template, what the member still serves, and then its pod."""
+    pod, said = member.pod, f"{{}} is broken and is made anew to apply {change.describe()}"
+    intents = told(State.REPAIRING, [member], change.effect, said)
+    if not staged(facts, member):
+        return Part(actions=(stage(facts, member, change.describe()),), intents=intents)
+    if pod is None or pod.terminating or member.workload is None or not member.workload.observed:
+        return Part(intents=intents)
+    joined = facts.joined(member.name)
+    drain = frozenset({member.name}) if joined and needs_empty(facts, member) else frozenset[str]()
+    exclude = frozenset({member.name}) if joined and needs_vote_moved(facts, member) else frozenset[str]()
+    problem = serving(facts, member, going)
+    if problem is not None:
+        moves = moves_for(facts, member, drained) if facts.obs.desired.sole_copy is SoleCopy.MOVE and not going else ()
+        actions = (MoveCopies(why=f"{member.name} is made anew", moves=moves),) if moves and not drain else ()
+        wait = Wait(member.name, "RepairNotSafe", problem)
+        return Part(actions=actions, intents=intents, waits=(wait,), drain=drain)
+    if exclude or (drain and not emptied(facts, member)):
+        return Part(intents=intents, drain=drain, exclude=exclude)
+    action = DeletePod(why=f"it is broken and {change.describe()} differs", member=member.name, pod=pod.ref)
+    return Part(actions=(action,), intents=intents, drain=drain)

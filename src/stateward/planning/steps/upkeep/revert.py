@@ -1,0 +1,106 @@
+"""What was set in the database is lifted, always: after a crash too, and when the work it was set for was given up.
+
+No memory is needed: the database itself says what Stateward has set (`limited`, `balance_paused`, `draining`, the
+voting exclusions), and the parts of the plan say what they need now. The difference is undone.
+"""
+
+from stateward.planning.facts.departed_voters import departed
+from stateward.planning.facts.facts import Facts
+from stateward.planning.model.actions import (
+    Action,
+    DeletePod,
+    Drain,
+    ExcludeVoters,
+    MoveCopies,
+    RestoreAllocation,
+    ResumeBalancing,
+    StopProcess,
+)
+from stateward.planning.model.intent import Part
+from stateward.planning.model.observation import Member
+from stateward.planning.safety.availability import sole_units
+from stateward.planning.safety.sole_copies import moving
+
+REJOIN_PATIENCE = 300.0
+"""Seconds that copies are not rebuilt elsewhere while a member that Stateward took down comes back.
+
+Long enough for an image pull and a start; short, because a member that stays away costs redundancy all that time.
+"""
+
+
+def undo(facts: Facts, part: Part, *, hold: bool) -> tuple[Action, ...]:
+    """Return the settings to change, given what the parts of the plan need; `hold` keeps drains as they are."""
+    database = facts.database
+    if database is None:
+        return ()
+    actions: list[Action] = []
+    if database.limited and not allocation_needed(facts, part):
+        actions.append(RestoreAllocation(why="no member is restarting"))
+    if database.balance_paused and not pause_needed(facts, part):
+        actions.append(ResumeBalancing(why="no only copy is moved away"))
+    drain, exclude = part.drain | still_draining(facts), part.exclude | still_excluded(facts) | departed(facts)
+    before, without = database.draining, database.voting_exclusions
+    if not hold and drain != before:
+        actions.append(Drain(why=say("data moves away from", drain), members=drain, lifts=drain < before))
+    if not hold and exclude != without:
+        actions.append(
+            ExcludeVoters(why=say("votes are taken from", exclude), members=exclude, lifts=exclude < without)
+        )
+    return tuple(actions)
+
+
+def allocation_needed(facts: Facts, part: Part) -> bool:
+    """Return whether a member with copies is being taken down or is on its way back."""
+    taken = [facts.members[a.member] for a in part.actions if isinstance(a, DeletePod)]
+    if any(facts.units_of(m.name) and not facts.ephemeral(m) for m in taken):
+        return True
+    if any(facts.units_of(a.member) for a in part.actions if isinstance(a, StopProcess)):
+        return True
+    return any(coming_back(facts, name) for name in facts.down)
+
+
+def pause_needed(facts: Facts, part: Part) -> bool:
+    """Return whether only copies move away from a member, or one that they have left is being taken down now."""
+    if any(isinstance(action, MoveCopies | DeletePod | StopProcess) for action in part.actions):
+        return True
+    return any(moving(unit, name) for name in facts.up for unit in sole_units(facts, name))
+
+
+def coming_back(facts: Facts, name: str) -> bool:
+    """Return whether a member that is down will be back at once: it starts, without trouble, for minutes at most."""
+    member = facts.members[name]
+    pod = member.pod
+    if name in facts.obs.stopped:
+        return False
+    trouble = pod is not None and (bool(facts.trouble(member)) or not pod.node_ready)
+    return member.alive and not trouble and facts.holds_data(member) and facts.unwell(member) < REJOIN_PATIENCE
+
+
+def still_draining(facts: Facts) -> frozenset[str]:
+    """Return the drained members that are let go until nothing is left of them that goes with them.
+
+    The disasters this prevents: the drain is lifted as soon as the pod is told to stop, the database moves a shard back
+    to the member, and the shard goes with the pod; and a pod that nobody expected any more comes up from what is left,
+    and is given data again.
+    """
+    draining = facts.database.draining if facts.database else frozenset[str]()
+    return frozenset(m.name for m in facts.obs.members if m.name in draining and goes(facts, m))
+
+
+def goes(facts: Facts, member: Member) -> bool:
+    """Return whether a member is let go, and something of it is still there that goes, too."""
+    if member.pod is not None and facts.ephemeral(member) and facts.joined(member.name):
+        return member.pod.terminating
+    volume = member.claim is not None and member.claim.terminating
+    return member.pod is None and not member.alive and (member.workload is not None or volume)
+
+
+def still_excluded(facts: Facts) -> frozenset[str]:
+    """Return the members without a vote that are on their way back: a vote is worth nothing while they are away."""
+    excluded = facts.database.voting_exclusions if facts.database else frozenset[str]()
+    return frozenset(name for name in facts.down & excluded if facts.members[name].alive)
+
+
+def say(text: str, members: frozenset[str]) -> str:
+    """Return the reason for a set of members."""
+    return f"{text} {', '.join(sorted(members))}" if members else "nothing needs it any more"
