@@ -12,12 +12,12 @@ from bench.table import Row
 from demo.install import fresh_namespace
 from sandbox import Sandbox
 from stateward.api import names
-from stateward.kube import resources as kinds
-from stateward.kube.client import Api, ApplyOptions, PatchKind, RawRequest
-from stateward.kube.config import connect
-from stateward.kube.errors import ApiError
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
+from stateward.kube.access.config import connect
+from stateward.kube.client.client import Api, ApplyOptions, PatchKind, RawRequest
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key
 
 SANDBOX, NAMESPACE, NAME = "stateward-bench-arrival", "bench-arrival", "reader"
 EVERY = 60

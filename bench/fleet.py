@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 
 NAMESPACE = "bench"
 STORAGE_CLASS = "bench"

@@ -21,13 +21,13 @@ from bench.table import Row
 from demo.install import fresh_namespace, install, until_known
 from demo.story import settled
 from sandbox import Sandbox
-from stateward.kube.client import Api, ApplyOptions, RawRequest
-from stateward.kube.config import connect
-from stateward.kube.errors import ApiError
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Selection
-from stateward.kube.resources import PODS
+from stateward.kube.access.config import connect
+from stateward.kube.client.client import Api, ApplyOptions, RawRequest
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
+from stateward.kube.objects.resources import PODS
 from stateward.operator import logs
 from stateward.operator.caches import CLUSTERS
 

@@ -13,7 +13,7 @@ import msgspec
 
 from bench.samples import large, pod, rolling
 from bench.table import Row
-from stateward.kube.pods import Pod
+from stateward.kube.objects.pods import Pod
 from stateward.planning.plan import plan
 
 RUNS = 15

@@ -21,14 +21,14 @@ from stateward.api.cluster import Cluster
 from stateward.engines import opensearch
 from stateward.engines.base import Target
 from stateward.engines.http import HttpTransport
-from stateward.kube.client import ApplyOptions, Body, DeleteOptions, PatchKind
-from stateward.kube.config import connect
-from stateward.kube.deltas import Delta
-from stateward.kube.http_client import HttpApi
-from stateward.kube.lease import LeaderElection
-from stateward.kube.lease_record import LeaseTiming
-from stateward.kube.metadata import Key, T
-from stateward.kube.resource import Resource
+from stateward.kube.access.config import connect
+from stateward.kube.cache.deltas import Delta
+from stateward.kube.client.client import ApplyOptions, Body, DeleteOptions, PatchKind
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.election.lease import LeaderElection
+from stateward.kube.objects.lease_record import LeaseTiming
+from stateward.kube.objects.metadata import Key, T
+from stateward.kube.objects.resource import Resource
 from stateward.operator import logs
 from stateward.operator.caches import CLUSTERS
 from stateward.operator.engine import OpenSearchFamily

@@ -15,13 +15,13 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from stateward.kube.client import ApplyOptions, Body, DeleteOptions, ListOptions, Page, PatchKind, RawRequest
-from stateward.kube.clock import SystemClock
-from stateward.kube.config import connect
-from stateward.kube.events import EventRecorder
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key, T
-from stateward.kube.resource import Resource, Selection
+from stateward.kube.access.config import connect
+from stateward.kube.client.client import ApplyOptions, Body, DeleteOptions, ListOptions, Page, PatchKind, RawRequest
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.events.events import EventRecorder
+from stateward.kube.objects.metadata import Key, T
+from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.timing.clock import SystemClock
 from stateward.operator import logs
 from stateward.operator.installations.control import InstallationControl
 from stateward.operator.installations.control import Setting as InstallationSetting

@@ -27,15 +27,15 @@ from bench.table import Row
 from sandbox import Sandbox
 from stateward.api.base import Json
 from stateward.api.installation import Installation
-from stateward.kube.client import ApplyOptions, WatchStart
-from stateward.kube.config import connect
-from stateward.kube.errors import ApiError
-from stateward.kube.http_client import HttpApi
-from stateward.kube.listing import list_all
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Selection
-from stateward.kube.resources import CONFIG_MAPS, NAMESPACES
-from stateward.kube.watching import Added, Bookmark, Modified
+from stateward.kube.access.config import connect
+from stateward.kube.cache.listing import list_all
+from stateward.kube.client.client import ApplyOptions, WatchStart
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
+from stateward.kube.objects.resources import CONFIG_MAPS, NAMESPACES
+from stateward.kube.objects.watching import Added, Bookmark, Modified
 from stateward.operator.installations.views import INSTALLATIONS, PACKAGES
 from stateward.operator.restarts.views import WORKLOADS
 from stateward.packages.guards import SETTLE_SECONDS

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from stateward.api import names
-from stateward.kube.client import RawRequest
-from stateward.kube.config import connect
-from stateward.kube.http_client import HttpApi
-from stateward.kube.resource import Resource, Selection
+from stateward.kube.access.config import connect
+from stateward.kube.client.client import RawRequest
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.caches import CLUSTERS, OWNED, SHARED
 
 Object = dict[str, Any]

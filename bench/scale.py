@@ -26,13 +26,13 @@ from bench.process import Usage, usage
 from bench.recording import Recording, record, save
 from bench.table import Row
 from sandbox import Sandbox
-from stateward.kube.client import ApplyOptions
-from stateward.kube.config import connect
-from stateward.kube.errors import ApiError
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key, PartialObject
-from stateward.kube.resource import Resource, Selection
-from stateward.kube.resources import NAMESPACES
+from stateward.kube.access.config import connect
+from stateward.kube.client.client import ApplyOptions
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key, PartialObject
+from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.objects.resources import NAMESPACES
 from stateward.operator.caches import CLUSTERS
 
 SANDBOX = "stateward-bench"

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from stateward.kube.client import Api, RawRequest
-from stateward.kube.errors import ApiError
+from stateward.kube.client.client import Api, RawRequest
+from stateward.kube.objects.errors import ApiError
 
 
 class NotAcknowledgedError(Exception):

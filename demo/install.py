@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from stateward.cli.manifests import SOURCE_NAMESPACE, adapted, documents, source
-from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Preconditions
-from stateward.kube.errors import NotFound, UnknownResource
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Resource
+from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, Preconditions
+from stateward.kube.objects.errors import NotFound, UnknownResource
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource
 
 MANAGER = "stateward-demo"
 """Field manager of what the demo applies."""

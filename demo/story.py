@@ -10,7 +10,7 @@ from stateward.api.cluster import Cluster
 from stateward.cli.explanation import explain_cluster
 from stateward.cli.follow import Following
 from stateward.cli.session import Session
-from stateward.kube.client import ApplyOptions
+from stateward.kube.client.client import ApplyOptions
 from stateward.operator.kinds import CLUSTERS, OPENSEARCH
 
 NAME = "docs"

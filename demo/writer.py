@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from demo.database import NotAcknowledgedError
 from demo.ledger import Ledger
-from stateward.kube.clock import Clock, SystemClock
+from stateward.kube.timing.clock import Clock, SystemClock
 
 
 class Store(Protocol):

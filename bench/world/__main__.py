@@ -8,14 +8,14 @@ from pathlib import Path
 from bench.world import volumes
 from bench.world.databases import Databases, serving
 from stateward.api import names
-from stateward.kube.config import connect
-from stateward.kube.http_client import HttpApi
-from stateward.kube.pods import Pod
-from stateward.kube.reflector import Reflector
-from stateward.kube.resource import Selection
-from stateward.kube.resources import CLAIMS, PODS
-from stateward.kube.storage import PersistentVolumeClaim
-from stateward.kube.store import Store
+from stateward.kube.access.config import connect
+from stateward.kube.cache.reflector import Reflector
+from stateward.kube.cache.store import Store
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects.pods import Pod
+from stateward.kube.objects.resource import Selection
+from stateward.kube.objects.resources import CLAIMS, PODS
+from stateward.kube.objects.storage import PersistentVolumeClaim
 
 
 async def pretend(kubeconfig: Path, count: int) -> None:

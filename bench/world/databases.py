@@ -9,8 +9,8 @@ from aiohttp import web
 from bench import fleet
 from bench.world.answers import Running, formed, unformed
 from stateward.api import names
-from stateward.kube.deltas import Delta
-from stateward.kube.pods import Pod
+from stateward.kube.cache.deltas import Delta
+from stateward.kube.objects.pods import Pod
 
 
 class Database:

@@ -8,13 +8,13 @@ from contextlib import suppress
 from typing import Any
 
 from bench import fleet
-from stateward.kube.client import Api, ApplyOptions, PatchKind
-from stateward.kube.deltas import Change, Delta
-from stateward.kube.errors import AlreadyExists
-from stateward.kube.metadata import Key, key_of
-from stateward.kube.resources import CLAIMS, STORAGE_CLASSES, VOLUMES
-from stateward.kube.storage import PersistentVolumeClaim
-from stateward.kube.store import Store
+from stateward.kube.cache.deltas import Change, Delta
+from stateward.kube.cache.store import Store
+from stateward.kube.client.client import Api, ApplyOptions, PatchKind
+from stateward.kube.objects.errors import AlreadyExists
+from stateward.kube.objects.metadata import Key, key_of
+from stateward.kube.objects.resources import CLAIMS, STORAGE_CLASSES, VOLUMES
+from stateward.kube.objects.storage import PersistentVolumeClaim
 
 MODES = ["ReadWriteOnce"]
 

@@ -5,11 +5,11 @@ A suite subclasses it and offers a fixture `world`. Each test works in a namespa
 
 import pytest
 
-from stateward.kube.client import ApplyOptions
-from stateward.kube.errors import Conflict, Invalid
-from stateward.kube.metadata import Key, PartialObject
-from stateward.kube.resource import Resource
-from stateward.kube.resources import CONFIG_MAPS, PODS, STATEFUL_SETS
+from stateward.kube.client.client import ApplyOptions
+from stateward.kube.objects.errors import Conflict, Invalid
+from stateward.kube.objects.metadata import Key, PartialObject
+from stateward.kube.objects.resource import Resource
+from stateward.kube.objects.resources import CONFIG_MAPS, PODS, STATEFUL_SETS
 from tests.contract.deleting_contract import gone
 from tests.contract.world import World
 from tests.contract.writing_contract import merge

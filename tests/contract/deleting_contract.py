@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.client import DeleteOptions, PatchKind, Preconditions, Propagation
-from stateward.kube.errors import AlreadyExists, Conflict, Invalid, NotFound, TooManyRequests
-from stateward.kube.metadata import PartialObject
-from stateward.kube.resource import Resource
-from stateward.kube.resources import BUDGETS, CONFIG_MAPS, PODS
+from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions, Propagation
+from stateward.kube.objects.errors import AlreadyExists, Conflict, Invalid, NotFound, TooManyRequests
+from stateward.kube.objects.metadata import PartialObject
+from stateward.kube.objects.resource import Resource
+from stateward.kube.objects.resources import BUDGETS, CONFIG_MAPS, PODS
 from tests.contract.world import World
 from tests.contract.writing_contract import merge
 

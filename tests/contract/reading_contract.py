@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.client import ListOptions, RawRequest
-from stateward.kube.errors import NotFound, UnknownResource
-from stateward.kube.metadata import PartialObject
-from stateward.kube.resource import Resource, Selection
-from stateward.kube.resources import CONFIG_MAPS, SECRETS
+from stateward.kube.client.client import ListOptions, RawRequest
+from stateward.kube.objects.errors import NotFound, UnknownResource
+from stateward.kube.objects.metadata import PartialObject
+from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.objects.resources import CONFIG_MAPS, SECRETS
 from tests.contract.world import World
 
 MISSING_KIND = Resource("nothing.example", "v1", "things", "Thing", PartialObject)

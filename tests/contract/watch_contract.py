@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.client import PatchKind, WatchStart
-from stateward.kube.errors import Gone
-from stateward.kube.metadata import PartialObject
-from stateward.kube.resource import Selection
-from stateward.kube.resources import CONFIG_MAPS, SECRETS
-from stateward.kube.watching import Bookmark, Unreadable, WatchEvent
+from stateward.kube.client.client import PatchKind, WatchStart
+from stateward.kube.objects.errors import Gone
+from stateward.kube.objects.metadata import PartialObject
+from stateward.kube.objects.resource import Selection
+from stateward.kube.objects.resources import CONFIG_MAPS, SECRETS
+from stateward.kube.objects.watching import Bookmark, Unreadable, WatchEvent
 from tests.contract.world import World
 
 Stream = AsyncGenerator[WatchEvent[PartialObject], None]

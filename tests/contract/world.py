@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Preconditions
-from stateward.kube.clock import Clock
-from stateward.kube.metadata import Key, KubeObject, PartialObject
-from stateward.kube.pods import Pod
-from stateward.kube.resource import Resource
-from stateward.kube.resources import CONFIG_MAPS, PODS, SECRETS, SERVICE_ACCOUNTS, STATEFUL_SETS
+from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, Preconditions
+from stateward.kube.objects.metadata import Key, KubeObject, PartialObject
+from stateward.kube.objects.pods import Pod
+from stateward.kube.objects.resource import Resource
+from stateward.kube.objects.resources import CONFIG_MAPS, PODS, SECRETS, SERVICE_ACCOUNTS, STATEFUL_SETS
+from stateward.kube.timing.clock import Clock
 
 MAPS = CONFIG_MAPS.raw()
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.client import PatchKind
-from stateward.kube.errors import AlreadyExists, Conflict, Invalid, NotFound
-from stateward.kube.metadata import PartialObject
-from stateward.kube.resource import Resource
-from stateward.kube.resources import CONFIG_MAPS, PODS, STATEFUL_SETS
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects.errors import AlreadyExists, Conflict, Invalid, NotFound
+from stateward.kube.objects.metadata import PartialObject
+from stateward.kube.objects.resource import Resource
+from stateward.kube.objects.resources import CONFIG_MAPS, PODS, STATEFUL_SETS
 from tests.contract.world import World
 
 MISSING_KIND = Resource("nothing.example", "v1", "things", "Thing", PartialObject)

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stateward.api.cluster import Cluster
-from stateward.kube import resources as kinds
-from stateward.kube.client import ApplyOptions, RawRequest
-from stateward.kube.errors import ApiError
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
-from stateward.kube.pods import Pod
-from stateward.kube.resource import Selection
+from stateward.kube.client.client import ApplyOptions, RawRequest
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.pods import Pod
+from stateward.kube.objects.resource import Selection
 from stateward.operator.kinds import OPENSEARCH, ClusterKind
 
 Condition = Callable[[Cluster], bool]

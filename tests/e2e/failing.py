@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 
 from sandbox import Sandbox
 from stateward.api.cluster import Cluster
-from stateward.kube import resources as kinds
-from stateward.kube.client import DeleteOptions, PatchKind, Preconditions
-from stateward.kube.errors import NotFound
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key
 from tests.e2e.clusters import Clusters, settled
 from tests.e2e.operators import kubectl
 

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from sandbox import Sandbox
 from stateward.api import names
 from stateward.api.cluster import Cluster
-from stateward.kube import resources as kinds
-from stateward.kube.metadata import Key
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.metadata import Key
 from tests.e2e.clusters import Clusters, settled
 from tests.e2e.failing import away, break_volume, gone, held, no_room, phase, ready
 from tests.e2e.operators import OperatorPods

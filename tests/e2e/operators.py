@@ -9,13 +9,13 @@ from typing import Any
 import yaml
 
 from sandbox import Sandbox
-from stateward.kube import resources as kinds
-from stateward.kube.client import DeleteOptions, Preconditions
-from stateward.kube.errors import NotFound
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import key_of
-from stateward.kube.pods import Pod
-from stateward.kube.resource import Selection
+from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import key_of
+from stateward.kube.objects.pods import Pod
+from stateward.kube.objects.resource import Selection
 
 CHART = Path(__file__).parents[2] / "charts/stateward"
 NAMESPACE = "stateward-system"

@@ -16,9 +16,9 @@ from sandbox import Sandbox
 from stateward import pki
 from stateward.api import names
 from stateward.api.cluster import Cluster
-from stateward.kube import resources as kinds
-from stateward.kube.client import ApplyOptions, PatchKind
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import ApplyOptions, PatchKind
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.metadata import Key
 from stateward.pki.certificate import signer
 from tests.e2e.clusters import Clusters, pool, settled
 from tests.e2e.operators import OperatorPods

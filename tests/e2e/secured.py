@@ -15,10 +15,10 @@ import pytest
 from sandbox import Sandbox
 from stateward.api import names
 from stateward.api.cluster import Cluster
-from stateward.kube import resources as kinds
-from stateward.kube.errors import ApiError
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key
 from tests.e2e.clusters import Clusters, pool, settled
 from tests.e2e.operators import OperatorPods
 

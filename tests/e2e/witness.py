@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from stateward.kube.errors import ApiError
+from stateward.kube.objects.errors import ApiError
 from tests.e2e.clusters import Clusters, Database
 
 MOST_DOCUMENTS = 20_000

@@ -9,13 +9,13 @@ from typing import Any
 
 import yaml
 
-from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
-from stateward.kube.config import connect
-from stateward.kube.errors import ApiError
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Resource, Selection
-from stateward.kube.resources import NAMESPACES, PODS
+from stateward.kube.access.config import connect
+from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.objects.resources import NAMESPACES, PODS
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 180.0

@@ -7,12 +7,12 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from stateward.kube.client import Api, PatchKind
-from stateward.kube.clock import SystemClock
-from stateward.kube.errors import NotFound
-from stateward.kube.events import EventRecorder
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Resource
+from stateward.kube.client.client import Api, PatchKind
+from stateward.kube.events.events import EventRecorder
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource
+from stateward.kube.timing.clock import SystemClock
 from stateward.operator.installations.control import InstallationControl, Setting
 from stateward.operator.installations.views import INSTALLATIONS, PACKAGES
 from stateward.operator.restarts.views import WORKLOADS

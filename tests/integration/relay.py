@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from stateward.kube.connection import Connection
+from stateward.kube.access.connection import Connection
 
 
 class Relay:

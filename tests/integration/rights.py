@@ -10,13 +10,13 @@ from msgspec import Struct
 
 from sandbox.kubeapi import KubeApi
 from stateward.api.base import Json
-from stateward.kube.clock import SystemClock
-from stateward.kube.config import connect
-from stateward.kube.connection import Connection
-from stateward.kube.credentials import Credential, StaticCredentials
-from stateward.kube.errors import Forbidden
-from stateward.kube.http_client import HttpApi
-from stateward.kube.transport import Call, Limits, Transport
+from stateward.kube.access.config import connect
+from stateward.kube.access.connection import Connection
+from stateward.kube.access.credentials import Credential, StaticCredentials
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.client.transport import Call, Limits, Transport
+from stateward.kube.objects.errors import Forbidden
+from stateward.kube.timing.clock import SystemClock
 
 CHART = Path(__file__).parents[2] / "charts/stateward"
 SYSTEM = "stateward-system"

@@ -9,13 +9,13 @@ from typing import Any
 
 import yaml
 
-from stateward.kube.client import Api, ApplyOptions, RawRequest
-from stateward.kube.config import connect
-from stateward.kube.credentials import Credential, StaticCredentials
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Resource
-from stateward.kube.resources import NAMESPACES, SERVICE_ACCOUNTS
+from stateward.kube.access.config import connect
+from stateward.kube.access.credentials import Credential, StaticCredentials
+from stateward.kube.client.client import Api, ApplyOptions, RawRequest
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource
+from stateward.kube.objects.resources import NAMESPACES, SERVICE_ACCOUNTS
 from tests.integration.ground import ROOT
 
 SYSTEM = "stateward-system"

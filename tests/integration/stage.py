@@ -11,12 +11,12 @@ from uuid import uuid4
 import pytest
 
 from stateward.api.cluster import Cluster
-from stateward.kube import resources as kinds
-from stateward.kube.client import Api, ApplyOptions
-from stateward.kube.config import connect
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Resource
+from stateward.kube.access.config import connect
+from stateward.kube.client.client import Api, ApplyOptions
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource
 from stateward.operator.caches import CLUSTERS
 from stateward.operator.engine import OpenSearchFamily
 from stateward.operator.options import OperatorOptions

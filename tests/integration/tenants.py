@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 from stateward.api.base import Condition
 from stateward.api.installation import Installation
-from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
-from stateward.kube.clock import SystemClock
-from stateward.kube.errors import NotFound
-from stateward.kube.events import EventRecorder
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Resource
+from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.events.events import EventRecorder
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource
+from stateward.kube.timing.clock import SystemClock
 from stateward.operator.installations.account import user
 from stateward.operator.installations.control import InstallationControl, Setting
 from stateward.operator.installations.views import INSTALLATIONS, PACKAGES

@@ -17,10 +17,10 @@ from cryptography.x509.oid import NameOID
 
 from stateward import pki
 from stateward.api.search import OpenSearchCluster
-from stateward.kube import resources as kinds
-from stateward.kube.client import Api, ApplyOptions
-from stateward.kube.clock import SystemClock
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import Api, ApplyOptions
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.clock import SystemClock
 from stateward.operator.caches import CLUSTERS, Caches
 from stateward.operator.given import LOOK_AGAIN, decoded
 from stateward.operator.security import RAW_SECRETS, Keeper, Kept

@@ -8,9 +8,9 @@ import pytest
 
 from stateward.api import names
 from stateward.api.cluster import Cluster
-from stateward.kube.client import ApplyOptions, DeleteOptions, Preconditions
-from stateward.kube.metadata import Key
-from stateward.kube.resources import PODS, SECRETS
+from stateward.kube.client.client import ApplyOptions, DeleteOptions, Preconditions
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resources import PODS, SECRETS
 from stateward.operator.caches import CLUSTERS
 from tests.integration.stage import POOLS, Stage, on_stage, settled
 

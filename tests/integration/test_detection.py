@@ -11,12 +11,12 @@ from sandbox.kubeapi import KubeApi
 from stateward.api.names import ANNOTATION_MISSING
 from stateward.api.search import OpenSearchCluster
 from stateward.engines.base import Target
-from stateward.kube.clock import SystemClock
-from stateward.kube.errors import Forbidden
-from stateward.kube.event_record import Occurrence
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
-from stateward.kube.resources import CRON_JOBS
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects.errors import Forbidden
+from stateward.kube.objects.event_record import Occurrence
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resources import CRON_JOBS
+from stateward.kube.timing.clock import SystemClock
 from stateward.operator.detection.control import DetectionControl, Setting
 from stateward.operator.detection.cronjob import Place
 from stateward.operator.detection.cronjob import name as job_name

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.client import DeleteOptions, Preconditions
-from stateward.kube.resources import CONFIG_MAPS, SECRETS, SERVICES
+from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.kube.objects.resources import CONFIG_MAPS, SECRETS, SERVICES
 from stateward.operator.installations.views import INSTALLATIONS, PACKAGES
 from stateward.operator.restarts.digestkey import NAME
 from stateward.packages.decision import ANNOTATION_TRIGGER

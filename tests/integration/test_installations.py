@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from stateward.kube.client import DeleteOptions, PatchKind, Preconditions
-from stateward.kube.errors import Invalid
-from stateward.kube.resources import CONFIG_MAPS, SERVICES
+from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
+from stateward.kube.objects.errors import Invalid
+from stateward.kube.objects.resources import CONFIG_MAPS, SERVICES
 from stateward.operator.installations.views import INSTALLATIONS, PACKAGES
 from stateward.packages.decision import ANNOTATION_TRIGGER
 from stateward.packages.restarts import ANNOTATION_BECAUSE

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from stateward.kube.client import DeleteOptions, Preconditions
-from stateward.kube.clock import SystemClock
-from stateward.kube.config import connect
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
-from stateward.kube.resources import NAMESPACES
+from stateward.kube.access.config import connect
+from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resources import NAMESPACES
+from stateward.kube.timing.clock import SystemClock
 from tests.contract.apply_contract import ApplyContract
 from tests.contract.deleting_contract import DeletingContract
 from tests.contract.reading_contract import ReadingContract

@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from stateward.kube.client import ApplyOptions, RawRequest
-from stateward.kube.config import connect, in_cluster
-from stateward.kube.connection import Connection
-from stateward.kube.errors import Unauthorized
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
-from stateward.kube.resources import SERVICE_ACCOUNTS
+from stateward.kube.access.config import connect, in_cluster
+from stateward.kube.access.connection import Connection
+from stateward.kube.client.client import ApplyOptions, RawRequest
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects.errors import Unauthorized
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resources import SERVICE_ACCOUNTS
 
 pytestmark = pytest.mark.integration
 ACCOUNT = Key("default", "stateward-identity")

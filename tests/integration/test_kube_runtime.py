@@ -10,25 +10,25 @@ from pathlib import Path
 
 import pytest
 
-from stateward.kube.apply import Applier, Outcome
-from stateward.kube.backoff import Backoff
-from stateward.kube.client import Api, DeleteOptions, PatchKind, Preconditions, RawRequest
-from stateward.kube.clock import SystemClock
-from stateward.kube.config import connect
-from stateward.kube.connection import Tls
-from stateward.kube.errors import NotFound, TransportError, Unauthorized
-from stateward.kube.event_record import Occurrence, Severity, about
-from stateward.kube.events import EventLimits, EventRecorder
-from stateward.kube.expectations import Expectations
-from stateward.kube.http_client import HttpApi
-from stateward.kube.lease import LeaderElection
-from stateward.kube.lease_record import LeaseTiming
-from stateward.kube.metadata import Key, PartialObject
-from stateward.kube.reflector import Reflector, ReflectorOptions
-from stateward.kube.resource import Selection
-from stateward.kube.resources import CONFIG_MAPS, LEASES, NAMESPACES, STATEFUL_SETS
-from stateward.kube.store import Store
-from stateward.kube.workloads import StatefulSet
+from stateward.kube.access.config import connect
+from stateward.kube.access.connection import Tls
+from stateward.kube.cache.apply import Applier, Outcome
+from stateward.kube.cache.expectations import Expectations
+from stateward.kube.cache.reflector import Reflector, ReflectorOptions
+from stateward.kube.cache.store import Store
+from stateward.kube.client.client import Api, DeleteOptions, PatchKind, Preconditions, RawRequest
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.election.lease import LeaderElection
+from stateward.kube.events.events import EventLimits, EventRecorder
+from stateward.kube.objects.errors import NotFound, TransportError, Unauthorized
+from stateward.kube.objects.event_record import Occurrence, Severity, about
+from stateward.kube.objects.lease_record import LeaseTiming
+from stateward.kube.objects.metadata import Key, PartialObject
+from stateward.kube.objects.resource import Selection
+from stateward.kube.objects.resources import CONFIG_MAPS, LEASES, NAMESPACES, STATEFUL_SETS
+from stateward.kube.objects.workloads import StatefulSet
+from stateward.kube.timing.backoff import Backoff
+from stateward.kube.timing.clock import SystemClock
 from tests.contract.world import World
 from tests.integration.relay import relayed
 
@@ -196,7 +196,7 @@ async def test_the_expected_name_of_the_server_can_be_given(control_plane: Path)
 
 
 async def test_without_credentials_nothing_is_allowed(control_plane: Path) -> None:
-    from stateward.kube.credentials import Credential, StaticCredentials
+    from stateward.kube.access.credentials import Credential, StaticCredentials
 
     stranger = StaticCredentials(Credential(token="not-a-token"))
     async with HttpApi(replace(connect(kubeconfig=str(control_plane)), credentials=stranger)) as api:

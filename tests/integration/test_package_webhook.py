@@ -14,11 +14,11 @@ from aiohttp import web
 from sandbox import Sandbox
 from stateward.api.cluster import Cluster
 from stateward.engines.access import show
-from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
-from stateward.kube.clock import SystemClock
-from stateward.kube.errors import ApiError, Invalid
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Selection
+from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
+from stateward.kube.objects.errors import ApiError, Invalid
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
+from stateward.kube.timing.clock import SystemClock
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.packages import PackageDesk
 from stateward.operator.admission.registration import CONFIGURATIONS

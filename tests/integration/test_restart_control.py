@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.client import Api, DeleteOptions, PatchKind, Preconditions
-from stateward.kube.clock import SystemClock
-from stateward.kube.events import EventRecorder
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Selection
-from stateward.kube.resources import EVENTS, SECRETS
+from stateward.kube.client.client import Api, DeleteOptions, PatchKind, Preconditions
+from stateward.kube.events.events import EventRecorder
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
+from stateward.kube.objects.resources import EVENTS, SECRETS
+from stateward.kube.timing.clock import SystemClock
 from stateward.operator.options import OperatorOptions
 from stateward.operator.process import run_operator
 from stateward.operator.restarts.control import RestartControl, Setting

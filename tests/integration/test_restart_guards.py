@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
-from stateward.kube.clock import SystemClock
-from stateward.kube.errors import ApiError
-from stateward.kube.events import EventRecorder
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Selection
-from stateward.kube.resources import BUDGETS, EVENTS, SECRETS
+from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
+from stateward.kube.events.events import EventRecorder
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
+from stateward.kube.objects.resources import BUDGETS, EVENTS, SECRETS
+from stateward.kube.timing.clock import SystemClock
 from stateward.operator.restarts.control import RestartControl, Setting
 from stateward.operator.restarts.views import ANNOTATION_CONTROL, PROVIDER_CLASSES, SOURCES, WORKLOADS
 from stateward.packages.digests import ANNOTATION_SKIP

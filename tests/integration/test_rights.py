@@ -18,12 +18,12 @@ import pytest
 from sandbox.kubeapi import KubeApi
 from stateward.api.names import claim
 from stateward.api.search import OpenSearchCluster
-from stateward.kube import resources as kinds
-from stateward.kube.client import ApplyOptions, DeleteOptions, PatchKind, Preconditions
-from stateward.kube.config import connect
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Resource
+from stateward.kube.access.config import connect
+from stateward.kube.client.client import ApplyOptions, DeleteOptions, PatchKind, Preconditions
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource
 from stateward.operator.aside import Beside
 from stateward.operator.caches import CLUSTERS
 from stateward.operator.engine import ElasticsearchFamily, Family, OpenSearchFamily

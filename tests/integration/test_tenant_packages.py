@@ -12,11 +12,11 @@ import pytest
 import yaml
 
 from stateward.api.base import GROUP
-from stateward.kube.client import ApplyOptions, DeleteOptions, PatchKind, Preconditions
-from stateward.kube.errors import Invalid
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Resource
-from stateward.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, SERVICE_ACCOUNTS, STATEFUL_SETS
+from stateward.kube.client.client import ApplyOptions, DeleteOptions, PatchKind, Preconditions
+from stateward.kube.objects.errors import Invalid
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource
+from stateward.kube.objects.resources import CONFIG_MAPS, NAMESPACES, SECRETS, SERVICE_ACCOUNTS, STATEFUL_SETS
 from stateward.operator.installations.views import FINALIZER, INSTALLATIONS
 from stateward.operator.kinds import OPENSEARCH
 from tests.integration.ground import DEFINITIONS, ROOT, at_work, run_pods

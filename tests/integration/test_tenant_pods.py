@@ -15,12 +15,12 @@ import yaml
 from sandbox.kubeapi import KubeApi
 from stateward.api.base import Json
 from stateward.engines.foundationdb.target import Shell
-from stateward.kube.client import Api, ApplyOptions
-from stateward.kube.config import connect
-from stateward.kube.errors import ApiError, Forbidden
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Resource
+from stateward.kube.access.config import connect
+from stateward.kube.client.client import Api, ApplyOptions
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects.errors import ApiError, Forbidden
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource
 from stateward.operator.engine import ElasticsearchFamily, OpenSearchFamily
 from stateward.operator.foundationdb import FoundationDBFamily
 from stateward.operator.kinds import CLUSTER_KINDS

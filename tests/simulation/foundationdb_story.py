@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from stateward.api.base import GROUP, Json
-from stateward.kube.client import PatchKind
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects.metadata import Key
 from stateward.simulation import listening
 from stateward.simulation.foundationdb.ensemble import Ensemble
 from stateward.simulation.operators import Process

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from stateward.engines import opensearch
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.audit import Unaudited
 from stateward.simulation.apiserver.client import WorldApi
 from stateward.simulation.apiserver.network import Network

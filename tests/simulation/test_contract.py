@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from stateward.kube.resources import NAMESPACES
+from stateward.kube.objects.resources import NAMESPACES
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.deletion import GarbageCollector
 from stateward.simulation.apiserver.network import Network

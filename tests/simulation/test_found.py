@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from stateward.api import names
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.planning.model.phase import Phase
 from stateward.simulation import accidents
 from stateward.simulation.cluster.agents import Agent

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from stateward.api import names
-from stateward.kube.client import PatchKind
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.store import Stored
 from tests.simulation.story import SECRETS, SETS, Story, hot, managers
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from stateward.api.base import Json
-from stateward.kube.client import DeleteOptions, Preconditions
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.kube.objects.metadata import Key
 from tests.simulation.story import PODS, SECRETS, Story, hot, managers
 
 pytestmark = pytest.mark.simulation

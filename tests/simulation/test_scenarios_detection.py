@@ -7,7 +7,7 @@ import pytest
 
 from stateward.api.base import Json
 from stateward.engines import opensearch
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.operator.detection.look import Findings, look
 from stateward.operator.engine import OpenSearchFamily
 from stateward.simulation.apiserver.client import WorldApi

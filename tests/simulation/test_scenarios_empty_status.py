@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from stateward.api.base import Json
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.simulation.world import NAMESPACE
 from tests.simulation.foundationdb_story import KIND, NAME
 from tests.simulation.foundationdb_story import Story as Ledger

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from stateward.kube.errors import Forbidden
+from stateward.kube.objects.errors import Forbidden
 from stateward.operator.furnish import Furnisher
 from stateward.operator.holdings import Holdings
 from stateward.planning.safety.disruption_budget import Budget

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from stateward.api.base import Json
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.operator.detection.look import Findings, look
 from stateward.operator.foundationdb import FoundationDBFamily
 from stateward.simulation.apiserver.client import WorldApi

@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 
 from stateward.api.base import Json
-from stateward.kube.client import PatchKind
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects.metadata import Key
 from stateward.planning.model.times import parse_time
 from stateward.simulation.apiserver.store import Event
 from stateward.simulation.foundationdb import cluster

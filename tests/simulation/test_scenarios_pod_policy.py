@@ -7,8 +7,8 @@ import pytest
 
 from stateward.api.base import Json
 from stateward.api.names import LABEL_ALLOWED
-from stateward.kube.client import DeleteOptions, PatchKind, Preconditions
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
+from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.store import Stored
 from tests.simulation.story import PODS, SETS, Story, hot, managers
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from stateward.api import names
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.audit import Write
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.invariants import Watchdog

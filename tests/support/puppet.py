@@ -11,13 +11,13 @@ from typing import Any
 
 from stateward.api import names
 from stateward.engines.base import Target
-from stateward.kube.client import Api, DeleteOptions, PatchKind, Preconditions
-from stateward.kube.deltas import Delta
-from stateward.kube.errors import ApiError
-from stateward.kube.metadata import key_of
-from stateward.kube.pods import Pod
-from stateward.kube.resources import PODS
-from stateward.kube.store import Store
+from stateward.kube.cache.deltas import Delta
+from stateward.kube.cache.store import Store
+from stateward.kube.client.client import Api, DeleteOptions, PatchKind, Preconditions
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import key_of
+from stateward.kube.objects.pods import Pod
+from stateward.kube.objects.resources import PODS
 from stateward.planning.model.actions import Move
 from stateward.planning.model.observation import Allocation, Database, Health, Node, Unknown
 

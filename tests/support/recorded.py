@@ -13,10 +13,10 @@ import msgspec
 from msgspec import Struct
 
 from stateward.engines.base import Call, Engine, EngineError, Target, Transport
-from stateward.kube.client import Api, PatchKind
-from stateward.kube.metadata import Key
-from stateward.kube.pods import Pod
-from stateward.kube.resources import PODS, STATEFUL_SETS
+from stateward.kube.client.client import Api, PatchKind
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.pods import Pod
+from stateward.kube.objects.resources import PODS, STATEFUL_SETS
 from stateward.planning.model.observation import Allocation, Copy, CopyState, Database, Unit, Unknown
 
 AWAY = "(away)"

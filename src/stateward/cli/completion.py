@@ -8,7 +8,7 @@ from click.shell_completion import CompletionItem
 from stateward.cli.failures import Failure
 from stateward.cli.find import all_clusters
 from stateward.cli.session import Opener, Target, open_session
-from stateward.kube.errors import ApiError, ConfigError
+from stateward.kube.objects.errors import ApiError, ConfigError
 
 PATIENCE = 2.0
 """Seconds that a person waits for a completion."""

@@ -11,7 +11,7 @@ from stateward.cli.find import read_cluster
 from stateward.cli.look import look
 from stateward.cli.preview import inputs_of
 from stateward.cli.session import Session, run, target_options
-from stateward.kube.errors import ApiError
+from stateward.kube.objects.errors import ApiError
 from stateward.operator.kinds import kind_of
 
 

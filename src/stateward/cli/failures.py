@@ -5,7 +5,7 @@ from typing import IO, Any, cast
 
 import click
 
-from stateward.kube import errors
+from stateward.kube.objects import errors
 
 
 class Failure(click.ClickException):

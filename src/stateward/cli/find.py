@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 from stateward.api.cluster import Cluster
 from stateward.cli.failures import Failure
 from stateward.cli.session import Session
-from stateward.kube.errors import NotFound, UnknownResource
-from stateward.kube.listing import list_all
-from stateward.kube.resource import Selection
+from stateward.kube.cache.listing import list_all
+from stateward.kube.objects.errors import NotFound, UnknownResource
+from stateward.kube.objects.resource import Selection
 from stateward.operator.kinds import ClusterKind
 
 

@@ -6,10 +6,10 @@ from typing import NoReturn
 
 from stateward.api.cluster import Cluster
 from stateward.cli.session import Session
-from stateward.kube.metadata import Key
-from stateward.kube.reflector import Reflector, ReflectorOptions
-from stateward.kube.resource import Selection
-from stateward.kube.store import Store
+from stateward.kube.cache.reflector import Reflector, ReflectorOptions
+from stateward.kube.cache.store import Store
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
 from stateward.operator.kinds import ClusterKind
 
 Show = Callable[[Cluster], None]

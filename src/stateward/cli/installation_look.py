@@ -7,9 +7,9 @@ from stateward.api.installation import Installation
 from stateward.api.package import Package as PackageObject
 from stateward.cli.failures import Failure
 from stateward.cli.session import Session
-from stateward.kube.errors import Forbidden, NotFound, UnknownResource
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Selection
+from stateward.kube.objects.errors import Forbidden, NotFound, UnknownResource
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
 from stateward.operator.installations.belongings import belongings
 from stateward.operator.installations.kinds import ServedKinds
 from stateward.operator.installations.opening import NoPackageError, opened

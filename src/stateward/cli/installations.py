@@ -8,10 +8,10 @@ from stateward.api.installation import Installation, RunStatus
 from stateward.cli.failures import Failure
 from stateward.cli.installation_look import package_called
 from stateward.cli.session import Session, installation_options, run
-from stateward.kube.client import PatchKind
-from stateward.kube.errors import ApiError, NotFound
-from stateward.kube.listing import list_all
-from stateward.kube.resource import Selection
+from stateward.kube.cache.listing import list_all
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects.errors import ApiError, NotFound
+from stateward.kube.objects.resource import Selection
 from stateward.operator.installations.views import INSTALLATIONS as INSTALLED
 from stateward.packages.choice import CLEANUP
 from stateward.packages.decision import ANNOTATION_TRIGGER

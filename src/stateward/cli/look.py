@@ -24,9 +24,9 @@ from stateward.engines.base import Answer, Call, RefusedError, Target, Unreachab
 from stateward.engines.foundationdb.target import FoundationTarget
 from stateward.engines.search.flavor import HTTP_PORT
 from stateward.engines.search.recovery import Speed
-from stateward.kube.client import Api, RawRequest
-from stateward.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
-from stateward.kube.resources import PODS
+from stateward.kube.client.client import Api, RawRequest
+from stateward.kube.objects.errors import ApiError, Forbidden, NotFound, Unauthorized
+from stateward.kube.objects.resources import PODS
 from stateward.operator.engine import Family, family_of
 from stateward.operator.foundationdb_shell import ExecShell
 from stateward.operator.holdings import Holdings

@@ -7,7 +7,7 @@ from msgspec import Struct
 from stateward.api import names
 from stateward.engines.base import EngineError, Target, Transport
 from stateward.engines.search.recovery import Speed, speed
-from stateward.kube.pods import Pod
+from stateward.kube.objects.pods import Pod
 from stateward.operator.holdings import Holdings
 from stateward.planning.model.observation import Database, Observation
 from stateward.simulation.forecast.pace import Pace

@@ -14,9 +14,9 @@ from stateward.cli.installations import INSTALLED, no_such_installation, read_in
 from stateward.cli.package_files import checked, lines, values_of, working
 from stateward.cli.package_objects import object_name, package_object, trial
 from stateward.cli.session import Session, installation_options, run
-from stateward.kube.client import DeleteOptions, PatchKind, Preconditions
-from stateward.kube.errors import AlreadyExists, NotFound
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
+from stateward.kube.objects.errors import AlreadyExists, NotFound
+from stateward.kube.objects.metadata import Key
 from stateward.operator.installations.opening import opened
 from stateward.operator.installations.views import CLUSTER_PACKAGES, INSTALLATIONS, PACKAGES
 from stateward.packages.parameters import check_values, in_force

@@ -6,8 +6,8 @@ from stateward.api.cluster import Cluster
 from stateward.cli.completion import cluster_names
 from stateward.cli.find import no_such_cluster, read_cluster
 from stateward.cli.session import Session, run, target_options
-from stateward.kube.client import PatchKind
-from stateward.kube.errors import NotFound
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects.errors import NotFound
 from stateward.operator.kinds import kind_of
 
 

@@ -23,7 +23,7 @@ from stateward.cli.look import Look, look
 from stateward.cli.offered_data import data_in
 from stateward.cli.preview import Preview, preview
 from stateward.cli.session import Session, policy_option, run, target_options
-from stateward.kube.errors import NotFound
+from stateward.kube.objects.errors import NotFound
 from stateward.operator.kinds import kind_of
 
 

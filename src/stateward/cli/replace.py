@@ -10,8 +10,8 @@ from stateward.api.replacement import MembersByHand
 from stateward.cli.failures import Failure
 from stateward.cli.find import all_clusters
 from stateward.cli.session import Session, run, target_options
-from stateward.kube.client import PatchKind
-from stateward.kube.metadata import key_of
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects.metadata import key_of
 from stateward.operator.kinds import kind_of
 
 DRAINED, UNDRAINED, ACCEPTED, KEPT = "replace", "replaceWithoutDraining", "acceptDataLoss", "keep"

@@ -12,10 +12,10 @@ from stateward.cli.completion import cluster_names
 from stateward.cli.failures import Failure
 from stateward.cli.find import read_cluster
 from stateward.cli.session import Session, run, target_options
-from stateward.kube.client import PatchKind
-from stateward.kube.errors import NotFound
-from stateward.kube.metadata import Key
-from stateward.kube.resources import PODS
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resources import PODS
 from stateward.operator.kinds import kind_of
 from stateward.planning.model.phase import Phase
 

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 import click
 
 from stateward.api.pod_policy import Level
-from stateward.kube.client import Api
-from stateward.kube.clock import Clock, SystemClock
-from stateward.kube.config import connect
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
+from stateward.kube.access.config import connect
+from stateward.kube.client.client import Api
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.clock import Clock, SystemClock
 from stateward.operator import logs
 from stateward.operator.foundationdb_shell import Execute
 from stateward.operator.installations.tasks import no_exec

@@ -18,12 +18,12 @@ from stateward.api.pod_policy import Level
 from stateward.api.quantity import format_quantity
 from stateward.engines.base import Engine, EngineError, RefusedError, Target, Told
 from stateward.engines.objects import MemberObjects, owner
-from stateward.kube import resources as kinds
-from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
-from stateward.kube.errors import Conflict, NotFound
-from stateward.kube.fence import Fence
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Resource
+from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
+from stateward.kube.election.fence import Fence
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import Conflict, NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource
 from stateward.operator.caches import Caches
 from stateward.operator.engine import Family
 from stateward.operator.holdings import Holdings

@@ -3,8 +3,8 @@
 from stateward.api.cluster import Cluster
 from stateward.api.security import SecurityStatus
 from stateward.api.status import ClusterStatus
-from stateward.kube.event_record import Occurrence, Severity, about
-from stateward.kube.events import EventRecorder
+from stateward.kube.events.events import EventRecorder
+from stateward.kube.objects.event_record import Occurrence, Severity, about
 from stateward.operator.kinds import kind_of
 from stateward.planning.model import actions as a
 

@@ -10,14 +10,14 @@ from typing import Any
 
 from stateward.api import names
 from stateward.api.cluster import Cluster
-from stateward.kube import resources as kinds
-from stateward.kube.client import Api
-from stateward.kube.deltas import Delta, by_label
-from stateward.kube.expectations import Expectations
-from stateward.kube.metadata import Key
-from stateward.kube.reflector import Reflector, ReflectorOptions
-from stateward.kube.resource import Resource, Selection
-from stateward.kube.store import Store
+from stateward.kube.cache.deltas import Delta, by_label
+from stateward.kube.cache.expectations import Expectations
+from stateward.kube.cache.reflector import Reflector, ReflectorOptions
+from stateward.kube.cache.store import Store
+from stateward.kube.client.client import Api
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.holdings import Holdings
 from stateward.operator.kinds import CLUSTERS, OPENSEARCH, ClusterKind
 

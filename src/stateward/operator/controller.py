@@ -11,15 +11,15 @@ import structlog
 
 from stateward.api.names import FIELD_MANAGER
 from stateward.api.pod_policy import Level
-from stateward.kube.apply import Applier
-from stateward.kube.client import Api
-from stateward.kube.clock import Clock
-from stateward.kube.events import EventRecorder
-from stateward.kube.fence import Fence
-from stateward.kube.metadata import Key
-from stateward.kube.queue import WorkQueue
-from stateward.kube.reflector import ReflectorOptions
-from stateward.kube.workers import Workers
+from stateward.kube.cache.apply import Applier
+from stateward.kube.cache.reflector import ReflectorOptions
+from stateward.kube.client.client import Api
+from stateward.kube.election.fence import Fence
+from stateward.kube.events.events import EventRecorder
+from stateward.kube.objects.metadata import Key
+from stateward.kube.queue.queue import WorkQueue
+from stateward.kube.queue.workers import Workers
+from stateward.kube.timing.clock import Clock
 from stateward.operator.act import Actor
 from stateward.operator.announce import Announcer
 from stateward.operator.caches import Caches, Objects

@@ -22,11 +22,11 @@ from stateward.api import names
 from stateward.api.base import GROUP
 from stateward.api.cluster import Cluster
 from stateward.engines.objects import owner
-from stateward.kube import resources as kinds
-from stateward.kube.client import Api, ApplyOptions
-from stateward.kube.clock import Clock
-from stateward.kube.errors import NotFound
-from stateward.kube.metadata import Key, ObjectMeta, PartialObject
+from stateward.kube.client.client import Api, ApplyOptions
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key, ObjectMeta, PartialObject
+from stateward.kube.timing.clock import Clock
 from stateward.operator.agents import Access
 from stateward.operator.caches import Caches
 from stateward.operator.holdings import Holdings

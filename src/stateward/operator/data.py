@@ -16,13 +16,13 @@ from stateward.api import names
 from stateward.api.status import DataChangeStatus
 from stateward.engines.search import keystore
 from stateward.engines.uses import uses_of
-from stateward.kube.client import Api
-from stateward.kube.clock import Clock
-from stateward.kube.deltas import Delta
-from stateward.kube.errors import ApiError
-from stateward.kube.metadata import Key as ObjectKey
-from stateward.kube.resources import SECRETS
-from stateward.kube.store import Store
+from stateward.kube.cache.deltas import Delta
+from stateward.kube.cache.store import Store
+from stateward.kube.client.client import Api
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key as ObjectKey
+from stateward.kube.objects.resources import SECRETS
+from stateward.kube.timing.clock import Clock
 from stateward.operator import remembered
 from stateward.operator.holdings import Holdings
 from stateward.operator.known_data import Known, Read, asked_of, incomplete, known, unlocked

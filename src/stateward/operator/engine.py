@@ -19,7 +19,7 @@ from stateward.engines.search import desired, member, shared
 from stateward.engines.search.flavor import HTTP_PORT, Flavor
 from stateward.engines.search.identity import cluster_name
 from stateward.engines.search.security import TOGETHER, secured
-from stateward.kube.pods import Pod
+from stateward.kube.objects.pods import Pod
 from stateward.operator.agents import Agents, open_agents
 from stateward.operator.foundationdb import FoundationDBFamily
 from stateward.operator.foundationdb_shell import ExecShell, Execute

@@ -13,8 +13,8 @@ from pathlib import PurePath
 from types import TracebackType
 from typing import Generic, Protocol, TypeVar
 
-from stateward.kube.clock import Clock
-from stateward.kube.errors import Conflict, Forbidden, NotFound, UnknownResource
+from stateward.kube.objects.errors import Conflict, Forbidden, NotFound, UnknownResource
+from stateward.kube.timing.clock import Clock
 
 H = TypeVar("H")
 SPOKEN = (Forbidden, NotFound, UnknownResource)

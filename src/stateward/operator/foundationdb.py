@@ -21,7 +21,7 @@ from stateward.engines.foundationdb.shared import cluster_objects
 from stateward.engines.foundationdb.target import FoundationTarget, Shell
 from stateward.engines.objects import MemberObjects
 from stateward.engines.room import Rooms
-from stateward.kube.pods import Pod
+from stateward.kube.objects.pods import Pod
 from stateward.operator.agents import Agents
 from stateward.operator.holdings import Holdings
 from stateward.operator.kinds import FOUNDATIONDB

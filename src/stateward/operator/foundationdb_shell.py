@@ -6,9 +6,9 @@ from stateward.engines.base import GarbledError, TooLargeError, UnreachableError
 from stateward.engines.foundationdb.commands import STATUS, Printed
 from stateward.engines.foundationdb.labels import ENGINE
 from stateward.engines.room import USUAL, mib
-from stateward.kube.errors import ApiError
-from stateward.kube.exec import ExecError, TooMuchError
-from stateward.kube.metadata import Key
+from stateward.kube.client.exec import ExecError, TooMuchError
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key
 
 Execute = Callable[[Key, str, Sequence[str], int], Awaitable[bytes]]
 """Runs a command in a container of a pod, and returns at most so many bytes of what it writes."""

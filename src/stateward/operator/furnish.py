@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 
 from stateward.api.status import ClusterStatus
-from stateward.kube import resources as kinds
-from stateward.kube.apply import Applier
-from stateward.kube.client import Api, DeleteOptions, Preconditions
-from stateward.kube.errors import NotFound
-from stateward.kube.expectations import Expectations
-from stateward.kube.metadata import Key, key_of
-from stateward.kube.resource import Resource
+from stateward.kube.cache.apply import Applier
+from stateward.kube.cache.expectations import Expectations
+from stateward.kube.client.client import Api, DeleteOptions, Preconditions
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key, key_of
+from stateward.kube.objects.resource import Resource
 from stateward.operator.caches import Caches, controlled
 from stateward.operator.engine import Family
 from stateward.operator.holdings import Holdings

@@ -10,11 +10,11 @@ from typing import Any
 
 from stateward.api.search import SearchCluster
 from stateward.api.security import Security
-from stateward.kube import resources as kinds
-from stateward.kube.client import Api
-from stateward.kube.clock import Clock
-from stateward.kube.errors import ApiError, NotFound
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import Api
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import ApiError, NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.clock import Clock
 from stateward.operator.material import Files
 from stateward.operator.pod_rights.labels import labelled
 from stateward.operator.pod_rights.named import allowed

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from stateward.api.cluster import Cluster
 from stateward.engines.access import Access
-from stateward.kube.metadata import PartialObject
-from stateward.kube.nodes import Node
-from stateward.kube.pods import Pod
-from stateward.kube.storage import PersistentVolumeClaim, StorageClass
-from stateward.kube.workloads import StatefulSet
+from stateward.kube.objects.metadata import PartialObject
+from stateward.kube.objects.nodes import Node
+from stateward.kube.objects.pods import Pod
+from stateward.kube.objects.storage import PersistentVolumeClaim, StorageClass
+from stateward.kube.objects.workloads import StatefulSet
 from stateward.planning.model.observation import Refusal
 from stateward.planning.model.security import Protection
 

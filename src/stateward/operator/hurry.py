@@ -8,7 +8,7 @@ the agent says is mounted still decides.
 
 from stateward.api import names
 from stateward.engines.objects import MemberObjects
-from stateward.kube.pods import Pod
+from stateward.kube.objects.pods import Pod
 from stateward.operator.holdings import Holdings
 from stateward.planning.model.observation import Ref
 

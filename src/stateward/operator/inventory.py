@@ -13,15 +13,15 @@ from msgspec.structs import replace
 from stateward.api.base import Json
 from stateward.api.cluster import Cluster
 from stateward.api.quantity import QuantityError, parse_bytes
-from stateward.kube import resources as kinds
-from stateward.kube.client import Api
-from stateward.kube.errors import ApiError, NotFound
-from stateward.kube.listing import list_all
-from stateward.kube.metadata import Key, KubeObject
-from stateward.kube.nodes import Node
-from stateward.kube.resource import Resource, Selection
-from stateward.kube.storage import StorageClass
-from stateward.kube.store import Store
+from stateward.kube.cache.listing import list_all
+from stateward.kube.cache.store import Store
+from stateward.kube.client.client import Api
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import ApiError, NotFound
+from stateward.kube.objects.metadata import Key, KubeObject
+from stateward.kube.objects.nodes import Node
+from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.objects.storage import StorageClass
 from stateward.operator.engine import Family
 from stateward.planning.facts.placement import Inventory, Machine, Need, cores, obstacles, priorities, pull_secrets
 

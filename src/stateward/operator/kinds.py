@@ -7,7 +7,7 @@ from stateward.api.base import GROUP, VERSION
 from stateward.api.cluster import Cluster
 from stateward.api.foundationdb import FoundationDBCluster
 from stateward.api.search import OpenSearchCluster
-from stateward.kube.resource import Resource
+from stateward.kube.objects.resource import Resource
 
 PLURALS = {kind.record: kind.plural for kind in crd.CLUSTER_KINDS}
 

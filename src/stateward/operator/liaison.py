@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 
-from stateward.kube.errors import ApiError
+from stateward.kube.objects.errors import ApiError
 from stateward.operator.agents import Access, AgentError, Agents, Peer, StrangeError
 from stateward.operator.credentials import Credentials, agent_name
 from stateward.operator.holdings import Holdings

@@ -3,12 +3,12 @@
 from typing import TypeVar
 
 from stateward.api import names
-from stateward.kube import resources as kinds
-from stateward.kube.client import Api
-from stateward.kube.errors import DecodeError
-from stateward.kube.listing import list_all
-from stateward.kube.metadata import Key, KubeObject, key_of
-from stateward.kube.resource import Resource, Selection
+from stateward.kube.cache.listing import list_all
+from stateward.kube.client.client import Api
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import DecodeError
+from stateward.kube.objects.metadata import Key, KubeObject, key_of
+from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.caches import controlled
 from stateward.operator.holdings import Holdings
 from stateward.operator.kinds import ClusterKind

@@ -9,10 +9,10 @@ from typing import Any
 
 from stateward.api import names
 from stateward.api.cluster import Cluster
-from stateward.kube.client import Api
-from stateward.kube.errors import NotFound
-from stateward.kube.metadata import Key, ObjectMeta
-from stateward.kube.resource import Resource
+from stateward.kube.client.client import Api
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key, ObjectMeta
+from stateward.kube.objects.resource import Resource
 from stateward.operator.kinds import kind_of
 from stateward.operator.unowned import belongs
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from zlib import crc32
 
 from stateward.api.status import ClusterStatus
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.planning.model.actions import Action
 from stateward.planning.model.times import parse_time
 

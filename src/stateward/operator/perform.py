@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import structlog
 
 from stateward.engines.base import EngineError, RefusedError, Target
-from stateward.kube.errors import ApiError
+from stateward.kube.objects.errors import ApiError
 from stateward.operator.act import Actor, NotOurs
 from stateward.operator.agents import AgentError
 from stateward.operator.announce import Announcer

@@ -6,9 +6,9 @@ from contextlib import suppress
 
 import structlog
 
-from stateward.kube.clock import Clock
-from stateward.kube.errors import ApiError
-from stateward.kube.workers import TOLD
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.queue.workers import TOLD
+from stateward.kube.timing.clock import Clock
 from stateward.operator.failing import Failing
 
 _log = structlog.get_logger(__name__)

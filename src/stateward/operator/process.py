@@ -19,16 +19,16 @@ import structlog
 from stateward import __version__
 from stateward.api.cluster import Cluster
 from stateward.api.pod_policy import Level
-from stateward.kube.client import Api
-from stateward.kube.clock import Clock, SteadyClock
-from stateward.kube.config import connect
-from stateward.kube.events import EventRecorder
-from stateward.kube.fence import FencedApi, LostLease, unfenced
-from stateward.kube.http_client import HttpApi
-from stateward.kube.lease import LeaderElection
-from stateward.kube.metadata import Key
-from stateward.kube.reflector import ReflectorOptions
-from stateward.kube.store import Store
+from stateward.kube.access.config import connect
+from stateward.kube.cache.reflector import ReflectorOptions
+from stateward.kube.cache.store import Store
+from stateward.kube.client.client import Api
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.election.fence import FencedApi, LostLease, unfenced
+from stateward.kube.election.lease import LeaderElection
+from stateward.kube.events.events import EventRecorder
+from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.clock import Clock, SteadyClock
 from stateward.operator.admission.judge import Verdict, changed, judge
 from stateward.operator.admission.packages import PackageDesk
 from stateward.operator.admission.server import Webhook, open_webhook

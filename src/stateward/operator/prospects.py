@@ -9,7 +9,7 @@ from stateward.api import names
 from stateward.api.foundationdb import FoundationDBCluster
 from stateward.engines.foundationdb.coordinators import Prospect
 from stateward.engines.foundationdb.desired import desired
-from stateward.kube.nodes import Node
+from stateward.kube.objects.nodes import Node
 from stateward.operator.holdings import Holdings
 from stateward.operator.translate import claim
 from stateward.planning.facts.volume_fit import mismatch

@@ -15,11 +15,11 @@ from stateward.api.pod_policy import Level
 from stateward.api.search import SearchCluster
 from stateward.api.status import ClusterStatus
 from stateward.engines.base import EngineError
-from stateward.kube.client import Api, PatchKind
-from stateward.kube.clock import Clock
-from stateward.kube.errors import ApiError, Conflict, Invalid, NotFound
-from stateward.kube.fence import Fence
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import Api, PatchKind
+from stateward.kube.election.fence import Fence
+from stateward.kube.objects.errors import ApiError, Conflict, Invalid, NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.clock import Clock
 from stateward.operator.act import Actor
 from stateward.operator.announce import Announcer
 from stateward.operator.caches import Caches

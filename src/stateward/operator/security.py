@@ -27,11 +27,11 @@ from stateward.engines.search.security import (
     operator_secret,
     secured,
 )
-from stateward.kube import resources as kinds
-from stateward.kube.client import Api, ApplyOptions
-from stateward.kube.clock import Clock
-from stateward.kube.errors import NotFound
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import Api, ApplyOptions
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.clock import Clock
 from stateward.operator.caches import Caches
 from stateward.operator.given import Given, decoded
 from stateward.operator.kinds import kind_of

@@ -11,11 +11,11 @@ import msgspec
 
 from stateward.api import names
 from stateward.api.quantity import parse_bytes
-from stateward.kube.metadata import ObjectMeta, PartialObject
-from stateward.kube.nodes import Node
-from stateward.kube.pods import ContainerStatus, Pod
-from stateward.kube.storage import PersistentVolumeClaim, StorageClass
-from stateward.kube.workloads import StatefulSet
+from stateward.kube.objects.metadata import ObjectMeta, PartialObject
+from stateward.kube.objects.nodes import Node
+from stateward.kube.objects.pods import ContainerStatus, Pod
+from stateward.kube.objects.storage import PersistentVolumeClaim, StorageClass
+from stateward.kube.objects.workloads import StatefulSet
 from stateward.operator.holdings import Holdings
 from stateward.operator.remembered import bootstrap, changing, records, times, waits
 from stateward.planning.model import observation as o

@@ -17,11 +17,11 @@ import structlog
 
 from stateward.api import names
 from stateward.api.cluster import Cluster
-from stateward.kube import resources as kinds
-from stateward.kube.client import Api, DeleteOptions, PatchKind, Preconditions
-from stateward.kube.errors import NotFound
-from stateward.kube.metadata import Key, ObjectMeta, PartialObject, key_of
-from stateward.kube.resource import Selection
+from stateward.kube.client.client import Api, DeleteOptions, PatchKind, Preconditions
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key, ObjectMeta, PartialObject, key_of
+from stateward.kube.objects.resource import Selection
 from stateward.operator.caches import Caches
 from stateward.operator.live import everything
 

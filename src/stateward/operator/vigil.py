@@ -11,8 +11,8 @@ from typing import Any
 
 import structlog
 
-from stateward.kube.clock import Clock
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.clock import Clock
 from stateward.operator.holdings import Holdings
 from stateward.operator.liaison import Liaison
 from stateward.planning.model.actions import StopProcess

@@ -11,7 +11,7 @@ from stateward.api.cluster import Cluster
 from stateward.api.pod_policy import Level
 from stateward.api.status import ClusterStatus
 from stateward.api.validation import Severity, validate
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.operator.engine import Family
 from stateward.operator.pod_rights import policy
 from stateward.planning.model.observation import Desired, Refusal

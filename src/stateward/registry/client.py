@@ -15,7 +15,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from stateward.kube.proxy import environment_proxy
+from stateward.kube.client.proxy import environment_proxy
 from stateward.packages.oci import (
     INDEX,
     LARGEST_MANIFEST,

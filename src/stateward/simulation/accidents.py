@@ -8,8 +8,8 @@ from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from stateward.api import names
-from stateward.kube.client import DeleteOptions, Preconditions
-from stateward.kube.errors import ApiError
+from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.kube.objects.errors import ApiError
 from stateward.simulation.cluster.volumes import CLASSES
 from stateward.simulation.goal import unmet
 from stateward.simulation.world import NAME, NAMESPACE

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from stateward.kube.client import DeleteOptions, Preconditions
+from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.simulation.cluster.mounts import Run
 from stateward.simulation.world import NAMESPACE
 

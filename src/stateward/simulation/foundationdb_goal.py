@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from stateward.api import names
 from stateward.api.foundationdb import FoundationDBCluster
 from stateward.engines.foundationdb.desired import desired
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.planning.model.observation import Pool
 from stateward.simulation.apiserver.documents import items, part
 from stateward.simulation.apiserver.store import Stored

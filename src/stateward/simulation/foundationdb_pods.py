@@ -9,7 +9,7 @@ import hashlib
 from dataclasses import dataclass, field
 from functools import partial
 
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import part
 from stateward.simulation.cluster.ground import Ground
 from stateward.simulation.cluster.process import Container, Process

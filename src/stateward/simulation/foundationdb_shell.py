@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from stateward.engines.base import UnreachableError
 from stateward.engines.foundationdb.commands import STATUS, Printed
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.simulation.foundationdb.commandline import Run
 from stateward.simulation.foundationdb.ensemble import Ensemble
 from stateward.simulation.foundationdb_pods import FoundationPods

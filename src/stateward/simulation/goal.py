@@ -9,7 +9,7 @@ from stateward.api import names
 from stateward.api.base import Json
 from stateward.api.quantity import parse_bytes
 from stateward.api.search import SearchCluster
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.planning.model.observation import Pool
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Stored

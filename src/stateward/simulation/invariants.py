@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from stateward.api import names
 from stateward.engines.search.desired import max_unavailable
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.audit import Write
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Event, Stored

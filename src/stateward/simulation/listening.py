@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 
 from stateward.engines.base import EngineError
-from stateward.kube.errors import ApiError
+from stateward.kube.objects.errors import ApiError
 from stateward.operator.act import NotOurs
 from stateward.operator.agents import AgentError
 from stateward.operator.process import LostLease

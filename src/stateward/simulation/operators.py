@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import cast
 
 from stateward.engines.room import LOOK, Rooms
-from stateward.kube.fence import LostLease
-from stateward.kube.lease_record import LeaseTiming
+from stateward.kube.election.fence import LostLease
+from stateward.kube.objects.lease_record import LeaseTiming
 from stateward.operator.engine import Family
 from stateward.operator.foundationdb import FoundationDBFamily
 from stateward.operator.options import OperatorOptions

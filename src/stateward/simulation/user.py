@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from stateward.api import names
 from stateward.api.base import Json
-from stateward.kube.client import DeleteOptions, Preconditions
-from stateward.kube.errors import ApiError
+from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.kube.objects.errors import ApiError
 from stateward.simulation.apiserver.documents import items, part
 from stateward.simulation.drawn_edits import DrawnEdit, draw
 from stateward.simulation.edits import EDITS, Draft, Edit

@@ -5,7 +5,7 @@ import asyncio
 from msgspec import Struct
 
 from stateward.api.base import API_VERSION, Json
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.operator.kinds import ClusterKind
 from stateward.simulation.apiserver.client import Bell
 from stateward.simulation.apiserver.deletion import GarbageCollector

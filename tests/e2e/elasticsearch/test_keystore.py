@@ -7,9 +7,9 @@ import aiohttp
 import pytest
 
 from sandbox import Sandbox
-from stateward.kube import resources as kinds
-from stateward.kube.client import ApplyOptions
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import ApplyOptions
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.metadata import Key
 from tests.e2e.clusters import Clusters, pool, settled
 from tests.e2e.secured import client, ready
 

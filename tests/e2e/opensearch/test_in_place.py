@@ -11,10 +11,10 @@ import pytest
 
 from sandbox import Sandbox
 from stateward.api import names
-from stateward.kube import resources as kinds
-from stateward.kube.client import PatchKind
-from stateward.kube.errors import Unavailable
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import Unavailable
+from stateward.kube.objects.metadata import Key
 from stateward.operator.caches import CLUSTERS
 from tests.e2e.clusters import Clusters, pool, settled
 from tests.e2e.operators import OperatorPods, kubectl

@@ -8,9 +8,9 @@ import pytest
 
 from sandbox import Sandbox
 from stateward.api import names
-from stateward.kube import resources as kinds
-from stateward.kube.client import ApplyOptions, DeleteOptions, Preconditions
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import ApplyOptions, DeleteOptions, Preconditions
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.metadata import Key
 from tests.e2e.clusters import Clusters, pool, settled
 from tests.e2e.operators import OperatorPods, kubectl
 from tests.e2e.witness import Promises, Writer

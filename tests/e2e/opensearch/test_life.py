@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from stateward.kube import resources as kinds
-from stateward.kube.metadata import Key
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.metadata import Key
 from tests.e2e.clusters import Clusters, condition, pool, settled
 from tests.e2e.operators import OperatorPods
 from tests.e2e.witness import Promises, Writer

@@ -19,11 +19,11 @@ from stateward.engines import opensearch
 from stateward.engines.access import Access
 from stateward.engines.base import Answer, Call, UnreachableError
 from stateward.engines.search.flavor import HTTP_PORT
-from stateward.kube.client import RawRequest
-from stateward.kube.errors import ApiError
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
-from stateward.kube.resources import PODS
+from stateward.kube.client.client import RawRequest
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resources import PODS
 from tests.e2e.clusters import Clusters, pool, settled
 from tests.e2e.operators import NAMESPACE, kubectl
 from tests.simulation.replaying import differences

@@ -7,9 +7,9 @@ import pytest
 
 from sandbox import Sandbox
 from stateward.api.cluster import Cluster
-from stateward.kube import resources as kinds
-from stateward.kube.errors import NotFound
-from stateward.kube.metadata import Key
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key
 from tests.e2e.callers import Callers
 from tests.e2e.clusters import Clusters, pool, settled
 from tests.e2e.operators import CHART, DEPLOYED, NAMESPACE, kubectl

@@ -6,10 +6,10 @@ from contextlib import suppress
 import pytest
 
 from sandbox import Sandbox
-from stateward.kube import resources as kinds
-from stateward.kube.client import DeleteOptions, Preconditions
-from stateward.kube.errors import NotFound
-from stateward.kube.metadata import key_of
+from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import key_of
 from tests.e2e.clusters import Clusters, condition, pool, settled
 from tests.e2e.operators import OperatorPods, kubectl
 from tests.e2e.witness import Promises, Writer, over

@@ -6,8 +6,8 @@ from uuid import uuid4
 import pytest
 
 from sandbox import Sandbox
-from stateward.kube import resources as kinds
-from stateward.kube.http_client import HttpApi
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects import resources as kinds
 from tests.e2e.operators import kubectl
 from tests.e2e.packages.ground import Ground
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from sandbox import Sandbox
-from stateward.kube import resources as kinds
-from stateward.kube.client import DeleteOptions, PatchKind, Preconditions
-from stateward.kube.errors import NotFound
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Resource, Selection
+from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.installations.views import INSTALLATIONS, PACKAGES
 from stateward.packages.archive import pack
 from stateward.packages.decision import ANNOTATION_TRIGGER

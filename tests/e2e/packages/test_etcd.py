@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.packages.restarts import ANNOTATION_BECAUSE
 from tests.e2e.packages.ground import EXAMPLES, STATEFUL_SETS, Ground, Writer, folder, plans
 

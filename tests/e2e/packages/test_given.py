@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.client import PatchKind
-from stateward.kube.resource import Resource
-from stateward.kube.resources import CONFIG_MAPS
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects.resource import Resource
+from stateward.kube.objects.resources import CONFIG_MAPS
 from tests.e2e.packages.ground import Ground, folder, plans
 
 GIVEN = next(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from stateward.kube.errors import NotFound
-from stateward.kube.resources import CONFIG_MAPS
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.resources import CONFIG_MAPS
 from tests.e2e.packages.ground import Ground, plans
 from tests.integration.tenants import package
 

@@ -7,8 +7,8 @@ import pytest
 from msgspec import structs
 
 from stateward.engines.search import driver, inputs, pod
-from stateward.kube.client import DeleteOptions, Preconditions
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.kube.objects.metadata import Key
 from stateward.operator import act, furnish, reconcile, wanted
 from stateward.planning import plan
 from stateward.planning.facts import facts

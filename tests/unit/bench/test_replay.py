@@ -12,16 +12,16 @@ from aiohttp import web
 from bench import fleet
 from bench.recording import Recording, load, multiplied, save
 from bench.replay.server import Replay
-from stateward.kube.client import ApplyOptions, PatchKind
-from stateward.kube.connection import Connection
-from stateward.kube.credentials import Credential, StaticCredentials
-from stateward.kube.errors import NotFound
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
-from stateward.kube.reflector import Reflector
-from stateward.kube.resource import Selection
-from stateward.kube.resources import LEASES, SECRETS
-from stateward.kube.store import Store
+from stateward.kube.access.connection import Connection
+from stateward.kube.access.credentials import Credential, StaticCredentials
+from stateward.kube.cache.reflector import Reflector
+from stateward.kube.cache.store import Store
+from stateward.kube.client.client import ApplyOptions, PatchKind
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
+from stateward.kube.objects.resources import LEASES, SECRETS
 from stateward.operator.caches import CLUSTERS
 
 

@@ -11,10 +11,10 @@ from bench.scale import difference, percentile
 from stateward.api.cluster import Cluster
 from stateward.api.search import OpenSearchCluster
 from stateward.api.validation import validate
-from stateward.kube.deltas import Change, Delta
-from stateward.kube.metadata import Key
-from stateward.kube.pods import Pod
-from stateward.kube.resources import SERVICES
+from stateward.kube.cache.deltas import Change, Delta
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.pods import Pod
+from stateward.kube.objects.resources import SERVICES
 from stateward.planning.plan import plan
 
 

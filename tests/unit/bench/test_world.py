@@ -11,8 +11,8 @@ from stateward.api import names
 from stateward.engines import opensearch
 from stateward.engines.access import Access
 from stateward.engines.base import Answer, Call, Target
-from stateward.kube.pods import Pod
-from stateward.kube.storage import PersistentVolumeClaim
+from stateward.kube.objects.pods import Pod
+from stateward.kube.objects.storage import PersistentVolumeClaim
 from stateward.planning.model.observation import Database as Picture
 from stateward.planning.model.observation import Health, Unknown
 

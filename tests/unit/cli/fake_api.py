@@ -11,7 +11,7 @@ import msgspec
 from click.testing import Result
 
 from stateward.cli.session import Session, Target
-from stateward.kube.client import (
+from stateward.kube.client.client import (
     ApplyOptions,
     Body,
     DeleteOptions,
@@ -21,12 +21,12 @@ from stateward.kube.client import (
     RawRequest,
     WatchStart,
 )
-from stateward.kube.clock import SystemClock
-from stateward.kube.decoding import decode_event, decode_object
-from stateward.kube.errors import ApiError, Forbidden, NotFound, Status, UnknownResource
-from stateward.kube.metadata import Key, T
-from stateward.kube.resource import Resource, Selection
-from stateward.kube.watching import WatchEvent
+from stateward.kube.client.decoding import decode_event, decode_object
+from stateward.kube.objects.errors import ApiError, Forbidden, NotFound, Status, UnknownResource
+from stateward.kube.objects.metadata import Key, T
+from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.objects.watching import WatchEvent
+from stateward.kube.timing.clock import SystemClock
 
 Run = Callable[..., Result]
 """Runs a command line."""

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from stateward.kube.client import Body, DeleteOptions, PatchKind
-from stateward.kube.decoding import decode_object
-from stateward.kube.errors import AlreadyExists, Conflict
-from stateward.kube.metadata import Key, T
-from stateward.kube.resource import Resource
+from stateward.kube.client.client import Body, DeleteOptions, PatchKind
+from stateward.kube.client.decoding import decode_object
+from stateward.kube.objects.errors import AlreadyExists, Conflict
+from stateward.kube.objects.metadata import Key, T
+from stateward.kube.objects.resource import Resource
 from stateward.packages.reading import read_package
 from tests.unit.cli.fake_api import FakeApi, Run
 from tests.unit.packages.samples import files

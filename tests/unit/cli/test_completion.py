@@ -5,7 +5,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from stateward.cli.main import cli
-from stateward.kube.errors import TransportError
+from stateward.kube.objects.errors import TransportError
 from tests.unit.cli.fake_api import FakeApi
 
 

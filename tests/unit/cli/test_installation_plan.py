@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.packages.decision import ANNOTATION_TRIGGER
 from stateward.packages.steps import (
     ANNOTATION_PHASE,

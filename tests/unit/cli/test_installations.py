@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from stateward.cli.main import cli
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.packages.decision import ANNOTATION_TRIGGER
 from tests.unit.cli.fake_api import Run
 from tests.unit.cli.shelf import DIGEST, Shelf, bad, good, installed

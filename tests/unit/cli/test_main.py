@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from stateward.cli import main as entry
 from stateward.cli.failures import failure_of
 from stateward.cli.main import COMMANDS, cli, program
-from stateward.kube import errors
+from stateward.kube.objects import errors
 from stateward.operator.process import LostLease
 
 

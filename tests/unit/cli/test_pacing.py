@@ -9,8 +9,8 @@ from stateward.api.cluster import Cluster
 from stateward.cli.ages import about
 from stateward.cli.pacing import pacing
 from stateward.engines.search.recovery import Speed
-from stateward.kube.metadata import ObjectMeta
-from stateward.kube.pods import Condition, ContainerStatus, Pod, PodStatus
+from stateward.kube.objects.metadata import ObjectMeta
+from stateward.kube.objects.pods import Condition, ContainerStatus, Pod, PodStatus
 from stateward.operator.holdings import Holdings
 from tests.unit.cli.clusters import SPEC, typed
 

@@ -11,8 +11,8 @@ from stateward.api.search import OpenSearchCluster
 from stateward.cli.look import Carried, endpoints
 from stateward.engines import opensearch
 from stateward.engines.base import Call, RefusedError, UnreachableError
-from stateward.kube.errors import Forbidden, Status
-from stateward.kube.metadata import Key
+from stateward.kube.objects.errors import Forbidden, Status
+from stateward.kube.objects.metadata import Key
 from stateward.operator.kinds import OPENSEARCH
 from stateward.operator.live import read_live
 from tests.unit.cli.clusters import SPEC, typed

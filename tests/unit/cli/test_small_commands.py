@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from stateward.cli.preview import Kind, preview
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from tests.unit.cli.clusters import NOW, changed
 from tests.unit.cli.fake_api import FakeApi, Run
 from tests.unit.cli.samples import cluster

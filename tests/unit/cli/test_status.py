@@ -4,7 +4,7 @@ import json
 
 import yaml
 
-from stateward.kube.errors import Forbidden, Status, TransportError, UnknownResource
+from stateward.kube.objects.errors import Forbidden, Status, TransportError, UnknownResource
 from tests.unit.cli.fake_api import FakeApi, Run
 from tests.unit.cli.samples import cluster
 

@@ -8,7 +8,7 @@ import pytest
 from demo.database import NotAcknowledgedError
 from demo.ledger import Ledger
 from demo.writer import Bounds, Writer, missing
-from stateward.kube.clock import SystemClock
+from stateward.kube.timing.clock import SystemClock
 
 
 class Shelf:

@@ -24,8 +24,8 @@ from stateward.engines.http import HttpTransport, open_session
 from stateward.engines.room import LOOK, USUAL, LookRoom, Rooms
 from stateward.engines.search import reader
 from stateward.engines.search.reading import Bodies, Expected, read
-from stateward.kube.exec import TooMuchError
-from stateward.kube.metadata import Key
+from stateward.kube.client.exec import TooMuchError
+from stateward.kube.objects.metadata import Key
 from stateward.operator.foundationdb_shell import ExecShell
 from stateward.planning.model.observation import TOO_LARGE, Unknown
 from tests.unit.engines.pictures import seen, why_unknown

@@ -9,11 +9,11 @@ from typing import Any
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from stateward.kube.connection import Connection
-from stateward.kube.credentials import Credential, StaticCredentials
-from stateward.kube.http_client import HttpApi
-from stateward.kube.transport import Limits
-from stateward.kube.virtual_time import VirtualClock
+from stateward.kube.access.connection import Connection
+from stateward.kube.access.credentials import Credential, StaticCredentials
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.client.transport import Limits
+from stateward.kube.timing.virtual_time import VirtualClock
 
 Step = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

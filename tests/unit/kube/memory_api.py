@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from stateward.kube.client import (
+from stateward.kube.client.client import (
     ApplyOptions,
     Body,
     DeleteOptions,
@@ -21,11 +21,11 @@ from stateward.kube.client import (
     RawRequest,
     WatchStart,
 )
-from stateward.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
-from stateward.kube.metadata import Key, T
-from stateward.kube.resource import Resource, Selection
-from stateward.kube.virtual_time import VirtualClock
-from stateward.kube.watching import WatchEvent
+from stateward.kube.objects.errors import AlreadyExists, ApiError, Conflict, NotFound
+from stateward.kube.objects.metadata import Key, T
+from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.objects.watching import WatchEvent
+from stateward.kube.timing.virtual_time import VirtualClock
 
 Fault = Callable[[str, Key], ApiError | None]
 

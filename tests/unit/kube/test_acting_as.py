@@ -6,12 +6,20 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions, RawRequest, WatchStart
-from stateward.kube.errors import ApiError
-from stateward.kube.fence import FencedApi
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Selection
-from stateward.kube.resources import PODS
+from stateward.kube.client.client import (
+    Api,
+    ApplyOptions,
+    DeleteOptions,
+    PatchKind,
+    Preconditions,
+    RawRequest,
+    WatchStart,
+)
+from stateward.kube.election.fence import FencedApi
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
+from stateward.kube.objects.resources import PODS
 from tests.unit.kube.fake_server import answer, page, pod, serving, status, stream
 from tests.unit.kube.test_execute import DONE, writing
 

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from stateward.kube.apply import Applier, Outcome
-from stateward.kube.expectations import Expectations
-from stateward.kube.metadata import Key, ObjectMeta
-from stateward.kube.resources import CONFIG_MAPS, STATEFUL_SETS
-from stateward.kube.store import Store
-from stateward.kube.virtual_time import VirtualClock
-from stateward.kube.watching import Unreadable
+from stateward.kube.cache.apply import Applier, Outcome
+from stateward.kube.cache.expectations import Expectations
+from stateward.kube.cache.store import Store
+from stateward.kube.objects.metadata import Key, ObjectMeta
+from stateward.kube.objects.resources import CONFIG_MAPS, STATEFUL_SETS
+from stateward.kube.objects.watching import Unreadable
+from stateward.kube.timing.virtual_time import VirtualClock
 from tests.unit.kube.memory_api import MemoryApi
 
 KEY = Key("ns", "a")
@@ -32,7 +32,7 @@ class Desk:
         return done.outcome
 
     async def someone_patches(self, body: dict[str, Any]) -> None:
-        from stateward.kube.client import PatchKind
+        from stateward.kube.client.client import PatchKind
 
         self.store.feed().heard(await self.api.patch(self.resource, KEY, body, kind=PatchKind.MERGE))
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
-from stateward.kube.config import connect, from_kubeconfig, in_cluster
-from stateward.kube.connection import Connection, TlsContexts
-from stateward.kube.credentials import Credential, TokenFile
-from stateward.kube.errors import ConfigError
-from stateward.kube.kubeconfig import read_kubeconfig
-from stateward.kube.proxy import proxy_for
-from stateward.kube.virtual_time import VirtualClock
+from stateward.kube.access.config import connect, from_kubeconfig, in_cluster
+from stateward.kube.access.connection import Connection, TlsContexts
+from stateward.kube.access.credentials import Credential, TokenFile
+from stateward.kube.access.kubeconfig import read_kubeconfig
+from stateward.kube.client.proxy import proxy_for
+from stateward.kube.objects.errors import ConfigError
+from stateward.kube.timing.virtual_time import VirtualClock
 
 
 def document(

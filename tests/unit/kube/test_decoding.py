@@ -3,10 +3,10 @@
 import pytest
 
 from stateward.api.search import OpenSearchCluster
-from stateward.kube.decoding import decode_event, decode_object, decode_page
-from stateward.kube.depth import LEVELS, shallow
-from stateward.kube.errors import DecodeError
-from stateward.kube.watching import Modified, Unreadable
+from stateward.kube.client.decoding import decode_event, decode_object, decode_page
+from stateward.kube.client.depth import LEVELS, shallow
+from stateward.kube.objects.errors import DecodeError
+from stateward.kube.objects.watching import Modified, Unreadable
 
 
 def nested(levels: int, around: str = '{"a":%s}') -> str:

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.errors import Forbidden, TransportError
-from stateward.kube.event_record import Occurrence, Severity, about
-from stateward.kube.events import EventLimits, EventRecorder
-from stateward.kube.metadata import ObjectMeta
-from stateward.kube.pods import Pod
-from stateward.kube.resources import NODES, PODS
-from stateward.kube.virtual_time import VirtualClock
+from stateward.kube.events.events import EventLimits, EventRecorder
+from stateward.kube.objects.errors import Forbidden, TransportError
+from stateward.kube.objects.event_record import Occurrence, Severity, about
+from stateward.kube.objects.metadata import ObjectMeta
+from stateward.kube.objects.pods import Pod
+from stateward.kube.objects.resources import NODES, PODS
+from stateward.kube.timing.virtual_time import VirtualClock
 from tests.unit.kube.memory_api import MemoryApi
 
 POD = about(PODS, Pod(metadata=ObjectMeta(name="a", namespace="ns", uid="1")))

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.clock import Clock, SystemClock
-from stateward.kube.errors import ConfigError
-from stateward.kube.exec_plugin import ExecCommand, ExecCredentials
+from stateward.kube.access.exec_plugin import ExecCommand, ExecCredentials
+from stateward.kube.objects.errors import ConfigError
+from stateward.kube.timing.clock import Clock, SystemClock
 
 REAL_TIME = True
 V1 = "client.authentication.k8s.io/v1"

@@ -5,9 +5,9 @@ import json
 import pytest
 from aiohttp import web
 
-from stateward.kube import errors
-from stateward.kube.exec import PROTOCOL, ExecError
-from stateward.kube.metadata import Key
+from stateward.kube.client.exec import PROTOCOL, ExecError
+from stateward.kube.objects import errors
+from stateward.kube.objects.metadata import Key
 from tests.unit.kube.fake_server import Step, answer, serving, status
 
 POD = Key("ns", "a")

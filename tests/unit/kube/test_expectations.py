@@ -2,11 +2,11 @@
 
 import pytest
 
-from stateward.kube.expectations import Expectations
-from stateward.kube.metadata import Key, ObjectMeta
-from stateward.kube.pods import Pod
-from stateward.kube.store import Store
-from stateward.kube.virtual_time import VirtualClock
+from stateward.kube.cache.expectations import Expectations
+from stateward.kube.cache.store import Store
+from stateward.kube.objects.metadata import Key, ObjectMeta
+from stateward.kube.objects.pods import Pod
+from stateward.kube.timing.virtual_time import VirtualClock
 
 A = Key("ns", "a")
 

@@ -7,16 +7,16 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 
 import pytest
 
-from stateward.kube.client import ApplyOptions, DeleteOptions, PatchKind, Preconditions, RawRequest, WatchStart
-from stateward.kube.errors import ApiError, TransportError
-from stateward.kube.fence import FencedApi, LostLease, unfenced
-from stateward.kube.http_client import HttpApi
-from stateward.kube.lease import LeaderElection
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Selection
-from stateward.kube.resources import PODS
-from stateward.kube.transport import Limits
-from stateward.kube.virtual_time import VirtualClock
+from stateward.kube.client.client import ApplyOptions, DeleteOptions, PatchKind, Preconditions, RawRequest, WatchStart
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.client.transport import Limits
+from stateward.kube.election.fence import FencedApi, LostLease, unfenced
+from stateward.kube.election.lease import LeaderElection
+from stateward.kube.objects.errors import ApiError, TransportError
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
+from stateward.kube.objects.resources import PODS
+from stateward.kube.timing.virtual_time import VirtualClock
 from tests.unit.kube.fake_server import Step, answer, event, page, pod, serving, status, stream
 from tests.unit.kube.memory_api import MemoryApi
 

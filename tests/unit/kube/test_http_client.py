@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from stateward.kube import errors
-from stateward.kube.client import ApplyOptions, DeleteOptions, ListOptions, PatchKind, Preconditions, RawRequest
-from stateward.kube.connection import Connection
-from stateward.kube.credentials import Credential, StaticCredentials
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Selection
-from stateward.kube.resources import NODES, PODS, SECRETS, STATEFUL_SETS
-from stateward.kube.transport import Limits
-from stateward.kube.virtual_time import VirtualClock
+from stateward.kube.access.connection import Connection
+from stateward.kube.access.credentials import Credential, StaticCredentials
+from stateward.kube.client.client import ApplyOptions, DeleteOptions, ListOptions, PatchKind, Preconditions, RawRequest
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.client.transport import Limits
+from stateward.kube.objects import errors
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
+from stateward.kube.objects.resources import NODES, PODS, SECRETS, STATEFUL_SETS
+from stateward.kube.timing.virtual_time import VirtualClock
 from tests.unit.kube.fake_server import FakeServer, answer, page, pod, serving, status, stream
 
 A = Key("ns", "a")
@@ -176,7 +176,7 @@ async def test_a_401_renews_the_credentials_once(*, streaming: bool) -> None:
 
 
 async def drain(api: HttpApi) -> None:
-    from stateward.kube.client import WatchStart
+    from stateward.kube.client.client import WatchStart
 
     async for _ in api.watch(PODS, Selection("ns"), WatchStart("5")):
         pass

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateward.kube.client import PatchKind
-from stateward.kube.errors import TransportError
-from stateward.kube.lease import LeaderElection
-from stateward.kube.lease_record import LeaseTiming
-from stateward.kube.metadata import Key
-from stateward.kube.resources import LEASES
-from stateward.kube.virtual_time import VirtualClock, VirtualTimeLoop
+from stateward.kube.client.client import PatchKind
+from stateward.kube.election.lease import LeaderElection
+from stateward.kube.objects.errors import TransportError
+from stateward.kube.objects.lease_record import LeaseTiming
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resources import LEASES
+from stateward.kube.timing.virtual_time import VirtualClock, VirtualTimeLoop
 from tests.unit.kube.memory_api import MemoryApi
 
 KEY = Key("ns", "stateward")

@@ -10,10 +10,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from stateward.kube.backoff import Backoff
-from stateward.kube.queue import QueueClosed, WorkQueue
-from stateward.kube.virtual_time import VirtualClock, VirtualTimeLoop
-from stateward.kube.workers import Workers
+from stateward.kube.queue.queue import QueueClosed, WorkQueue
+from stateward.kube.queue.workers import Workers
+from stateward.kube.timing.backoff import Backoff
+from stateward.kube.timing.virtual_time import VirtualClock, VirtualTimeLoop
 
 R = TypeVar("R")
 KEYS = st.sampled_from("abc")

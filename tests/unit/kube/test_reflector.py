@@ -5,14 +5,14 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
-from stateward.kube.http_client import HttpApi
-from stateward.kube.metadata import Key
-from stateward.kube.pods import Pod
-from stateward.kube.reflector import Reflector, ReflectorOptions
-from stateward.kube.resource import Selection
-from stateward.kube.resources import PODS
-from stateward.kube.store import Store
-from stateward.kube.virtual_time import VirtualClock
+from stateward.kube.cache.reflector import Reflector, ReflectorOptions
+from stateward.kube.cache.store import Store
+from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.pods import Pod
+from stateward.kube.objects.resource import Selection
+from stateward.kube.objects.resources import PODS
+from stateward.kube.timing.virtual_time import VirtualClock
 from tests.unit.kube.fake_server import Step, answer, bookmark, event, page, pod, serving, status, stream
 
 FOREVER = 100_000.0

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from stateward.kube.clock import LASTING, SteadyClock
+from stateward.kube.timing.clock import LASTING, SteadyClock
 
 YEAR = 365 * 86400.0
 BEGIN = 1_800_000_000.0

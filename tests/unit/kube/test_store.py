@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from stateward.kube.deltas import Change, Delta, by_controller, by_label
-from stateward.kube.metadata import Key, ObjectMeta, OwnerReference
-from stateward.kube.pods import Pod
-from stateward.kube.store import Store
-from stateward.kube.versions import is_older, reaches
-from stateward.kube.watching import Unreadable
+from stateward.kube.cache.deltas import Change, Delta, by_controller, by_label
+from stateward.kube.cache.store import Store
+from stateward.kube.objects.metadata import Key, ObjectMeta, OwnerReference
+from stateward.kube.objects.pods import Pod
+from stateward.kube.objects.versions import is_older, reaches
+from stateward.kube.objects.watching import Unreadable
 
 A = Key("ns", "a")
 

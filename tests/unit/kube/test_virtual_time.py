@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from stateward.kube import virtual_time
-from stateward.kube.virtual_time import Deadlock, VirtualClock, VirtualTimeLoop
+from stateward.kube.timing import virtual_time
+from stateward.kube.timing.virtual_time import Deadlock, VirtualClock, VirtualTimeLoop
 
 
 async def test_a_day_passes_at_once_on_both_clocks() -> None:

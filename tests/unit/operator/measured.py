@@ -25,9 +25,9 @@ from stateward.cli.preview import preview
 from stateward.engines.foundationdb.status import Status
 from stateward.engines.foundationdb.target import FoundationTarget
 from stateward.engines.foundationdb.upkeep import redundancy
-from stateward.kube import resources as kinds
-from stateward.kube.errors import NotFound
-from stateward.kube.metadata import Key
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key
 from stateward.operator.caches import Caches
 from stateward.operator.detection.cronjob import Place, cron_job
 from stateward.operator.engine import Family, family_of

@@ -13,12 +13,12 @@ from stateward.api import names
 from stateward.api.base import API_VERSION, Json, Metadata
 from stateward.api.search import OpenSearchCluster, OpenSearchSpec, Pool
 from stateward.engines.base import Target
-from stateward.kube import resources as kinds
-from stateward.kube.client import DeleteOptions, PatchKind, Preconditions
-from stateward.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
-from stateward.kube.fence import Fence, LostLease, unfenced
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Resource
+from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
+from stateward.kube.election.fence import Fence, LostLease, unfenced
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import AlreadyExists, ApiError, Conflict, NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource
 from stateward.operator.act import Actor
 from stateward.operator.caches import Caches
 from stateward.operator.holdings import Holdings

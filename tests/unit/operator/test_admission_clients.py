@@ -8,7 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from stateward.kube.clock import SystemClock
+from stateward.kube.timing.clock import SystemClock
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.keys import SERVICE
 from stateward.operator.admission.server import PATH, Webhook, open_webhook

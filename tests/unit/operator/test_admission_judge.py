@@ -10,9 +10,9 @@ from stateward.api.cluster import Cluster
 from stateward.api.foundationdb import FoundationDBCluster
 from stateward.api.search import OpenSearchCluster
 from stateward.engines import opensearch
-from stateward.kube.nodes import Node
-from stateward.kube.storage import PersistentVolumeClaim, StorageClass
-from stateward.kube.workloads import StatefulSet
+from stateward.kube.objects.nodes import Node
+from stateward.kube.objects.storage import PersistentVolumeClaim, StorageClass
+from stateward.kube.objects.workloads import StatefulSet
 from stateward.operator.admission.judge import Verdict, judge
 from stateward.operator.engine import OpenSearchFamily, family_of
 from stateward.operator.holdings import Holdings

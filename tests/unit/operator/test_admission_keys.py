@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.operator.admission.keys import SERVICE, YEARS, keys, made, readable
 from stateward.operator.admission.registration import CONFIGURATION, CONFIGURATIONS, register
 from stateward.pki import Pair, fits

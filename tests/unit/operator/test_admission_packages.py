@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from stateward.api.base import Json
-from stateward.kube.errors import ApiError, Unavailable
+from stateward.kube.objects.errors import ApiError, Unavailable
 from stateward.operator.admission.packages import PackageDesk
 from stateward.packages.archive import pack
 from stateward.packages.reading import read_package

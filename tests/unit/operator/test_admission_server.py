@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from stateward.api.cluster import Cluster
-from stateward.kube.clock import SystemClock
-from stateward.kube.errors import Forbidden
-from stateward.kube.metadata import Key
+from stateward.kube.objects.errors import Forbidden
+from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.clock import SystemClock
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.keys import SERVICE
 from stateward.operator.admission.packages import PackageDesk

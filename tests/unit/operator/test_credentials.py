@@ -10,9 +10,9 @@ import pytest
 from stateward import pki
 from stateward.api import names
 from stateward.api.search import OpenSearchCluster
-from stateward.kube import resources as kinds
-from stateward.kube.clock import SystemClock
-from stateward.kube.metadata import Key, PartialObject
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.metadata import Key, PartialObject
+from stateward.kube.timing.clock import SystemClock
 from stateward.operator.agents import Access
 from stateward.operator.caches import Caches
 from stateward.operator.credentials import ANNOTATION_EARLIER, RAW_SECRETS, Credentials, agent_name

@@ -14,11 +14,11 @@ from stateward.api.replacement import ReplacementPolicy
 from stateward.api.search import OpenSearchCluster
 from stateward.api.security import Security
 from stateward.api.validation import Severity, validate
-from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Page
-from stateward.kube.errors import Invalid, NotFound
-from stateward.kube.event_record import Occurrence
-from stateward.kube.metadata import Key, PartialObject
-from stateward.kube.virtual_time import VirtualClock
+from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, Page
+from stateward.kube.objects.errors import Invalid, NotFound
+from stateward.kube.objects.event_record import Occurrence
+from stateward.kube.objects.metadata import Key, PartialObject
+from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.caches import Caches
 from stateward.operator.detection.control import DetectionControl, Setting
 from stateward.operator.detection.cronjob import (

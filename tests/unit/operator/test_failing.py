@@ -2,9 +2,9 @@
 
 import pytest
 
-from stateward.kube.errors import Conflict, Forbidden, Invalid
-from stateward.kube.metadata import Key
-from stateward.kube.virtual_time import VirtualClock
+from stateward.kube.objects.errors import Conflict, Forbidden, Invalid
+from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.failing import Failing, told
 from stateward.operator.metrics import Metrics
 from stateward.planning.model.times import parse_time

@@ -11,10 +11,10 @@ from stateward.engines.foundationdb.coordinators import Prospect
 from stateward.engines.foundationdb.inputs import inputs
 from stateward.engines.foundationdb.pools import resolve
 from stateward.engines.foundationdb.target import FoundationTarget
-from stateward.kube.nodes import Node
-from stateward.kube.pods import Pod
-from stateward.kube.storage import PersistentVolumeClaim
-from stateward.kube.workloads import StatefulSet
+from stateward.kube.objects.nodes import Node
+from stateward.kube.objects.pods import Pod
+from stateward.kube.objects.storage import PersistentVolumeClaim
+from stateward.kube.objects.workloads import StatefulSet
 from stateward.operator.foundationdb import FoundationDBFamily, addresses, domains
 from stateward.operator.holdings import Holdings
 from tests.unit.engines.foundationdb_town import Nobody, cluster

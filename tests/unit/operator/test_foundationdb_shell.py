@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from stateward.engines.base import GarbledError, UnreachableError
-from stateward.kube.exec import ExecError
-from stateward.kube.metadata import Key
+from stateward.kube.client.exec import ExecError
+from stateward.kube.objects.metadata import Key
 from stateward.operator.foundationdb_shell import ExecShell
 
 

@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from stateward.kube.errors import Forbidden
-from stateward.kube.metadata import Key, T
-from stateward.kube.nodes import Node
-from stateward.kube.resource import Resource
-from stateward.kube.storage import StorageClass
-from stateward.kube.store import Store
+from stateward.kube.cache.store import Store
+from stateward.kube.objects.errors import Forbidden
+from stateward.kube.objects.metadata import Key, T
+from stateward.kube.objects.nodes import Node
+from stateward.kube.objects.resource import Resource
+from stateward.kube.objects.storage import StorageClass
 from stateward.operator import inventory
 from stateward.operator.inventory import advance_warnings, needs_of, read_inventory
 from stateward.planning.facts.placement import Inventory, obstacles

@@ -12,11 +12,11 @@ from stateward.api.base import Metadata
 from stateward.api.search import ElasticsearchCluster, ElasticsearchSpec, OpenSearchCluster, OpenSearchSpec, Pool
 from stateward.api.security import HttpSecurity, Security, SecurityStatus
 from stateward.api.status import BootstrapStatus, ClusterStatus
-from stateward.kube import resources as kinds
-from stateward.kube.client import ApplyOptions, PatchKind
-from stateward.kube.errors import ApiError, NotFound, Unavailable
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Resource
+from stateward.kube.client.client import ApplyOptions, PatchKind
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import ApiError, NotFound, Unavailable
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource
 from stateward.operator.caches import Caches
 from stateward.operator.given import decoded
 from stateward.operator.ownership import NotOurs

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from stateward.api.replacement import RemovalStatus
 from stateward.api.status import ClusterStatus
-from stateward.kube.metadata import ObjectMeta
+from stateward.kube.objects.metadata import ObjectMeta
 from stateward.operator.limit import ReplacementLimit, newly
 from stateward.planning.model.observation import Removal
 

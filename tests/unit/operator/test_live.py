@@ -8,12 +8,12 @@ import pytest
 
 from stateward.api import names
 from stateward.api.base import API_VERSION, Json
-from stateward.kube import resources as kinds
-from stateward.kube.client import DeleteOptions, ListOptions, Page, Preconditions
-from stateward.kube.errors import DecodeError, NotFound
-from stateward.kube.metadata import Key, ObjectMeta
-from stateward.kube.resource import Resource, Selection
-from stateward.kube.watching import Unreadable
+from stateward.kube.client.client import DeleteOptions, ListOptions, Page, Preconditions
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import DecodeError, NotFound
+from stateward.kube.objects.metadata import Key, ObjectMeta
+from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.objects.watching import Unreadable
 from stateward.operator.kinds import OPENSEARCH
 from stateward.operator.live import read_live
 from stateward.operator.translate import observation

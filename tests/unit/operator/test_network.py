@@ -13,11 +13,11 @@ from stateward.api.base import Json
 from stateward.api.cluster import Cluster
 from stateward.api.parse import convert_cluster
 from stateward.api.validation import errors, validate
-from stateward.kube import resources as kinds
-from stateward.kube.client import PatchKind
-from stateward.kube.errors import NotFound
-from stateward.kube.event_record import Occurrence
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.event_record import Occurrence
+from stateward.kube.objects.metadata import Key
 from stateward.operator.caches import Caches
 from stateward.operator.kinds import ELASTICSEARCH
 from stateward.operator.network.control import NetworkControl, Setting

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from stateward.api import names
-from stateward.kube import resources as kinds
-from stateward.kube.metadata import Key
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.metadata import Key
 from stateward.operator.ownership import NotOurs, exists
 from stateward.operator.unowned import mark
 from tests.unit.engines.search_clusters import cluster

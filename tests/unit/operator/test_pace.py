@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.api.status import ClusterStatus, WaitStatus
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.operator.pace import (
     BUSY_SECONDS,
     CLOSELY_SECONDS,

@@ -17,12 +17,12 @@ from stateward.api.pod_policy import Level, violations
 from stateward.api.search import ElasticsearchCluster, OpenSearchCluster
 from stateward.api.validation import errors, validate
 from stateward.engines.base import Target
-from stateward.kube import resources as kinds
-from stateward.kube.client import PatchKind
-from stateward.kube.errors import ApiError, Forbidden, NotFound
-from stateward.kube.fence import unfenced
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Resource
+from stateward.kube.client.client import PatchKind
+from stateward.kube.election.fence import unfenced
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import ApiError, Forbidden, NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource
 from stateward.operator.act import Actor
 from stateward.operator.admission.judge import judge
 from stateward.operator.caches import Caches

@@ -15,11 +15,11 @@ from stateward.api.base import API_VERSION, Metadata
 from stateward.api.search import OpenSearchCluster, OpenSearchSpec, Pool
 from stateward.api.security import Security
 from stateward.api.status import ClusterStatus
-from stateward.kube import resources as kinds
-from stateward.kube.client import DeleteOptions, PatchKind, Preconditions
-from stateward.kube.errors import Conflict
-from stateward.kube.fence import LostLease
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
+from stateward.kube.election.fence import LostLease
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import Conflict
+from stateward.kube.objects.metadata import Key
 from stateward.operator import reconcile
 from stateward.operator.engine import OpenSearchFamily
 from stateward.operator.holdings import Holdings

@@ -7,7 +7,7 @@ import msgspec
 from stateward.api import names
 from stateward.api.search import OpenSearchCluster
 from stateward.engines import opensearch
-from stateward.kube.pods import Pod
+from stateward.kube.objects.pods import Pod
 from stateward.operator.engine import OpenSearchFamily
 from stateward.operator.holdings import Holdings
 from stateward.planning.model.phase import Phase

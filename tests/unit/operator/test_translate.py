@@ -7,10 +7,10 @@ import msgspec
 
 from stateward.api import names
 from stateward.api.search import OpenSearchCluster
-from stateward.kube.nodes import Node
-from stateward.kube.pods import Pod
-from stateward.kube.storage import PersistentVolumeClaim, StorageClass
-from stateward.kube.workloads import StatefulSet
+from stateward.kube.objects.nodes import Node
+from stateward.kube.objects.pods import Pod
+from stateward.kube.objects.storage import PersistentVolumeClaim, StorageClass
+from stateward.kube.objects.workloads import StatefulSet
 from stateward.operator import translate
 from stateward.operator.holdings import Holdings
 from stateward.planning.model.observation import Claim, Desired, Unknown

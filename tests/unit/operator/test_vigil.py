@@ -6,8 +6,8 @@ from typing import cast
 
 import pytest
 
-from stateward.kube.clock import SystemClock
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.clock import SystemClock
 from stateward.operator.holdings import Holdings
 from stateward.operator.liaison import Liaison
 from stateward.operator.vigil import MOST, PAUSE, TIMES, Vigil, ending

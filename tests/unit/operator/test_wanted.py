@@ -11,7 +11,7 @@ from stateward.api.cluster import Cluster
 from stateward.api.search import OpenSearchCluster
 from stateward.api.status import BootstrapStatus, ClusterStatus
 from stateward.engines import opensearch
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.operator.engine import OpenSearchFamily
 from stateward.operator.wanted import Wanted
 from stateward.planning.model.observation import Desired

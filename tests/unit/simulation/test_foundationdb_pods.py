@@ -10,8 +10,8 @@ import pytest
 
 from stateward.api import names
 from stateward.engines.base import UnreachableError
-from stateward.kube.client import DeleteOptions, Preconditions
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.foundationdb_shell import WorldShell
 from stateward.simulation.loop import run_virtual

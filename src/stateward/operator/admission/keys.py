@@ -10,10 +10,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from stateward.kube.client import Api, PatchKind
-from stateward.kube.errors import AlreadyExists, Conflict, NotFound
-from stateward.kube.metadata import Key
-from stateward.kube.resources import SECRETS
+from stateward.kube.client.client import Api, PatchKind
+from stateward.kube.objects.errors import AlreadyExists, Conflict, NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resources import SECRETS
 from stateward.pki import Pair, due, fits, issue, new_authority, sound, split
 
 SERVICE = "stateward-webhook"

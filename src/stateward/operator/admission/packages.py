@@ -10,11 +10,11 @@ import structlog
 from stateward.api.base import Json
 from stateward.api.installation import Installation
 from stateward.api.package import Package as PackageObject
-from stateward.kube.client import Api
-from stateward.kube.errors import ApiError
-from stateward.kube.listing import list_all
-from stateward.kube.metadata import ObjectMeta, WireRecord
-from stateward.kube.resource import Selection
+from stateward.kube.cache.listing import list_all
+from stateward.kube.client.client import Api
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import ObjectMeta, WireRecord
+from stateward.kube.objects.resource import Selection
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.reviews import review, too_deep, uid_of
 from stateward.operator.aside import Aside, Beside

@@ -3,9 +3,9 @@
 from base64 import b64encode
 from typing import Any
 
-from stateward.kube.client import Api, PatchKind
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Resource
+from stateward.kube.client.client import Api, PatchKind
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource
 
 CONFIGURATION = "stateward"
 """Name of the ValidatingWebhookConfiguration."""

@@ -3,8 +3,8 @@
 import msgspec
 
 from stateward.api.base import Json
-from stateward.kube.depth import LEVELS, TOO_DEEP, deeper, shallow
-from stateward.kube.metadata import WireRecord
+from stateward.kube.client.depth import LEVELS, TOO_DEEP, deeper, shallow
+from stateward.kube.objects.metadata import WireRecord
 from stateward.operator.admission.judge import Verdict
 
 _ABOVE = 2

@@ -18,10 +18,10 @@ from aiohttp import web
 from stateward.api.base import Json
 from stateward.api.cluster import Cluster
 from stateward.engines.access import show
-from stateward.kube.client import Api
-from stateward.kube.clock import Clock
-from stateward.kube.errors import ApiError
-from stateward.kube.metadata import WireRecord
+from stateward.kube.client.client import Api
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import WireRecord
+from stateward.kube.timing.clock import Clock
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.keys import Keys, keys
 from stateward.operator.admission.packages import PackageDesk

@@ -17,15 +17,15 @@ from stateward.api.checks.detection import sorted_out
 from stateward.api.cluster import Cluster
 from stateward.api.duration import DurationError
 from stateward.api.names import FIELD_MANAGER
-from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Preconditions
-from stateward.kube.clock import Clock
-from stateward.kube.errors import ApiError, Invalid, NotFound
-from stateward.kube.event_record import Occurrence, Severity, about
-from stateward.kube.events import EventRecorder
-from stateward.kube.listing import list_all
-from stateward.kube.metadata import Key, PartialObject, key_of
-from stateward.kube.resource import Selection
-from stateward.kube.resources import CRON_JOBS
+from stateward.kube.cache.listing import list_all
+from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, Preconditions
+from stateward.kube.events.events import EventRecorder
+from stateward.kube.objects.errors import ApiError, Invalid, NotFound
+from stateward.kube.objects.event_record import Occurrence, Severity, about
+from stateward.kube.objects.metadata import Key, PartialObject, key_of
+from stateward.kube.objects.resource import Selection
+from stateward.kube.objects.resources import CRON_JOBS
+from stateward.kube.timing.clock import Clock
 from stateward.operator.caches import Caches
 from stateward.operator.detection.cronjob import ANNOTATION_CLUSTER, LABEL_DETECTS, Place, cron_job
 from stateward.operator.failing import Failing, FailureGauge, Uncounted

@@ -12,7 +12,7 @@ from stateward.api.base import GROUP, Json
 from stateward.api.checks.detection import sorted_out
 from stateward.api.duration import parse_duration
 from stateward.api.replacement import ReplacementPolicy
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 
 LABEL_DETECTS = f"{GROUP}/detects"
 """On a CronJob: the engine of the cluster that it looks after."""

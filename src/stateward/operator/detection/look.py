@@ -13,10 +13,10 @@ from stateward.api.duration import parse_duration
 from stateward.api.search import SearchCluster
 from stateward.engines.access import Access
 from stateward.engines.search.security import operator_secret, secured, service_name
-from stateward.kube.client import Api, PatchKind
-from stateward.kube.errors import NotFound
-from stateward.kube.metadata import Key
-from stateward.kube.resources import SECRETS
+from stateward.kube.client.client import Api, PatchKind
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resources import SECRETS
 from stateward.operator.engine import Family
 from stateward.operator.given import decoded
 from stateward.operator.live import read_live

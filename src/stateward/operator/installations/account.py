@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import msgspec
 
 from stateward.api.installation import Installation
-from stateward.kube.client import Api, RawRequest
-from stateward.kube.errors import BadRequest, DecodeError, Forbidden, Invalid
+from stateward.kube.client.client import Api, RawRequest
+from stateward.kube.objects.errors import BadRequest, DecodeError, Forbidden, Invalid
 from stateward.operator.installations.faults import NotAllowedError
 from stateward.operator.installations.public import public
 from stateward.packages.parameters import BadValue

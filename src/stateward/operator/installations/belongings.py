@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from stateward.api.base import Json
 from stateward.api.installation import Installation
-from stateward.kube.client import Api, ListOptions
-from stateward.kube.errors import DecodeError, Forbidden, UnknownResource
-from stateward.kube.listing import list_all
-from stateward.kube.metadata import PartialObject
-from stateward.kube.resource import Selection
+from stateward.kube.cache.listing import list_all
+from stateward.kube.client.client import Api, ListOptions
+from stateward.kube.objects.errors import DecodeError, Forbidden, UnknownResource
+from stateward.kube.objects.metadata import PartialObject
+from stateward.kube.objects.resource import Selection
 from stateward.operator.installations.hands import Tools
 from stateward.operator.installations.kinds import Kinds, Raw
 from stateward.operator.installations.views import GroupKind, kinds_in

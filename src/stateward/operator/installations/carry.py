@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from stateward.api.base import GROUP, Json
-from stateward.kube.errors import ApiError, BadRequest, Invalid
+from stateward.kube.objects.errors import ApiError, BadRequest, Invalid
 from stateward.operator.installations.account import reason_of, said
 from stateward.operator.installations.faults import FatalError, HeldError
 from stateward.operator.installations.hands import Hands, Made

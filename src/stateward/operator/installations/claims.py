@@ -10,8 +10,8 @@ from weakref import WeakValueDictionary
 
 from stateward.api.base import Json
 from stateward.api.installation import Installation
-from stateward.kube.metadata import Key
-from stateward.kube.store import Store
+from stateward.kube.cache.store import Store
+from stateward.kube.objects.metadata import Key
 from stateward.operator.installations.faults import HeldError
 from stateward.operator.installations.kinds import Raw
 from stateward.packages.objects import identity_of

@@ -14,17 +14,17 @@ from typing import Any, TypeVar
 import structlog
 
 from stateward.api.installation import Installation
-from stateward.kube.client import Api
-from stateward.kube.clock import Clock
-from stateward.kube.deltas import Delta
-from stateward.kube.errors import ApiError
-from stateward.kube.events import EventRecorder
-from stateward.kube.metadata import Key as ObjectKey
-from stateward.kube.queue import WorkQueue
-from stateward.kube.reflector import Reflector, ReflectorOptions
-from stateward.kube.resource import Selection
-from stateward.kube.store import Store
-from stateward.kube.workers import Workers
+from stateward.kube.cache.deltas import Delta
+from stateward.kube.cache.reflector import Reflector, ReflectorOptions
+from stateward.kube.cache.store import Store
+from stateward.kube.client.client import Api
+from stateward.kube.events.events import EventRecorder
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key as ObjectKey
+from stateward.kube.objects.resource import Selection
+from stateward.kube.queue.queue import WorkQueue
+from stateward.kube.queue.workers import Workers
+from stateward.kube.timing.clock import Clock
 from stateward.operator.aside import Aside, Beside
 from stateward.operator.failing import Failing, FailureGauge, Uncounted
 from stateward.operator.installations.account import Accounts, own_user

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 
 from stateward.api.cluster import Retention
 from stateward.api.installation import Installation
-from stateward.kube.client import Api
-from stateward.kube.errors import ApiError
-from stateward.kube.metadata import Key
-from stateward.kube.resources import NAMESPACES
+from stateward.kube.client.client import Api
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resources import NAMESPACES
 from stateward.operator.installations.belongings import Belonging, belongings
 from stateward.operator.installations.hands import Hands, Tools
 from stateward.packages.standing import KEPT

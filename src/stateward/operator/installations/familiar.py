@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stateward.api.base import Json
-from stateward.kube.apply import state_of
-from stateward.kube.metadata import Key, PartialObject
+from stateward.kube.cache.apply import state_of
+from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.operator.installations.kinds import Raw
 from stateward.operator.installations.memory import Memory
 from stateward.operator.installations.views import GroupKind, by_set

@@ -9,9 +9,9 @@ and what would put that right waits for the end of the plan.
 from stateward.api.base import Json
 from stateward.api.cluster import Retention
 from stateward.api.installation import Installation
-from stateward.kube.client import PatchKind
-from stateward.kube.errors import Conflict, NotFound
-from stateward.kube.metadata import Key as ObjectKey
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects.errors import Conflict, NotFound
+from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.operator.installations.belongings import Belonging, belongings
 from stateward.operator.installations.faults import HeldError
 from stateward.operator.installations.surroundings import Surroundings

@@ -15,11 +15,11 @@ import msgspec
 
 from stateward.api.base import Json
 from stateward.api.installation import Installation
-from stateward.kube.apply import state_of
-from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Preconditions
-from stateward.kube.errors import Conflict, Invalid, NotFound, UnknownResource
-from stateward.kube.metadata import Key as ObjectKey
-from stateward.kube.metadata import ObjectMeta, PartialObject
+from stateward.kube.cache.apply import state_of
+from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, Preconditions
+from stateward.kube.objects.errors import Conflict, Invalid, NotFound, UnknownResource
+from stateward.kube.objects.metadata import Key as ObjectKey
+from stateward.kube.objects.metadata import ObjectMeta, PartialObject
 from stateward.operator.installations.claims import Claims, Names, check_owner
 from stateward.operator.installations.familiar import Familiar
 from stateward.operator.installations.faults import FatalError, HeldError

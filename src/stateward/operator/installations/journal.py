@@ -6,10 +6,10 @@ import msgspec
 from msgspec.structs import replace
 
 from stateward.api.installation import Installation, InstallationStatus
-from stateward.kube.client import PatchKind
-from stateward.kube.errors import Conflict, Invalid
-from stateward.kube.event_record import Occurrence, Severity, about
-from stateward.kube.metadata import key_of
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects.errors import Conflict, Invalid
+from stateward.kube.objects.event_record import Occurrence, Severity, about
+from stateward.kube.objects.metadata import key_of
 from stateward.operator.installations.belongings import findable
 from stateward.operator.installations.marks import marked
 from stateward.operator.installations.surroundings import Surroundings

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 import msgspec
 
-from stateward.kube.client import Api, RawRequest
-from stateward.kube.errors import BadRequest, DecodeError, UnknownResource
-from stateward.kube.metadata import T
-from stateward.kube.resource import Resource
+from stateward.kube.client.client import Api, RawRequest
+from stateward.kube.objects.errors import BadRequest, DecodeError, UnknownResource
+from stateward.kube.objects.metadata import T
+from stateward.kube.objects.resource import Resource
 
 Raw = Resource[dict[str, Any]]
 _LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"

@@ -4,12 +4,12 @@ from collections import OrderedDict
 from collections.abc import Iterable
 
 from stateward.api.package import Package as PackageObject
-from stateward.kube.client import Api
-from stateward.kube.errors import NotFound
-from stateward.kube.metadata import Key, PartialObject
-from stateward.kube.reflector import Reflector, ReflectorOptions
-from stateward.kube.resource import Resource, Selection
-from stateward.kube.store import Store
+from stateward.kube.cache.reflector import Reflector, ReflectorOptions
+from stateward.kube.cache.store import Store
+from stateward.kube.client.client import Api
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key, PartialObject
+from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.aside import Aside
 from stateward.operator.installations.jobs import OpenPackage
 from stateward.operator.installations.opening import NoPackageError

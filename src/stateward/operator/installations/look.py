@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from stateward.api.installation import Installation, InstallationStatus, RunStatus, StateStatus
-from stateward.kube.errors import ApiError, Forbidden, NotFound
-from stateward.kube.event_record import Severity
-from stateward.kube.metadata import Key as ObjectKey
+from stateward.kube.objects.errors import ApiError, Forbidden, NotFound
+from stateward.kube.objects.event_record import Severity
+from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.operator.installations.account import NOT_ALLOWED, reason_of, refusal, said
 from stateward.operator.installations.carry import kinds_of
 from stateward.operator.installations.ending import doomed, removed

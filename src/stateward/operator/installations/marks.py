@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from stateward import __version__
 from stateward.api.base import Json
 from stateward.api.installation import Installation
-from stateward.kube.client import Api, PatchKind
-from stateward.kube.metadata import key_of
+from stateward.kube.client.client import Api, PatchKind
+from stateward.kube.objects.metadata import key_of
 from stateward.operator.installations.views import (
     ANNOTATION_KINDS,
     ANNOTATION_TOOLING,

@@ -7,8 +7,8 @@ from itertools import count
 import msgspec
 
 from stateward.api.base import Json
-from stateward.kube.apply import state_of
-from stateward.kube.metadata import ObjectMeta
+from stateward.kube.cache.apply import state_of
+from stateward.kube.objects.metadata import ObjectMeta
 from stateward.packages.dependencies import CONFIG_MAP, SECRET, template_path
 
 

@@ -5,7 +5,7 @@ The server repeats what it was given, and what a package renders may be a passwo
 
 import re
 
-from stateward.kube.errors import BadRequest, FieldCause, Invalid
+from stateward.kube.objects.errors import BadRequest, FieldCause, Invalid
 
 HIDDEN = "..."
 _TEXT = r'"(?:[^"\\]|\\.)*"'

@@ -9,9 +9,9 @@ from contextlib import suppress
 
 from stateward.api.base import Json
 from stateward.api.installation import Installation
-from stateward.kube.client import PatchKind
-from stateward.kube.errors import NotFound
-from stateward.kube.metadata import PartialObject, key_of
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import PartialObject, key_of
 from stateward.operator.installations.hands import Tools
 from stateward.operator.installations.surroundings import Surroundings
 from stateward.operator.installations.views import GroupKind, kinds_in

@@ -10,8 +10,8 @@ again, but for jobs and pods, which are work that has been done.
 from collections.abc import Iterable, Mapping
 
 from stateward.api.base import Json
-from stateward.kube.apply import state_of
-from stateward.kube.metadata import PartialObject
+from stateward.kube.cache.apply import state_of
+from stateward.kube.objects.metadata import PartialObject
 from stateward.operator.installations.hands import Hands
 from stateward.operator.installations.memory import Memory, meta_of
 from stateward.operator.installations.views import GroupKind

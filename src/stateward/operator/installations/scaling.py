@@ -6,9 +6,9 @@ Autoscalers are asked for only where there are other replicas than a package nam
 from typing import Any
 
 from stateward.api.base import Json
-from stateward.kube.client import Api
-from stateward.kube.errors import UnknownResource
-from stateward.kube.resource import Resource, Selection
+from stateward.kube.client.client import Api
+from stateward.kube.objects.errors import UnknownResource
+from stateward.kube.objects.resource import Resource, Selection
 from stateward.packages.objects import identity_of
 from stateward.packages.trees import at, obj, text
 

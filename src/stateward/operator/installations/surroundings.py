@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from stateward.api.installation import Installation
-from stateward.kube.clock import Clock
-from stateward.kube.errors import Forbidden
-from stateward.kube.events import EventRecorder
-from stateward.kube.metadata import Key, key_of
-from stateward.kube.store import Store
+from stateward.kube.cache.store import Store
+from stateward.kube.events.events import EventRecorder
+from stateward.kube.objects.errors import Forbidden
+from stateward.kube.objects.metadata import Key, key_of
+from stateward.kube.timing.clock import Clock
 from stateward.operator.aside import Aside
 from stateward.operator.installations.account import Accounts
 from stateward.operator.installations.familiar import Familiar

@@ -8,8 +8,8 @@ removed. Whoever dies in between leaves a pod that the next one goes on with. Wh
 from collections.abc import Awaitable, Callable, Sequence
 
 from stateward.api.base import GROUP
-from stateward.kube.exec import ExecError
-from stateward.kube.metadata import Key as ObjectKey
+from stateward.kube.client.exec import ExecError
+from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.operator.aside import Aside
 from stateward.operator.installations.faults import FatalError, HeldError
 from stateward.operator.installations.hands import Hands

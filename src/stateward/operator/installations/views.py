@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from stateward.api.base import GROUP, VERSION
 from stateward.api.installation import Installation
 from stateward.api.package import Package
-from stateward.kube.metadata import PartialObject
-from stateward.kube.resource import Resource
+from stateward.kube.objects.metadata import PartialObject
+from stateward.kube.objects.resource import Resource
 from stateward.packages.steps import LABEL_PART_OF
 
 INSTALLATIONS = Resource(GROUP, VERSION, "installations", "Installation", Installation)

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable
 
 import structlog
 
-from stateward.kube.client import Api
-from stateward.kube.deltas import Delta
-from stateward.kube.errors import ApiError
-from stateward.kube.metadata import Key, PartialObject
-from stateward.kube.reflector import Reflector, ReflectorOptions
-from stateward.kube.resource import Selection
-from stateward.kube.store import Store
+from stateward.kube.cache.deltas import Delta
+from stateward.kube.cache.reflector import Reflector, ReflectorOptions
+from stateward.kube.cache.store import Store
+from stateward.kube.client.client import Api
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key, PartialObject
+from stateward.kube.objects.resource import Selection
 from stateward.operator.installations.kinds import Kinds
 from stateward.operator.installations.views import GroupKind, by_set
 from stateward.packages.steps import LABEL_PART_OF, set_id

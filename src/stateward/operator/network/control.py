@@ -14,15 +14,15 @@ from stateward.api import names
 from stateward.api.base import Json
 from stateward.api.cluster import Cluster
 from stateward.api.validation import errors, validate
-from stateward.kube.client import Api, ApplyOptions, DeleteOptions, Preconditions
-from stateward.kube.clock import Clock
-from stateward.kube.errors import ApiError, NotFound
-from stateward.kube.event_record import Occurrence, Severity, about
-from stateward.kube.events import EventRecorder
-from stateward.kube.listing import list_all
-from stateward.kube.metadata import Key, PartialObject, key_of
-from stateward.kube.resource import Selection
-from stateward.kube.resources import NETWORK_POLICIES
+from stateward.kube.cache.listing import list_all
+from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, Preconditions
+from stateward.kube.events.events import EventRecorder
+from stateward.kube.objects.errors import ApiError, NotFound
+from stateward.kube.objects.event_record import Occurrence, Severity, about
+from stateward.kube.objects.metadata import Key, PartialObject, key_of
+from stateward.kube.objects.resource import Selection
+from stateward.kube.objects.resources import NETWORK_POLICIES
+from stateward.kube.timing.clock import Clock
 from stateward.operator.caches import Caches
 from stateward.operator.failing import Failing, FailureGauge, Uncounted
 from stateward.operator.kinds import ClusterKind

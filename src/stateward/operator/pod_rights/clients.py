@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from stateward.api.cluster import Cluster
-from stateward.kube.nodes import Service
+from stateward.kube.objects.nodes import Service
 from stateward.operator.engine import Family
 from stateward.operator.pod_rights.finished import Finished, finished
 from stateward.operator.pod_rights.named import allowed

@@ -14,11 +14,11 @@ from stateward.api import names
 from stateward.api.cluster import Cluster
 from stateward.api.pod_policy.references import STORAGE
 from stateward.api.validation import errors, validate
-from stateward.kube import resources as kinds
-from stateward.kube.client import Api
-from stateward.kube.errors import ApiError, NotFound
-from stateward.kube.metadata import Key, ObjectMeta, PartialObject
-from stateward.kube.resource import Resource, Selection
+from stateward.kube.client.client import Api
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import ApiError, NotFound
+from stateward.kube.objects.metadata import Key, ObjectMeta, PartialObject
+from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.engine import Family
 from stateward.operator.holdings import Holdings
 from stateward.operator.live import everything

@@ -13,19 +13,19 @@ from typing import Any
 import structlog
 
 from stateward.api.settling import SETTLE_SECONDS
-from stateward.kube.client import Api, PatchKind
-from stateward.kube.clock import Clock
-from stateward.kube.deltas import Delta
-from stateward.kube.errors import ApiError, Conflict, NotFound
-from stateward.kube.event_record import Occurrence, Severity, about
-from stateward.kube.events import EventRecorder
-from stateward.kube.metadata import Key as ObjectKey
-from stateward.kube.queue import WorkQueue
-from stateward.kube.reflector import Reflector, ReflectorOptions
-from stateward.kube.resource import Selection
-from stateward.kube.resources import BUDGETS
-from stateward.kube.store import Store
-from stateward.kube.workers import Workers
+from stateward.kube.cache.deltas import Delta
+from stateward.kube.cache.reflector import Reflector, ReflectorOptions
+from stateward.kube.cache.store import Store
+from stateward.kube.client.client import Api, PatchKind
+from stateward.kube.events.events import EventRecorder
+from stateward.kube.objects.errors import ApiError, Conflict, NotFound
+from stateward.kube.objects.event_record import Occurrence, Severity, about
+from stateward.kube.objects.metadata import Key as ObjectKey
+from stateward.kube.objects.resource import Selection
+from stateward.kube.objects.resources import BUDGETS
+from stateward.kube.queue.queue import WorkQueue
+from stateward.kube.queue.workers import Workers
+from stateward.kube.timing.clock import Clock
 from stateward.operator.failing import Failing, FailureGauge, Uncounted
 from stateward.operator.restarts.digestkey import digest_key, keep_key
 from stateward.operator.restarts.sources import read_sources

@@ -12,11 +12,11 @@ from typing import Any
 import structlog
 
 from stateward.api.names import FIELD_MANAGER
-from stateward.kube.client import Api
-from stateward.kube.clock import Clock
-from stateward.kube.errors import AlreadyExists, ApiError, NotFound
-from stateward.kube.metadata import Key as ObjectKey
-from stateward.kube.resources import SECRETS
+from stateward.kube.client.client import Api
+from stateward.kube.objects.errors import AlreadyExists, ApiError, NotFound
+from stateward.kube.objects.metadata import Key as ObjectKey
+from stateward.kube.objects.resources import SECRETS
+from stateward.kube.timing.clock import Clock
 from stateward.packages.digests import Key
 
 NAME = "stateward-digest-key"

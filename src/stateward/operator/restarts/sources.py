@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
-from stateward.kube.client import Api
-from stateward.kube.errors import NotFound, UnknownResource
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Resource
+from stateward.kube.client.client import Api
+from stateward.kube.objects.errors import NotFound, UnknownResource
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource
 from stateward.operator.restarts.views import PROVIDER_CLASSES, SOURCES
 from stateward.packages.dependencies import PROVIDER_CLASS, Dependency
 

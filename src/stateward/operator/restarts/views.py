@@ -7,8 +7,8 @@ version are kept. Their data is read when it is needed, and kept by nobody.
 from msgspec import field
 
 from stateward.api.base import GROUP
-from stateward.kube.metadata import Key, WireRecord
-from stateward.kube.resource import Resource
+from stateward.kube.objects.metadata import Key, WireRecord
+from stateward.kube.objects.resource import Resource
 from stateward.packages.dependencies import CONFIG_MAP, PROVIDER_CLASS, SECRET
 from stateward.packages.guards import ANNOTATION_PAUSED, ANNOTATION_WINDOW
 

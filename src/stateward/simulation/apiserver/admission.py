@@ -14,8 +14,8 @@ from stateward.api.quantity import parse_quantity
 from stateward.api.search import SearchCluster
 from stateward.api.structure import check_structure
 from stateward.api.validation import validate
-from stateward.kube.errors import FieldCause
-from stateward.kube.metadata import Key
+from stateward.kube.objects.errors import FieldCause
+from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.kinds import kind_of
 from stateward.simulation.apiserver.refusals import forbidden, invalid, not_found, refusal

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from stateward.kube.client import DeleteOptions
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import DeleteOptions
+from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc
 
 

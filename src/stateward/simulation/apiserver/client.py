@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from stateward.kube.client import (
+from stateward.kube.client.client import (
     ApplyOptions,
     Body,
     DeleteOptions,
@@ -17,11 +17,11 @@ from stateward.kube.client import (
     RawRequest,
     WatchStart,
 )
-from stateward.kube.errors import DecodeError, TransportError
-from stateward.kube.metadata import Key, ObjectMeta, T
-from stateward.kube.resource import Resource, Selection
-from stateward.kube.resources import PODS
-from stateward.kube.watching import Unreadable, WatchEvent
+from stateward.kube.objects.errors import DecodeError, TransportError
+from stateward.kube.objects.metadata import Key, ObjectMeta, T
+from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.objects.resources import PODS
+from stateward.kube.objects.watching import Unreadable, WatchEvent
 from stateward.simulation.apiserver.audit import Audit, Unaudited, Write
 from stateward.simulation.apiserver.documents import Doc, part
 from stateward.simulation.apiserver.kinds import KINDS

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import timedelta
 
-from stateward.kube.client import DeleteOptions, Preconditions, Propagation
+from stateward.kube.client.client import DeleteOptions, Preconditions, Propagation
 from stateward.simulation.apiserver.documents import items, part
 from stateward.simulation.apiserver.kinds import kind_of
 from stateward.simulation.apiserver.refusals import conflict

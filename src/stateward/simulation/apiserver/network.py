@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from stateward.kube.errors import ApiError, Status, TransportError, error_for
+from stateward.kube.objects.errors import ApiError, Status, TransportError, error_for
 
 
 @dataclass(slots=True)

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from stateward.kube.errors import ApiError, FieldCause, Status, StatusDetails, error_for
-from stateward.kube.metadata import Key
+from stateward.kube.objects.errors import ApiError, FieldCause, Status, StatusDetails, error_for
+from stateward.kube.objects.metadata import Key
 
 
 def refusal(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 
 BASE = 1000

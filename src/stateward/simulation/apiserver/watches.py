@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from stateward.kube.errors import DecodeError, Status, error_for
-from stateward.kube.metadata import ObjectMeta
-from stateward.kube.resource import Selection
-from stateward.kube.watching import Added, Bookmark, Deleted, Marked, Modified, Unreadable
+from stateward.kube.objects.errors import DecodeError, Status, error_for
+from stateward.kube.objects.metadata import ObjectMeta
+from stateward.kube.objects.resource import Selection
+from stateward.kube.objects.watching import Added, Bookmark, Deleted, Marked, Modified, Unreadable
 from stateward.simulation.apiserver.selectors import matches
 from stateward.simulation.apiserver.store import Event, Log, Store, Stored
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from stateward.kube.client import ApplyOptions, DeleteOptions, PatchKind
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import ApplyOptions, DeleteOptions, PatchKind
+from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver import deletion
 from stateward.simulation.apiserver.admission import Admission
 from stateward.simulation.apiserver.apply import apply

@@ -4,8 +4,8 @@ A node that is *cut off* reports nothing and hears nothing while its processes r
 """
 
 from stateward.api import names
-from stateward.kube.client import DeleteOptions, Preconditions
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.cluster.ground import Ground

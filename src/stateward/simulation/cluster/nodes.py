@@ -1,8 +1,8 @@
 """The life of nodes: lost, back, gone, drained, tainted; and what Kubernetes does with their pods then."""
 
-from stateward.kube.client import DeleteOptions, Preconditions
-from stateward.kube.errors import ApiError
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.cluster.ground import Ground

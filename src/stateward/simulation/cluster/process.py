@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 
 
 @dataclass(slots=True, eq=False)

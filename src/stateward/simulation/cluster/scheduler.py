@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from stateward.api.quantity import parse_bytes
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.selectors import selector_matches
 from stateward.simulation.apiserver.store import Event, Stored

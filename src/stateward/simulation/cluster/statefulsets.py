@@ -3,9 +3,9 @@
 import hashlib
 import json
 
-from stateward.kube.client import DeleteOptions, Preconditions
-from stateward.kube.errors import ApiError
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, part
 from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.cluster.budgets import ready

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from stateward.api.quantity import parse_bytes
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver import deletion
 from stateward.simulation.apiserver.admission import CLAIM_PROTECTION
 from stateward.simulation.apiserver.documents import Doc, items, part

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from stateward.kube.virtual_time import VirtualTimeLoop
+from stateward.kube.timing.virtual_time import VirtualTimeLoop
 
 
 def pytest_asyncio_loop_factories(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from stateward.kube.errors import Forbidden, Status, StatusDetails
+from stateward.kube.objects.errors import Forbidden, Status, StatusDetails
 from stateward.operator.installations.account import user
 
 HOME = "prod"

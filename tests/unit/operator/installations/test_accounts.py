@@ -8,8 +8,8 @@ import pytest
 
 from stateward.api.base import Metadata
 from stateward.api.installation import Installation, InstallationSpec
-from stateward.kube.errors import Forbidden, TransportError
-from stateward.kube.metadata import Key
+from stateward.kube.objects.errors import Forbidden, TransportError
+from stateward.kube.objects.metadata import Key
 from stateward.operator.installations.account import Accounts, own_user, reason_of, said, user
 from stateward.operator.installations.faults import NotAllowedError
 from stateward.operator.installations.views import FINALIZER

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from stateward.kube.client import ApplyOptions, DeleteOptions, ListOptions, Page, Preconditions
-from stateward.kube.metadata import Key, PartialObject, T
-from stateward.kube.reflector import ReflectorOptions
-from stateward.kube.resource import Resource, Selection
+from stateward.kube.cache.reflector import ReflectorOptions
+from stateward.kube.client.client import ApplyOptions, DeleteOptions, ListOptions, Page, Preconditions
+from stateward.kube.objects.metadata import Key, PartialObject, T
+from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.installations.familiar import Familiar
 from stateward.operator.installations.faults import HeldError
 from stateward.operator.installations.hands import Hands, Tools

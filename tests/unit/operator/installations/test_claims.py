@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.errors import NotFound
+from stateward.kube.objects.errors import NotFound
 from stateward.packages.steps import LABEL_INSTALLATION
 from tests.unit.operator.installations.test_lost_key import CONFIG
 from tests.unit.operator.installations.test_tasks import SERVICE, package

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.events import EventRecorder
-from stateward.kube.virtual_time import VirtualClock
+from stateward.kube.events.events import EventRecorder
+from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.metrics import Metrics
 from stateward.operator.restarts.control import RestartControl, Setting
 from stateward.operator.restarts.views import ANNOTATION_CONTROL

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from stateward.kube.virtual_time import VirtualClock
+from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.restarts.digestkey import LOOK_SECONDS, digest_key, keep_key
 from stateward.packages.digests import Key
 from tests.unit.operator.installations.test_lost_key import WHERE, lose

@@ -8,9 +8,9 @@ import pytest
 
 from stateward.api.base import Metadata
 from stateward.api.installation import Installation, InstallationSpec
-from stateward.kube.errors import BadRequest, UnknownResource
-from stateward.kube.listing import InitialState
-from stateward.kube.resources import SECRETS
+from stateward.kube.cache.listing import InitialState
+from stateward.kube.objects.errors import BadRequest, UnknownResource
+from stateward.kube.objects.resources import SECRETS
 from stateward.operator.installations import belongings as module
 from stateward.operator.installations.belongings import belongings
 from stateward.operator.installations.kinds import ServedKinds

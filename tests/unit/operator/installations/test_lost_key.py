@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.client import DeleteOptions, Preconditions
-from stateward.kube.errors import FieldCause, Invalid, Status, StatusDetails
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.kube.objects.errors import FieldCause, Invalid, Status, StatusDetails
+from stateward.kube.objects.metadata import Key
 from stateward.operator.restarts.digestkey import NAME
 from stateward.packages.trees import at
 from tests.unit.operator.installations.test_restarts import OWN, installed, made

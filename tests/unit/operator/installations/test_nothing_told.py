@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.errors import BadRequest, FieldCause, Invalid, Status, StatusDetails
+from stateward.kube.objects.errors import BadRequest, FieldCause, Invalid, Status, StatusDetails
 from stateward.operator.installations.public import public
 from stateward.simulation.apiserver.store import Stored
 from tests.unit.operator.installations.test_tasks import package

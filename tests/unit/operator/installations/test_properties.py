@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from stateward.kube.virtual_time import VirtualTimeLoop
+from stateward.kube.timing.virtual_time import VirtualTimeLoop
 from stateward.packages.yamltext import to_yaml
 from tests.unit.operator.installations.town import HOME, Town
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.client import DeleteOptions, Page, Preconditions
-from stateward.kube.metadata import Key
+from stateward.kube.client.client import DeleteOptions, Page, Preconditions
+from stateward.kube.objects.metadata import Key
 from stateward.operator.installations.scaling import AUTOSCALERS
 from stateward.packages.restarts import ANNOTATION_DIGEST, ANNOTATION_RECORD
 from stateward.packages.yamltext import to_yaml

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.metadata import Key
+from stateward.kube.objects.metadata import Key
 from stateward.packages.restarts import ANNOTATION_BECAUSE
 from tests.unit.operator.installations.test_properties import Made, Usage
 from tests.unit.operator.installations.town import HOME, Town

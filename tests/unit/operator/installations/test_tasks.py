@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.errors import Forbidden
+from stateward.kube.objects.errors import Forbidden
 from stateward.packages.decision import ANNOTATION_TRIGGER
 from stateward.packages.yamltext import to_yaml
 from tests.unit.operator.installations.town import HOME, Town
@@ -212,12 +212,12 @@ async def test_objects_of_other_namespaces_are_refused(town: Town) -> None:
 
 
 def _key(name: str) -> Any:
-    from stateward.kube.metadata import Key
+    from stateward.kube.objects.metadata import Key
 
     return Key(HOME, name)
 
 
 def _exact(town: Town, name: str) -> Any:
-    from stateward.kube.client import DeleteOptions, Preconditions
+    from stateward.kube.client.client import DeleteOptions, Preconditions
 
     return DeleteOptions(Preconditions(town.there("Installation", name)["metadata"]["uid"]))

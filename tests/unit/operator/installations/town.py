@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
-from stateward.kube.client import DeleteOptions, Preconditions
-from stateward.kube.events import EventRecorder
-from stateward.kube.metadata import Key
-from stateward.kube.resource import Resource
-from stateward.kube.virtual_time import VirtualClock
+from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.kube.events.events import EventRecorder
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource
+from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.aside import Aside, at_once
 from stateward.operator.installations.control import InstallationControl, Setting
 from stateward.operator.installations.kinds import Raw

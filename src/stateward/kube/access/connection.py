@@ -1,0 +1,73 @@
+"""How to reach an API server: address, trust, proxy and credentials, whichever way they were found out."""
+
+import hashlib
+import os
+import ssl
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stateward.kube.access.credentials import Credential, CredentialSource
+from stateward.kube.objects.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """Whom to trust. `ca` is PEM (empty: the system's authorities), `server_name` replaces the address's host name."""
+
+    ca: bytes = field(default=b"", repr=False)
+    server_name: str = ""
+    insecure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Everything needed to talk to one API server as one identity; `namespace` is the default for commands."""
+
+    server: str
+    credentials: CredentialSource
+    tls: Tls = Tls()
+    proxy_url: str = ""
+    namespace: str = "default"
+
+
+class TlsContexts:
+    """Makes TLS contexts, one per client certificate, and remembers the last: an exec plugin may change it."""
+
+    def __init__(self, tls: Tls) -> None:
+        self._tls = tls
+        self._made: tuple[bytes, ssl.SSLContext] | None = None
+
+    def for_credential(self, credential: Credential) -> ssl.SSLContext:
+        """Return the context that presents the credential's certificate; raises ConfigError when it is unusable."""
+        digest = hashlib.sha256(credential.certificate + b"\0" + credential.key).digest()
+        if self._made is None or self._made[0] != digest:
+            self._made = (digest, self._make(credential))
+        return self._made[1]
+
+    def _make(self, credential: Credential) -> ssl.SSLContext:
+        try:
+            # Bundles may have comments in any encoding; the certificates between them are ASCII.
+            context = ssl.create_default_context(cadata=self._tls.ca.decode("ascii", "ignore") or None)
+        except (ssl.SSLError, ValueError) as error:
+            raise ConfigError(f"the certificate authority is not a PEM certificate: {error}") from error
+        # Python 3.13 refuses authorities without a key usage extension; clusters have such, and Go accepts them.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        if self._tls.insecure:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if credential.certificate:
+            _load_pair(context, credential)
+        return context
+
+
+def _load_pair(context: ssl.SSLContext, credential: Credential) -> None:
+    # OpenSSL reads a key pair from files only; they exist for the time of the call, readable by us alone.
+    with tempfile.TemporaryDirectory(prefix="stateward-tls-") as folder:
+        pair = Path(folder, "pair.pem")
+        pair.touch(mode=0o600)
+        pair.write_bytes(credential.certificate + b"\n" + credential.key)
+        try:
+            context.load_cert_chain(os.fspath(pair))
+        except (ssl.SSLError, ValueError) as error:
+            raise ConfigError(f"the client certificate and key cannot be used together: {error}") from error

@@ -1,0 +1,137 @@
+"""Exec plugins: a command of the cloud's that prints short-lived credentials.
+
+What it prints is kept until a minute before it expires, or until the server refuses it. The protocol is
+client.authentication.k8s.io/v1 and v1beta1.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from stateward.kube.access.credentials import Credential
+from stateward.kube.objects.errors import ConfigError
+from stateward.kube.objects.metadata import WireRecord
+from stateward.kube.timing.clock import Clock, SystemClock
+
+_GROUP = "client.authentication.k8s.io"
+_VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
+# Credentials are renewed this long before they end, so that none expires on the way.
+_MARGIN = timedelta(seconds=60)
+
+
+class _ExecStatus(WireRecord):
+    expiration_timestamp: datetime | None = None
+    token: str = ""
+    client_certificate_data: str = ""
+    client_key_data: str = ""
+
+
+class _ExecCredential(WireRecord):
+    api_version: str = ""
+    kind: str = ""
+    status: _ExecStatus | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExecCommand:
+    """The command, what it is told, and where (a kubeconfig's field) it was configured.
+
+    `cluster` is handed over to plugins that ask for cluster information; `timeout` is in seconds.
+    """
+
+    place: str
+    api_version: str
+    argv: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    cluster: Mapping[str, Any] | None = None
+    install_hint: str = ""
+    interactive: bool = False
+    timeout: float = 60.0
+
+
+class ExecCredentials:
+    """Credentials from an exec plugin, run again when they expire or are refused."""
+
+    def __init__(self, command: ExecCommand, *, base: Credential | None = None, clock: Clock | None = None) -> None:
+        if command.api_version not in _VERSIONS:
+            accepted = " or ".join(_VERSIONS)
+            raise ConfigError(f"{command.place}.apiVersion: {command.api_version!r} is not known; expected {accepted}")
+        self._command = command
+        self._base = base or Credential()
+        self._clock = clock or SystemClock()
+        self._running = asyncio.Lock()
+        self._held: tuple[Credential, datetime | None] | None = None
+
+    async def current(self) -> Credential:
+        """Return credentials that are still good; raises ConfigError when the plugin gives none."""
+        # One run serves all requests that wait for it.
+        async with self._running:
+            if self._held is None or self._expired(self._held[1]):
+                self._held = self._read(await self._run())
+            return self._held[0]
+
+    def invalidate(self) -> None:
+        """Run the plugin again at the next request."""
+        self._held = None
+
+    def _expired(self, at: datetime | None) -> bool:
+        return at is not None and self._clock.now() >= at - _MARGIN
+
+    async def _run(self) -> bytes:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._command.argv,
+                env={**os.environ, **self._command.environment, "KUBERNETES_EXEC_INFO": self._info()},
+                stdin=None if self._command.interactive else asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+            )
+        except OSError as error:
+            hint = f"; {self._command.install_hint}" if self._command.install_hint else ""
+            raise self._error(f"cannot run {self._command.argv[0]!r}: {error.strerror}{hint}") from error
+        return await self._output(process)
+
+    async def _output(self, process: asyncio.subprocess.Process) -> bytes:
+        try:
+            async with self._clock.timeout(self._command.timeout):
+                output, complaint = await process.communicate()
+        except TimeoutError as error:
+            raise self._error(f"did not answer within {self._command.timeout:g} s") from error
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        if process.returncode != 0:
+            text = complaint.decode(errors="replace").strip()[-500:]
+            raise self._error(f"ended with code {process.returncode}: {text}")
+        return output
+
+    def _read(self, output: bytes) -> tuple[Credential, datetime | None]:
+        try:
+            answer = msgspec.json.decode(output, type=_ExecCredential)
+        except msgspec.DecodeError as error:
+            raise self._error(f"did not print an ExecCredential: {error}") from error
+        status = answer.status
+        if answer.api_version != self._command.api_version:
+            raise self._error(f"printed apiVersion {answer.api_version!r}, expected {self._command.api_version!r}")
+        if status is None or not (status.token or status.client_certificate_data):
+            raise self._error("printed neither a token nor a client certificate")
+        certificate = status.client_certificate_data.encode() or self._base.certificate
+        key = status.client_key_data.encode() or self._base.key
+        return Credential(status.token, certificate=certificate, key=key), status.expiration_timestamp
+
+    def _info(self) -> str:
+        spec: dict[str, Any] = {"interactive": self._command.interactive and sys.stdin.isatty()}
+        if self._command.cluster is not None:
+            spec["cluster"] = self._command.cluster
+        info = {"apiVersion": self._command.api_version, "kind": "ExecCredential", "spec": spec}
+        return msgspec.json.encode(info).decode()
+
+    def _error(self, problem: str) -> ConfigError:
+        return ConfigError(f"{self._command.place}: the credential plugin {problem}")

@@ -1,0 +1,187 @@
+"""Kubeconfig files: reading, merging, and saying precisely what is wrong with one.
+
+The rules are kubectl's: KUBECONFIG lists files, missing ones are skipped, the first to define a name (or the current
+context) wins, relative paths are relative to the file that has them, and inline data beats a path.
+"""
+
+import base64
+import binascii
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+from msgspec import field
+
+from stateward.kube.objects.errors import ConfigError
+from stateward.kube.objects.metadata import WireRecord
+
+
+class KebabRecord(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+    """Base of a kubeconfig's records; its keys are in kebab-case."""
+
+
+class ClusterEntry(KebabRecord, frozen=True):
+    """A cluster: where it is and whom to trust."""
+
+    server: str = ""
+    certificate_authority: str = ""
+    certificate_authority_data: str = ""
+    insecure_skip_tls_verify: bool = False
+    tls_server_name: str = ""
+    proxy_url: str = ""
+
+
+class ExecVariable(WireRecord):
+    """One variable in a plugin's environment."""
+
+    name: str
+    value: str = ""
+
+
+class ExecEntry(WireRecord):
+    """An exec plugin: a command that prints credentials."""
+
+    api_version: str = ""
+    command: str = ""
+    args: list[str] | None = None
+    env: list[ExecVariable] | None = None
+    provide_cluster_info: bool = False
+    install_hint: str = ""
+    interactive_mode: str = ""
+
+
+class UserEntry(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+    """A user: how to prove who one is."""
+
+    client_certificate: str = ""
+    client_certificate_data: str = ""
+    client_key: str = ""
+    client_key_data: str = ""
+    token: str = ""
+    token_file: str = field(default="", name="tokenFile")
+    username: str = ""
+    password: str = ""
+    exec_plugin: ExecEntry | None = field(default=None, name="exec")
+    auth_provider: Any = None
+
+
+class ContextEntry(KebabRecord, frozen=True):
+    """A context: a user on a cluster, and a default namespace."""
+
+    cluster: str = ""
+    user: str = ""
+    namespace: str = ""
+
+
+class _Named(KebabRecord, frozen=True):
+    name: str
+    cluster: Any = None
+    user: Any = None
+    context: Any = None
+
+
+class _Document(KebabRecord, frozen=True):
+    current_context: str | None = None
+    clusters: list[_Named] | None = None
+    users: list[_Named] | None = None
+    contexts: list[_Named] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in which file something was said; for messages, and for paths relative to the file."""
+
+    file: Path
+    field: str
+
+    def error(self, problem: str) -> ConfigError:
+        """Make the error that names this place."""
+        return ConfigError(f"{self.file}: {self.field}: {problem}")
+
+    def read(self, name: str, *, data: str, path: str) -> bytes:
+        """Return inline base64 data, else the contents of a file, else nothing; raises ConfigError."""
+        if data:
+            try:
+                return base64.b64decode(data, validate=True)
+            except binascii.Error as error:
+                raise Place(self.file, f"{self.field}.{name}-data").error("is not base64") from error
+        if not path:
+            return b""
+        try:
+            return (self.file.parent / path).read_bytes()
+        except OSError as error:
+            where = Place(self.file, f"{self.field}.{name}")
+            raise where.error(f"cannot read {self.file.parent / path}: {error.strerror}") from error
+
+
+class Kubeconfig:
+    """All files together; each entry knows where it was found."""
+
+    def __init__(self) -> None:
+        self.current_context = ""
+        self.files: list[Path] = []
+        self._entries: dict[tuple[str, str], tuple[Place, Any]] = {}
+
+    def add(self, file: Path, document: object) -> None:
+        """Merge a file's contents; what is known already stays as it is. Raises ConfigError."""
+        try:
+            content = msgspec.convert({} if document is None else document, type=_Document)
+        except msgspec.ValidationError as error:
+            raise ConfigError(f"{file}: is not a kubeconfig: {error}") from error
+        self.files.append(file)
+        self.current_context = self.current_context or content.current_context or ""
+        sections = {"cluster": content.clusters, "user": content.users, "context": content.contexts}
+        for section, entries in sections.items():
+            for entry in entries or ():
+                place = Place(file, f"{section}s[{entry.name}].{section}")
+                self._entries.setdefault((section, entry.name), (place, getattr(entry, section)))
+
+    def cluster(self, name: str) -> tuple[Place, ClusterEntry]:
+        """Return a cluster by name; raises ConfigError."""
+        return self._entry("cluster", name, ClusterEntry)
+
+    def user(self, name: str) -> tuple[Place, UserEntry]:
+        """Return a user by name; raises ConfigError."""
+        return self._entry("user", name, UserEntry)
+
+    def context(self, name: str) -> tuple[Place, ContextEntry]:
+        """Return a context by name; raises ConfigError."""
+        return self._entry("context", name, ContextEntry)
+
+    def _entry(self, section: str, name: str, view: type[Any]) -> tuple[Place, Any]:
+        if (section, name) not in self._entries:
+            known = ", ".join(sorted(entry for kind, entry in self._entries if kind == section)) or "none"
+            files = ", ".join(str(file) for file in self.files) or "no kubeconfig file"
+            raise ConfigError(f"there is no {section} {name!r} in {files}; there is: {known}")
+        place, content = self._entries[section, name]
+        try:
+            return place, msgspec.convert(content or {}, type=view)
+        except msgspec.ValidationError as error:
+            raise place.error(str(error)) from error
+
+
+def kubeconfig_paths(environment: Mapping[str, str]) -> list[Path]:
+    """Return the files to read: those of KUBECONFIG, else `~/.kube/config`."""
+    listed = [Path(path).expanduser() for path in environment.get("KUBECONFIG", "").split(os.pathsep) if path]
+    return listed or [Path("~/.kube/config").expanduser()]
+
+
+def read_kubeconfig(paths: list[Path]) -> Kubeconfig:
+    """Read and merge files, skipping missing ones; raises ConfigError."""
+    config = Kubeconfig()
+    for path in paths:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+        try:
+            config.add(path, yaml.safe_load(text))
+        except yaml.YAMLError as error:
+            raise ConfigError(f"{path}: is not YAML: {error}") from error
+    return config

@@ -1,0 +1,78 @@
+"""The way into a store for the watch of one namespace."""
+
+from collections.abc import Callable, Iterable
+from typing import Generic
+
+from stateward.kube.cache.sources import Source
+from stateward.kube.cache.table import Table
+from stateward.kube.objects.metadata import K, Key, key_of
+from stateward.kube.objects.versions import is_older
+from stateward.kube.objects.watching import Unreadable
+
+
+class Feed(Generic[K]):
+    """What a reflector tells a store; made by `Store.feed`."""
+
+    def __init__(self, table: Table[K], source: Source, on_sync: Callable[[], None]) -> None:
+        self._table = table
+        self._source = source
+        self._on_sync = on_sync
+
+    @property
+    def version(self) -> str:
+        """The version from which a watch goes on, empty when a list is needed first."""
+        return self._source.version
+
+    def heard(self, obj: K) -> None:
+        """Take in a version of an object that the watch has sent."""
+        self._source.hear(obj.metadata.uid, obj.metadata.resource_version)
+        self._table.take(key_of(obj), obj)
+
+    def heard_end(self, obj: K) -> None:
+        """Take in that the watch has seen an object go, or stop matching the selector."""
+        self._source.hear_end(obj.metadata.uid, obj.metadata.resource_version)
+        self._table.bury(key_of(obj), obj.metadata.uid, obj.metadata.resource_version)
+
+    def heard_trouble(self, trouble: Unreadable) -> None:
+        """Take in an event whose object could not be read; its end needs no more than its UID."""
+        meta = trouble.metadata
+        if trouble.deleted and meta.uid:
+            self._source.hear_end(meta.uid, meta.resource_version)
+            self._table.bury(key_of(trouble), meta.uid, meta.resource_version)
+        else:
+            self._source.progress(meta.resource_version)
+            self._table.mark(self._key(trouble), trouble)
+
+    def progressed(self, version: str) -> None:
+        """Take in that everything up to `version` has been sent."""
+        self._source.progress(version)
+
+    def replace(self, objects: Iterable[K], version: str, troubles: Iterable[Unreadable] = ()) -> None:
+        """Take in the whole state as of `version`; what is missing in it was deleted while nobody was listening."""
+        present: dict[Key, str] = {}
+        for obj in objects:
+            present[key_of(obj)] = obj.metadata.uid
+            self._table.take(key_of(obj), obj)
+        for trouble in troubles:
+            present[self._key(trouble)] = trouble.metadata.uid
+            self._table.mark(self._key(trouble), trouble)
+        self._bury_missing(present, version)
+        self._source.restart(version, present.values())
+        self._on_sync()
+
+    def _bury_missing(self, present: dict[Key, str], version: str) -> None:
+        for key in [key for key in self._table.unreadable if self._mine(key) and key not in present]:
+            del self._table.unreadable[key]
+        missing = [key for key in self._table.objects if self._mine(key) and key not in present]
+        for key in missing:
+            meta = self._table.objects[key].metadata
+            # Something that we created after the list was made is not missing: it is newer than the list.
+            if is_older(version, meta.resource_version) is not True:
+                self._table.bury(key, meta.uid, version)
+
+    def _key(self, trouble: Unreadable) -> Key:
+        # Without a name it could be any object of this watch; it is kept under an empty one, not passed over.
+        return key_of(trouble) if trouble.metadata.name else Key(self._source.namespace, "")
+
+    def _mine(self, key: Key) -> bool:
+        return self._source.namespace in {"", key.namespace}

@@ -1,0 +1,72 @@
+"""Reading the whole state of a selection: as the first part of a stream, or page by page."""
+
+from typing import Generic
+
+from stateward.kube.client.client import Api, ListOptions
+from stateward.kube.objects.errors import Gone
+from stateward.kube.objects.metadata import K, Key, key_of
+from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.objects.watching import Added, Deleted, Modified, Unreadable, WatchEvent
+
+
+class InitialState(Generic[K]):
+    """A state as it comes in; complete once `ended`."""
+
+    def __init__(self) -> None:
+        self.version = ""
+        self.ended = False
+        self._objects: dict[Key, K] = {}
+        self.troubles: list[Unreadable] = []
+
+    def hand_over(self) -> tuple[K, ...]:
+        """Return the objects and forget them: a stream lives on after its initial state, and must not keep a copy."""
+        objects = tuple(self._objects.values())
+        self._objects.clear()
+        return objects
+
+    def take(self, event: WatchEvent[K]) -> bool:
+        """Take in an event of a stream; True when it was the one that ends the initial state."""
+        if isinstance(event, Added | Modified):
+            self.add(event.object)
+        elif isinstance(event, Deleted):
+            self._objects.pop(key_of(event.object), None)
+        elif isinstance(event, Unreadable):
+            self.troubles.append(event)
+        elif event.initial_events_end:
+            self.end(event.resource_version)
+        return self.ended
+
+    def add(self, obj: K) -> None:
+        """Take in an object."""
+        self._objects[key_of(obj)] = obj
+
+    def end(self, version: str) -> None:
+        """Note that this was everything, as of `version`."""
+        self.version = version
+        self.ended = True
+
+
+async def list_all(api: Api, resource: Resource[K], selection: Selection, page_size: int = 500) -> InitialState[K]:
+    """Read all objects of a selection, in pages; raises ApiError.
+
+    The server keeps the version of a paged list for a few minutes only. A list that takes longer than that is read
+    again in one piece, which needs no such patience.
+    """
+    try:
+        return await _read_pages(api, resource, selection, page_size)
+    except Gone:
+        return await _read_pages(api, resource, selection, 0)
+
+
+async def _read_pages(api: Api, resource: Resource[K], selection: Selection, page_size: int) -> InitialState[K]:
+    state = InitialState[K]()
+    token = ""
+    while True:
+        page = await api.list(resource, selection, ListOptions(page_size, token))
+        for obj in page.items:
+            state.add(obj)
+        state.troubles.extend(page.unreadable)
+        token = page.continue_token
+        if not token:
+            state.end(page.resource_version)
+            return state

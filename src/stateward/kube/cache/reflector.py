@@ -1,0 +1,194 @@
+"""Keeps a store equal to what the API server has: reads the state once, then follows the changes for ever.
+
+The ways in which a watch breaks, and what happens then: a stream that ends, resets or times out is taken up again where
+it stopped; one that is silent for too long counts as broken, because a half-open connection looks exactly like a quiet
+cluster; a version that the server no longer has (410, as status or in the stream) means reading the state again, and
+what is missing in it was deleted while nobody listened. Errors are waited out with growing delays, never for nothing
+and never in silence.
+"""
+
+import random
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Generic, NoReturn
+
+import structlog
+
+from stateward.kube.cache.feed import Feed
+from stateward.kube.cache.listing import InitialState, list_all
+from stateward.kube.cache.store import Store
+from stateward.kube.client.client import Api, WatchStart
+from stateward.kube.objects.errors import (
+    ApiError,
+    BadRequest,
+    DecodeError,
+    Gone,
+    Invalid,
+    TransportError,
+    UnknownResource,
+)
+from stateward.kube.objects.metadata import K
+from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.objects.watching import Added, Bookmark, Deleted, Modified, WatchEvent
+from stateward.kube.timing.backoff import Backoff
+from stateward.kube.timing.clock import Clock, SystemClock
+from stateward.kube.timing.observers import Unobserved, WatchObserver
+
+# A quiet stream that lived this long was a good one.
+_SETTLED_SECONDS = 10.0
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ReflectorOptions:
+    """How to watch; one for all reflectors of a process. Times in seconds.
+
+    `silence` is how long a stream may send nothing: API servers send a bookmark about once a minute. `lifetime` is the
+    range from which the server's time-out of a stream is drawn, so that not all watches come back at once.
+    """
+
+    clock: Clock = field(default_factory=SystemClock)
+    observer: WatchObserver = field(default_factory=Unobserved)
+    backoff: Backoff = field(default_factory=Backoff)
+    chance: random.Random = field(default_factory=random.Random)
+    silence: float = 150.0
+    lifetime: tuple[int, int] = (300, 600)
+    page_size: int = 500
+
+
+class Reflector(Generic[K]):
+    """Feeds one store from one selection of objects; `run` it in a task and cancel that to stop."""
+
+    def __init__(
+        self,
+        api: Api,
+        resource: Resource[K],
+        selection: Selection,
+        store: Store[K],
+        options: ReflectorOptions | None = None,
+    ) -> None:
+        self.trouble = ""
+        self.missing = False
+        """Whether the server said last that it does not serve the kind."""
+        self._api = api
+        self._resource = resource
+        self._selection = selection
+        self._name = store.name
+        self._feed: Feed[K] = store.feed(selection.namespace)
+        self._options = options or ReflectorOptions()
+        self._clock = self._options.clock
+        self._observer = self._options.observer
+        self._watch_lists = True
+        self._version = ""
+        self._failures = 0
+
+    async def run(self) -> NoReturn:
+        """Feed the store until cancelled; `trouble` tells (in words, else empty) what is in the way."""
+        while True:
+            try:
+                await self._round()
+            except ApiError as error:
+                await self._recover(error)
+            except TimeoutError:
+                await self._recover(None)
+
+    async def _round(self) -> None:
+        if self._version:
+            await self._follow(WatchStart(self._version, timeout_seconds=self._lifetime()), None)
+        elif self._watch_lists:
+            await self._start_with_stream()
+        else:
+            await self._start_with_list()
+
+    async def _start_with_stream(self) -> None:
+        loading = InitialState[K]()
+        start = WatchStart(initial_state=True, timeout_seconds=self._lifetime())
+        try:
+            await self._follow(start, loading)
+        except (Invalid, BadRequest):
+            self._use_lists("the server does not offer it")
+        except TimeoutError:
+            if loading.ended:
+                raise
+            # An old server ignores what it does not know: it sends the state and never says that this was all.
+            self._use_lists("the stream did not say where the initial state ends")
+
+    async def _start_with_list(self) -> None:
+        began = self._clock.monotonic()
+        state = await list_all(self._api, self._resource, self._selection, self._options.page_size)
+        self._replace(state, began)
+
+    async def _follow(self, start: WatchStart, loading: InitialState[K] | None) -> None:
+        began, heard = self._clock.monotonic(), False
+        async with aclosing(self._api.watch(self._resource, self._selection, start)) as stream:
+            while (event := await self._next(stream)) is not None:
+                heard = True
+                if loading is None or loading.ended:
+                    self._heard(event)
+                elif loading.take(event):
+                    self._replace(loading, began)
+        if loading is not None and not loading.ended:
+            raise TransportError("the stream ended before the initial state was complete")
+        self._ended(heard=heard or self._clock.monotonic() - began > _SETTLED_SECONDS)
+
+    async def _next(self, stream: AsyncGenerator[WatchEvent[K], None]) -> WatchEvent[K] | None:
+        async with self._clock.timeout(self._options.silence):
+            return await anext(stream, None)
+
+    def _heard(self, event: WatchEvent[K]) -> None:
+        self._well()
+        self._observer.heard(self._name)
+        if isinstance(event, Added | Modified):
+            self._feed.heard(event.object)
+        elif isinstance(event, Deleted):
+            self._feed.heard_end(event.object)
+        elif isinstance(event, Bookmark):
+            self._feed.progressed(event.resource_version)
+        else:
+            self._observer.unreadable(self._name)
+            _log.error("an object cannot be read", store=self._name, key=event.key, reason=event.reason)
+            self._feed.heard_trouble(event)
+        self._version = self._feed.version
+
+    def _replace(self, state: InitialState[K], began: float) -> None:
+        for trouble in state.troubles:
+            self._observer.unreadable(self._name)
+            _log.error("an object cannot be read", store=self._name, key=trouble.key, reason=trouble.reason)
+        objects = state.hand_over()
+        self._feed.replace(objects, state.version, state.troubles)
+        self._version = state.version
+        self._well()
+        self._observer.listed(self._name, len(objects), self._clock.monotonic() - began)
+
+    def _ended(self, *, heard: bool) -> None:
+        # Servers end every stream sooner or later. One that ends at once, again and again, must not become a hot loop.
+        if not heard:
+            raise TransportError("the stream ended as soon as it had begun")
+        self._well()
+        self._observer.restarted(self._name, "ended")
+
+    async def _recover(self, error: ApiError | None) -> None:
+        self._failures += 1
+        if isinstance(error, Gone | DecodeError):
+            self._version = ""
+        self.missing = isinstance(error, UnknownResource)
+        self.trouble = f"{type(error).__name__}: {error}" if error else "the watch was silent for too long"
+        after = max(
+            self._options.backoff.delay(self._failures, self._options.chance), error.retry_after if error else 0.0
+        )
+        self._observer.restarted(self._name, type(error).__name__ if error else "silent")
+        _log.warning("watch broke", store=self._name, namespace=self._selection.namespace, why=self.trouble, wait=after)
+        await self._clock.sleep(after)
+
+    def _well(self) -> None:
+        self._failures = 0
+        self.trouble = ""
+        self.missing = False
+
+    def _use_lists(self, why: str) -> None:
+        self._watch_lists = False
+        _log.info("reading the state by lists instead of a stream", store=self._name, why=why)
+
+    def _lifetime(self) -> int:
+        return self._options.chance.randint(*self._options.lifetime)

@@ -1,0 +1,85 @@
+"""How far each watch that feeds a store has been heard, and which of our own writes it has not told of yet."""
+
+from collections.abc import Iterable
+
+from stateward.kube.objects.versions import is_older, reaches
+
+
+class Source:
+    """One watch: its progress, and our writes that are still ahead of it."""
+
+    def __init__(self, namespace: str) -> None:
+        self.namespace = namespace
+        self.version = ""
+        self.synced = False
+        # By UID: the version that our write made, or None when it removed the object for good.
+        self._ahead: dict[str, str | None] = {}
+
+    def expect(self, uid: str, version: str) -> None:
+        """Note a write of ours that the watch is not past yet."""
+        self._ahead[uid] = version
+
+    def expect_end(self, uid: str) -> None:
+        """Note that we removed an object."""
+        self._ahead[uid] = None
+
+    def lags(self, uid: str) -> bool:
+        """Whether a write of ours to this object has not been heard yet."""
+        if uid not in self._ahead:
+            return False
+        wanted = self._ahead[uid]
+        if wanted is not None and reaches(self.version, wanted):
+            del self._ahead[uid]
+            return False
+        return True
+
+    def hear(self, uid: str, version: str) -> None:
+        """Note a version of an object that the watch has sent."""
+        self.progress(version)
+        wanted = self._ahead.get(uid)
+        if wanted is not None and reaches(version, wanted):
+            del self._ahead[uid]
+
+    def hear_end(self, uid: str, version: str) -> None:
+        """Note that the watch has sent the end of an object."""
+        self.progress(version)
+        self._ahead.pop(uid, None)
+
+    def progress(self, version: str) -> None:
+        """Note that everything up to `version` has been sent."""
+        if version and is_older(version, self.version) is not True:
+            self.version = version
+
+    def restart(self, version: str, present: Iterable[str]) -> None:
+        """Note a whole state as of `version`, which has the objects of these UIDs."""
+        self.version = version
+        self.synced = True
+        there = frozenset(present)
+        self._ahead = {
+            uid: wanted
+            for uid, wanted in self._ahead.items()
+            # A state from before our write says nothing about it; one of unknown age comes from after it.
+            if (uid in there if wanted is None else is_older(version, wanted))
+        }
+
+
+class Sources:
+    """All watches of a store, by namespace; the empty namespace is a watch on everything."""
+
+    def __init__(self, namespaces: Iterable[str]) -> None:
+        self._sources = {namespace: Source(namespace) for namespace in namespaces}
+        if not self._sources:
+            raise ValueError("a store needs at least one source; use an empty namespace for everything")
+
+    def covers(self, namespace: str) -> bool:
+        """Whether objects of a namespace belong into the store."""
+        return "" in self._sources or namespace in self._sources
+
+    def of(self, namespace: str) -> Source:
+        """Return the watch that tells of a namespace; raises KeyError when none does."""
+        return self._sources.get("") or self._sources[namespace]
+
+    @property
+    def synced(self) -> bool:
+        """Whether all have delivered their whole state at least once."""
+        return all(source.synced for source in self._sources.values())

@@ -1,0 +1,98 @@
+"""The objects of a store, with the rules by which a version replaces another.
+
+Versions come from two sides, the watch and the answers to our own writes, and in any order. The rules make the result
+the same: newer wins, a deleted UID stays deleted, and an object that cannot be read is marked instead of removed.
+"""
+
+from collections.abc import Mapping
+from typing import Generic
+
+import structlog
+
+from stateward.kube.cache.deltas import Change, Delta, IndexFunction, Subscriber
+from stateward.kube.cache.index import Index
+from stateward.kube.cache.tombstones import Tombstones
+from stateward.kube.objects.metadata import K, Key
+from stateward.kube.objects.versions import is_older
+from stateward.kube.objects.watching import Unreadable
+
+_log = structlog.get_logger(__name__)
+
+
+class Table(Generic[K]):
+    """Objects by key, their indexes, and whoever wants to hear of changes."""
+
+    def __init__(self, name: str, indexes: Mapping[str, IndexFunction[K]]) -> None:
+        self.name = name
+        self.objects: dict[Key, K] = {}
+        self.unreadable: dict[Key, Unreadable] = {}
+        self.indexes = {index: Index(function) for index, function in indexes.items()}
+        self.subscribers: list[Subscriber[K]] = []
+        self._tombstones = Tombstones()
+
+    def take(self, key: Key, obj: K) -> None:
+        """Put a version of an object in, unless it is older than what is known."""
+        uid, version = obj.metadata.uid, obj.metadata.resource_version
+        if self._tombstones.covers(uid, version) or self._outdated(key, version):
+            return
+        old = self.objects.get(key)
+        trouble = self.unreadable.pop(key, None)
+        if old is not None and old.metadata.uid != uid:
+            # The name was taken by a successor: to everyone else that is an end and a beginning.
+            self._tombstones.bury(old.metadata.uid, version)
+            self._put(key, old, None)
+            old = None
+        if old is None or old.metadata.resource_version != version or trouble:
+            self._put(key, old, obj)
+
+    def bury(self, key: Key, uid: str, version: str = "") -> None:
+        """Take out the object of this UID, which was gone in `version` (empty: for good)."""
+        self._tombstones.bury(uid, version)
+        trouble = self.unreadable.get(key)
+        if trouble is not None and trouble.metadata.uid in {uid, ""}:
+            del self.unreadable[key]
+        old = self.objects.get(key)
+        if old is None or old.metadata.uid != uid:
+            return
+        if not version or is_older(version, old.metadata.resource_version) is not True:
+            self._put(key, old, None)
+
+    def holds(self, key: Key, uid: str) -> bool:
+        """Whether the object of this UID is there, readable or not."""
+        known = (self.objects.get(key), self.unreadable.get(key))
+        return any(obj is not None and obj.metadata.uid == uid for obj in known)
+
+    def mark(self, key: Key, trouble: Unreadable) -> None:
+        """Note that the newest version of an object cannot be read; the last readable one stays."""
+        if self._outdated(key, trouble.metadata.resource_version):
+            return
+        self.unreadable[key] = trouble
+        last = self.objects.get(key)
+        self._emit(Delta(Change.UNREADABLE, key, last, last, trouble))
+
+    def tell(self, subscriber: Subscriber[K], delta: Delta[K]) -> None:
+        """Call one subscriber; its failure is reported and stops neither the others nor the watch."""
+        try:
+            subscriber(delta)
+        except Exception:  # noqa: BLE001 - whatever it is, the cache must go on
+            _log.exception("a subscriber of the cache failed", store=self.name, key=str(delta.key))
+
+    def _outdated(self, key: Key, version: str) -> bool:
+        old = self.objects.get(key)
+        trouble = self.unreadable.get(key)
+        known = [obj.metadata.resource_version for obj in (old, trouble) if obj is not None]
+        return any(is_older(version, than) for than in known)
+
+    def _put(self, key: Key, old: K | None, new: K | None) -> None:
+        if new is None:
+            del self.objects[key]
+        else:
+            self.objects[key] = new
+        for index in self.indexes.values():
+            index.replace(key, old, new)
+        change = Change.REMOVED if new is None else Change.ADDED if old is None else Change.CHANGED
+        self._emit(Delta(change, key, old, new))
+
+    def _emit(self, delta: Delta[K]) -> None:
+        for subscriber in tuple(self.subscribers):
+            self.tell(subscriber, delta)

@@ -1,0 +1,164 @@
+"""From bytes to projections, such that one bad object never hides the good ones.
+
+The straight way decodes a whole answer in one pass. Only when that fails is it taken apart, to find out which object it
+was; that one is reported as `Unreadable` with as much of its metadata as could be read.
+"""
+
+from functools import cache
+from typing import Any, cast
+
+import msgspec
+
+from stateward.kube.client.client import Page
+from stateward.kube.client.depth import TOO_DEEP, shallow
+from stateward.kube.objects.errors import ApiError, DecodeError, Status, error_for
+from stateward.kube.objects.metadata import ObjectMeta, PartialObject, T, WireRecord
+from stateward.kube.objects.watching import Bookmark, Failed, Unreadable, WatchEvent, event_type
+
+
+class _ListMeta(WireRecord):
+    resource_version: str = ""
+    continue_token: str = msgspec.field(default="", name="continue")
+
+
+class _RawList(WireRecord):
+    metadata: _ListMeta = _ListMeta()
+    items: list[msgspec.Raw] | None = None
+
+
+class _RawEvent(msgspec.Struct, gc=False):
+    type: str
+    object: msgspec.Raw
+
+
+class _Kind(WireRecord):
+    kind: str = ""
+
+
+class _Named(WireRecord):
+    """The metadata that identifies an object, read when nothing else of it can be."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _NamedObject(WireRecord):
+    metadata: _Named = _Named()
+
+
+@cache
+def _decoder(view: Any) -> msgspec.json.Decoder[Any]:
+    # Decoders are made once per type: making one costs more than decoding a pod.
+    return msgspec.json.Decoder(view)
+
+
+@cache
+def _event_decoder(view: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(event_type(view))
+
+
+@cache
+def _list_decoder(view: Any) -> msgspec.json.Decoder[Any]:
+    fields = [("metadata", _ListMeta, _ListMeta()), ("items", list[view] | None, None)]
+    return msgspec.json.Decoder(msgspec.defstruct("_List", fields, gc=False))
+
+
+def decode_object(view: type[T], body: bytes) -> T:
+    """Decode one object; raises DecodeError naming the field that does not fit."""
+    try:
+        return cast("T", _decoder(view).decode(body))
+    except msgspec.DecodeError as error:
+        raise DecodeError(f"cannot read the server's answer: {error}") from error
+    except RecursionError as error:
+        raise DecodeError(f"cannot read the server's answer: {TOO_DEEP}") from error
+
+
+def decode_page(view: type[T], body: bytes) -> Page[T]:
+    """Decode one page of a list; objects that do not fit are reported in it, not lost."""
+    try:
+        whole = _list_decoder(view).decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        return _decode_page_apart(view, body)
+    meta: _ListMeta = whole.metadata
+    return Page(tuple(whole.items or ()), meta.resource_version, meta.continue_token)
+
+
+def decode_event(view: type[T], line: bytes) -> WatchEvent[T]:
+    """Decode one line of a watch; raises the typed error that an ERROR event holds, DecodeError for a broken line."""
+    try:
+        event = _event_decoder(view).decode(line)
+    except msgspec.DecodeError as error:
+        return _decode_event_apart(line, str(error))
+    except RecursionError:
+        return _decode_event_apart(line, TOO_DEEP)
+    if isinstance(event, Failed):
+        raise _stream_error(event.object)
+    return cast("WatchEvent[T]", event)
+
+
+def is_status(body: bytes) -> bool:
+    """Whether an answer is a bare `Status` instead of an object."""
+    return decode_object(_Kind, body).kind == "Status"
+
+
+def _decode_page_apart(view: type[T], body: bytes) -> Page[T]:
+    raw, cut = _read(_RawList, body)
+    items: list[T] = []
+    unreadable: list[Unreadable] = []
+    for i, item in enumerate(raw.items or ()):
+        if i in cut:
+            unreadable.append(_unreadable(item, TOO_DEEP))
+            continue
+        try:
+            items.append(_decoder(view).decode(item))
+        except msgspec.DecodeError as error:
+            unreadable.append(_unreadable(item, str(error)))
+        except RecursionError:
+            unreadable.append(_unreadable(item, TOO_DEEP))
+    return Page(tuple(items), raw.metadata.resource_version, raw.metadata.continue_token, tuple(unreadable))
+
+
+def _decode_event_apart(line: bytes, reason: str) -> Bookmark | Unreadable:
+    try:
+        event, _ = _read(_RawEvent, line)
+    except DecodeError as error:
+        raise DecodeError(f"the watch sent a line that is not an event: {error}") from error
+    if event.type in {"BOOKMARK", "ERROR"}:
+        raise DecodeError(f"the watch sent an {event.type} event that cannot be read: {reason}")
+    return _unreadable(event.object, reason, deleted=event.type == "DELETED")
+
+
+def _read(view: type[T], body: bytes) -> tuple[T, frozenset[int]]:
+    """Return the outer parts of an answer, and which elements of its list had to be cut for it; raises DecodeError."""
+    try:
+        return msgspec.json.decode(body, type=view), frozenset()
+    except RecursionError:
+        body, cut = shallow(body)
+        return decode_object(view, body), cut
+    except msgspec.DecodeError as error:
+        raise DecodeError(f"cannot read the server's answer: {error}") from error
+
+
+def _unreadable(raw: msgspec.Raw, reason: str, *, deleted: bool = False) -> Unreadable:
+    return Unreadable(_metadata_of(raw), reason, deleted)
+
+
+def _metadata_of(raw: bytes | msgspec.Raw) -> ObjectMeta:
+    # The trouble may be in the metadata itself: the least of it still says which object it is.
+    for view in (PartialObject, _NamedObject):
+        try:
+            return _full(_read(view, bytes(raw))[0].metadata)
+        except DecodeError:
+            continue
+    return ObjectMeta()
+
+
+def _full(metadata: ObjectMeta | _Named) -> ObjectMeta:
+    return metadata if isinstance(metadata, ObjectMeta) else ObjectMeta(**msgspec.structs.asdict(metadata))
+
+
+def _stream_error(status: Status) -> ApiError:
+    # A stream's error has only the status code inside the object.
+    return error_for(status)

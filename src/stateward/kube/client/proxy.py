@@ -1,0 +1,43 @@
+"""Which proxy to go through: the kubeconfig's `proxy-url`, else the environment's, minus what NO_PROXY excludes."""
+
+import ipaddress
+import urllib.request
+from urllib.parse import urlsplit
+
+from stateward.kube.access.connection import Connection
+
+
+def proxy_for(connection: Connection) -> str | None:
+    """Return the proxy's URL, or None to connect directly."""
+    return connection.proxy_url or environment_proxy(connection.server)
+
+
+def environment_proxy(url: str) -> str | None:
+    """Return the proxy that the environment names for an address, or None to connect directly."""
+    address = urlsplit(url)
+    proxies = urllib.request.getproxies_environment()
+    proxy = proxies.get(address.scheme)
+    if not proxy or _excluded(address.hostname or "", proxies.get("no", "")):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _excluded(host: str, no_proxy: str) -> bool:
+    return any(_matches(host, entry.strip()) for entry in no_proxy.split(",") if entry.strip())
+
+
+def _matches(host: str, entry: str) -> bool:
+    if entry == "*":
+        return True
+    if "/" in entry:
+        # Clusters exclude their service and pod networks as CIDRs, which the standard library does not know.
+        return _in_network(host, entry)
+    name = entry.removeprefix("*").lstrip(".").split(":")[0].lower()
+    return host.lower() == name or host.lower().endswith(f".{name}")
+
+
+def _in_network(host: str, network: str) -> bool:
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)
+    except ValueError:
+        return False

@@ -1,0 +1,225 @@
+"""HTTP to one API server: one session, one place where failures become typed errors.
+
+A call is retried here only when that cannot do harm: after a 429 (the server did not start on it) and once with fresh
+credentials after a 401. Everything else is for the caller, who knows whether to read before trying again.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from copy import copy
+from dataclasses import dataclass, field
+
+import aiohttp
+
+from stateward.kube.access.connection import Connection, TlsContexts
+from stateward.kube.access.credentials import Credential
+from stateward.kube.client.lines import split_lines
+from stateward.kube.client.proxy import proxy_for
+from stateward.kube.objects.errors import (
+    ApiError,
+    ConfigError,
+    TooManyRequests,
+    TransportError,
+    Unauthorized,
+    error_for_body,
+)
+from stateward.kube.timing.clock import Clock
+
+_READ_BUFFER_BYTES = 1 << 18
+_CONTEXT = re.compile(r" ssl:(<[^>]*>|\w+)")
+Socket = aiohttp.ClientWebSocketResponse
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long and how much: times in seconds.
+
+    `request` bounds one attempt, `connect` its connection; `throttle` bounds all waiting for a server that answers 429;
+    `concurrency` is how many requests may be under way at once (watches not counted).
+    """
+
+    request: float = 30.0
+    connect: float = 10.0
+    throttle: float = 30.0
+    concurrency: int = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request. `patient` calls wait and try again when the server throttles."""
+
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict[str, str])
+    body: bytes | None = None
+    content_type: str = "application/json"
+    accept: str = "application/json"
+    patient: bool = True
+
+    @property
+    def mutating(self) -> bool:
+        """Whether the call can change something on the server."""
+        return self.method not in {"GET", "HEAD"}
+
+
+class Transport:
+    """Sends calls; call `close` when done."""
+
+    def __init__(self, connection: Connection, *, clock: Clock, limits: Limits, user_agent: str) -> None:
+        self._connection = connection
+        self._clock = clock
+        self._limits = limits
+        self._agent = user_agent
+        self._contexts = TlsContexts(connection.tls)
+        self._slots = asyncio.Semaphore(limits.concurrency)
+        self._sessions: list[aiohttp.ClientSession] = []
+        self._user = ""
+
+    def acting_as(self, user: str) -> "Transport":
+        """Return a transport with the rights of another user; sessions, places and credentials are those of this."""
+        other = copy(self)
+        other._user = user  # noqa: SLF001 - of the same class
+        return other
+
+    async def close(self) -> None:
+        """Close all connections."""
+        while self._sessions:
+            await self._sessions.pop().close()
+
+    async def send(self, call: Call) -> bytes:
+        """Return the body of a successful answer; raises ApiError."""
+        deadline = self._clock.monotonic() + self._limits.throttle
+        while True:
+            try:
+                async with self._slots:
+                    return await self._authorized(call)
+            except TooManyRequests as error:
+                wait = error.retry_after or 1.0
+                if not call.patient or self._clock.monotonic() + wait > deadline:
+                    raise
+            await self._clock.sleep(wait)
+
+    async def lines(self, call: Call) -> AsyncGenerator[bytes, None]:
+        """Yield the lines of an endless answer; a stream that breaks, also in mid-line, raises TransportError."""
+        try:
+            response = await self._open(call, await self._credential())
+            if response.status == 401:
+                response.close()
+                self._connection.credentials.invalidate()
+                response = await self._open(call, await self._credential())
+            async with response:
+                await self._raise_for(response, call)
+                async for line in split_lines(response.content.iter_any()):
+                    yield line
+        except (aiohttp.ClientError, OSError) as error:
+            raise _transport_error(error, call) from error
+
+    @asynccontextmanager
+    async def socket(self, path: str, protocol: str, query: list[tuple[str, str]]) -> AsyncGenerator[Socket]:
+        """Open a WebSocket; raises ApiError."""
+        credential = await self._credential()
+        # A kubelet answers with 406 to whoever wants a certain kind of answer to this.
+        call = Call("GET", path, accept="*/*")
+        try:
+            async with (
+                self._clock.timeout(self._limits.request),
+                self._ensure_session().ws_connect(
+                    self._connection.server.rstrip("/") + path,
+                    params=query,
+                    protocols=(protocol,),
+                    headers=self._headers(call, credential),
+                    ssl=self._contexts.for_credential(credential),
+                    server_hostname=self._connection.tls.server_name or None,
+                    proxy=proxy_for(self._connection),
+                ) as socket,
+            ):
+                yield socket
+        except aiohttp.WSServerHandshakeError as error:
+            raise error_for_body(error.status, error.message.encode()) from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise _transport_error(error, call) from error
+
+    async def _authorized(self, call: Call) -> bytes:
+        try:
+            return await self._attempt(call)
+        except Unauthorized:
+            self._connection.credentials.invalidate()
+            return await self._attempt(call)
+
+    async def _attempt(self, call: Call) -> bytes:
+        credential = await self._credential()
+        try:
+            async with self._clock.timeout(self._limits.request), self._answer(call, credential) as response:
+                await self._raise_for(response, call)
+                return await response.read()
+        except (aiohttp.ClientError, OSError) as error:
+            raise _transport_error(error, call) from error
+
+    async def _credential(self) -> Credential:
+        try:
+            return await self._connection.credentials.current()
+        except ConfigError as error:
+            raise Unauthorized(str(error)) from error
+
+    @asynccontextmanager
+    async def _answer(self, call: Call, credential: Credential) -> AsyncGenerator[aiohttp.ClientResponse]:
+        async with await self._open(call, credential) as response:
+            yield response
+
+    async def _open(self, call: Call, credential: Credential) -> aiohttp.ClientResponse:
+        return await self._ensure_session().request(
+            call.method,
+            self._connection.server.rstrip("/") + call.path,
+            params=dict(call.query),
+            data=call.body,
+            headers=self._headers(call, credential),
+            ssl=self._contexts.for_credential(credential),
+            server_hostname=self._connection.tls.server_name or None,
+            proxy=proxy_for(self._connection),
+            allow_redirects=False,
+        )
+
+    def _headers(self, call: Call, credential: Credential) -> dict[str, str]:
+        headers = {"Accept": call.accept, "User-Agent": self._agent, **credential.headers()}
+        if self._user:
+            # Without groups: the server adds those of a service account, and no right to act as groups is needed.
+            headers["Impersonate-User"] = self._user
+        if call.body is not None:
+            headers["Content-Type"] = call.content_type
+        # The server's compression costs both sides more time than it saves on a cluster's network.
+        headers["Accept-Encoding"] = "identity"
+        return headers
+
+    def _ensure_session(self) -> aiohttp.ClientSession:
+        if not self._sessions:
+            session = aiohttp.ClientSession(
+                # Watches hold connections for minutes, so the limit is on requests, not on connections.
+                connector=aiohttp.TCPConnector(limit=0),
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._limits.connect),
+                read_bufsize=_READ_BUFFER_BYTES,
+                raise_for_status=False,
+            )
+            self._sessions.append(session)
+        return self._sessions[0]
+
+    async def _raise_for(self, response: aiohttp.ClientResponse, call: Call) -> None:
+        if response.status < 300:
+            return
+        after = _seconds(response.headers.get("Retry-After", ""))
+        raise error_for_body(response.status, await response.read(), mutating=call.mutating, retry_after=after)
+
+
+def _seconds(header: str) -> float:
+    # The other form of Retry-After, a date, is never sent by API servers.
+    return float(header) if header.isdecimal() else 0.0
+
+
+def _transport_error(error: Exception, call: Call) -> ApiError:
+    # Without a connection nothing was sent; after that, only the server knows.
+    sent = not isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
+    # aiohttp shows the TLS context's address in memory, which tells nobody anything.
+    told = _CONTEXT.sub("", str(error)) or type(error).__name__
+    what = "timed out" if isinstance(error, TimeoutError) else told
+    return TransportError(f"{call.method} {call.path}: {what}", may_have_committed=call.mutating and sent)

@@ -1,0 +1,103 @@
+"""What a writer needs to know of an election: a block of work that ends, one way or the other, before the lease does.
+
+The disaster this prevents: a delete is sent while the lease is still ours, waits for a connection, for a server that
+throttles or for a slow network, and arrives when another process leads and has taken down another member.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Any
+
+from stateward.kube.client.client import (
+    Api,
+    ApplyOptions,
+    Body,
+    DeleteOptions,
+    ListOptions,
+    Page,
+    PatchKind,
+    RawRequest,
+    WatchStart,
+)
+from stateward.kube.objects.metadata import Key, T
+from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.objects.watching import WatchEvent
+
+READING = ("GET", "HEAD")
+
+
+class LostLease(Exception):  # noqa: N818 - an orderly end, not an error
+    """The lease is not certainly ours any more; whatever was about to be written is left to the next leader."""
+
+
+Fence = Callable[[], AbstractAsyncContextManager[None]]
+"""Opens a block in which writes may be sent: raises LostLease where it may not begin, and where it is cut off.
+
+Everything that the block waits for counts: a place, a pause that the server asks for, a connection, the answer.
+"""
+
+
+def unfenced() -> AbstractAsyncContextManager[None]:
+    """Return a block without a limit, for a process that has no rival."""
+    return nullcontext()
+
+
+class FencedApi:
+    """An `Api` whose writes are fenced, each by itself; reads go through as they are.
+
+    So no part of a program can forget the fence: what writes has no other way to the server.
+    """
+
+    def __init__(self, api: Api, fence: Fence) -> None:
+        self._api = api
+        self._fence = fence
+
+    async def get(self, resource: Resource[T], key: Key) -> T:
+        """Read one object."""
+        return await self._api.get(resource, key)
+
+    async def list(self, resource: Resource[T], selection: Selection, options: ListOptions | None = None) -> Page[T]:
+        """Read one page of a list."""
+        return await self._api.list(resource, selection, options)
+
+    def watch(
+        self, resource: Resource[T], selection: Selection, start: WatchStart
+    ) -> AsyncGenerator[WatchEvent[T], None]:
+        """Follow changes."""
+        return self._api.watch(resource, selection, start)
+
+    async def create(self, resource: Resource[T], body: Body, *, namespace: str = "") -> T:
+        """Create an object; raises LostLease, as all writes do."""
+        async with self._fence():
+            return await self._api.create(resource, body, namespace=namespace)
+
+    async def apply(self, resource: Resource[T], key: Key, body: Body, options: ApplyOptions) -> T:
+        """Server-side apply."""
+        async with self._fence():
+            return await self._api.apply(resource, key, body, options)
+
+    async def patch(
+        self, resource: Resource[T], key: Key, body: Body | Sequence[Any], *, kind: PatchKind, subresource: str = ""
+    ) -> T:
+        """Patch an object or its subresource."""
+        async with self._fence():
+            return await self._api.patch(resource, key, body, kind=kind, subresource=subresource)
+
+    async def delete(self, resource: Resource[T], key: Key, options: DeleteOptions) -> T | None:
+        """Delete one exact object."""
+        async with self._fence():
+            return await self._api.delete(resource, key, options)
+
+    async def evict(self, key: Key, options: DeleteOptions) -> None:
+        """Evict a pod within its disruption budget."""
+        async with self._fence():
+            await self._api.evict(key, options)
+
+    def acting_as(self, user: str) -> "FencedApi":
+        """Return the same, with the rights of another user and within the same fence."""
+        return FencedApi(self._api.acting_as(user), self._fence)
+
+    async def request(self, request: RawRequest) -> bytes:
+        """Send a request outside the object model; all but those that only read are fenced."""
+        async with unfenced() if request.method in READING else self._fence():
+            return await self._api.request(request)

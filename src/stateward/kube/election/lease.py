@@ -1,0 +1,214 @@
+"""Leader election on a Lease: at most one process acts, also when clocks differ and connections fail.
+
+Nobody's wall clock is trusted. A candidate takes a lease over when it has *watched* it not being renewed for its whole
+duration, on its own monotonic clock. A leader counts its own time from *before* it sent the renewal that succeeded, so
+its claim ends before anyone can take over; it gives up earlier still, at the renew deadline.
+
+An election alone does not stop a write that is already on its way when the lease is lost. So whatever is written for
+good is written within `fence(margin)`: a block that does not begin, and does not go on, unless the lease is certainly
+ours for `margin` seconds more. Its limit moves with each renewal: no call is too long while the lease is held.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import structlog
+
+from stateward.kube.client.client import Api, PatchKind
+from stateward.kube.election.fence import LostLease
+from stateward.kube.objects.errors import AlreadyExists, ApiError, Conflict, NotFound
+from stateward.kube.objects.lease_record import LeaseTiming, Observed, claim, release
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.records import Lease, LeaseSpec
+from stateward.kube.objects.resources import LEASES
+from stateward.kube.timing.clock import Clock, SystemClock
+
+_log = structlog.get_logger(__name__)
+
+RELEASE_SECONDS = 2.0
+"""How long giving the lease back may take, at least: a successor waits for its whole duration without."""
+
+
+class LeaderElection:
+    """Campaigns for one lease; `run` it in a task. `identity` must differ between processes."""
+
+    def __init__(
+        self,
+        api: Api,
+        key: Key,
+        identity: str,
+        *,
+        timing: LeaseTiming | None = None,
+        clock: Clock | None = None,
+        chance: random.Random | None = None,
+    ) -> None:
+        self._api = api
+        self._key = key
+        self._identity = identity
+        self._timing = timing or LeaseTiming()
+        self._clock = clock or SystemClock()
+        self._chance = chance or random.Random()  # noqa: S311 - spreads load, hides nothing
+        self._observed: Observed | None = None
+        self._renewed_at: float | None = None
+        self._elected = asyncio.Event()
+        self._fenced: dict[asyncio.Timeout, float] = {}
+
+    @property
+    def holder(self) -> str:
+        """Who held the lease when it was last seen, empty when nobody did."""
+        return (self._observed.lease.spec.holder_identity or "") if self._observed else ""
+
+    @property
+    def remaining(self) -> float:
+        """For how many seconds more the lease is certainly ours; 0 when it is not."""
+        if self._renewed_at is None:
+            return 0.0
+        return max(0.0, self._renewed_at + self._timing.duration - self._clock.monotonic())
+
+    def is_leader(self, at_least: float = 0.0) -> bool:
+        """Whether we lead, and will for `at_least` seconds more whatever happens to the network."""
+        return self.remaining > at_least
+
+    @asynccontextmanager
+    async def fence(self, margin: float) -> AsyncGenerator[None]:
+        """Open a block that is cut off `margin` seconds before the lease would end; raises LostLease.
+
+        The margin is for what was sent before the cut: so long it may still take to be carried out, or dropped.
+        """
+        if not self.is_leader(margin):
+            raise LostLease("the lease is not certainly held")
+        limit = self._clock.timeout(self.remaining - margin)
+        try:
+            async with limit:
+                self._fenced[limit] = margin
+                yield
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise LostLease("the lease was not renewed while something was written, which is given up") from error
+        finally:
+            self._fenced.pop(limit, None)
+
+    async def wait_elected(self) -> None:
+        """Wait until we lead."""
+        await self._elected.wait()
+
+    async def run(self, on_lost: Callable[[], None]) -> None:
+        """Campaign until elected, then renew until the lease is lost; call `on_lost` (which must not block) and return.
+
+        Cancelling gives the lease back, so that a successor need not wait for its end: stop all work first.
+        """
+        try:
+            await self._acquire()
+            _log.info("leading", lease=str(self._key), identity=self._identity)
+            self._elected.set()
+            await self._renew_until_lost()
+        except asyncio.CancelledError:
+            await self._release()
+            raise
+        finally:
+            self._resign()
+        # A lost lease is not given back: work that relied on the rest of its time may still be on its way.
+        _log.error("lost the lease", lease=str(self._key), identity=self._identity, holder=self.holder)
+        on_lost()
+
+    async def _acquire(self) -> None:
+        while not await self._attempt():
+            # Jitter, so that candidates which see a lease end do not all ask in the same instant.
+            await self._clock.sleep(self._timing.retry * (1.0 + 0.2 * self._chance.random()))
+
+    async def _renew_until_lost(self) -> None:
+        while self._renewed_at is not None:
+            deadline = self._renewed_at + self._timing.renew_deadline
+            await self._clock.sleep(self._timing.retry)
+            if not await self._renew_before(deadline):
+                return
+
+    async def _renew_before(self, deadline: float) -> bool:
+        try:
+            async with self._clock.timeout(max(0.0, deadline - self._clock.monotonic())):
+                while not await self._attempt():
+                    if self.holder != self._identity:
+                        return False
+                    await self._clock.sleep(self._timing.retry)
+        except TimeoutError:
+            return False
+        return True
+
+    async def _attempt(self) -> bool:
+        """Try once to take or renew the lease."""
+        try:
+            return await self._try()
+        except (Conflict, AlreadyExists):
+            return False  # Someone was faster; the next look will tell who.
+        except ApiError as error:
+            _log.warning("cannot reach the lease", lease=str(self._key), error=f"{type(error).__name__}: {error}")
+            return False
+
+    async def _try(self) -> bool:
+        try:
+            lease = await self._api.get(LEASES, self._key)
+        except NotFound:
+            return await self._write(None)
+        now = self._clock.monotonic()
+        self._observed = self._observed.seen(lease, now) if self._observed else Observed(lease, now)
+        ours = lease.spec.holder_identity == self._identity
+        if not ours and not self._observed.expired(now):
+            return False
+        return await self._write(lease)
+
+    async def _write(self, lease: Lease | None) -> bool:
+        before = self._clock.monotonic()
+        spec = claim(lease.spec if lease else LeaseSpec(), self._identity, self._timing, self._clock.now())
+        if lease is None:
+            meta = {"name": self._key.name, "namespace": self._key.namespace}
+            body = {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": meta, "spec": spec}
+            written = await self._api.create(LEASES, body, namespace=self._key.namespace)
+        else:
+            written = await self._patch(lease, spec)
+        self._observed = Observed(written, before)
+        self._renewed_at = before
+        self._move_limits()
+        return True
+
+    async def _patch(self, lease: Lease, spec: dict[str, Any]) -> Lease:
+        # The version makes it a compare-and-swap: of two candidates only one succeeds.
+        pinned = {"metadata": {"resourceVersion": lease.metadata.resource_version}, "spec": spec}
+        return await self._api.patch(LEASES, self._key, pinned, kind=PatchKind.MERGE)
+
+    def _resign(self) -> None:
+        self._renewed_at = None
+        self._elected.clear()
+        self._move_limits()
+
+    def _move_limits(self) -> None:
+        """Let what is fenced go on until the lease is no longer certainly ours for its margin: that may be now."""
+        for limit, margin in self._fenced.items():
+            if not limit.expired():
+                limit.reschedule(asyncio.get_running_loop().time() + self.remaining - margin)
+
+    async def _release(self) -> None:
+        held = self.is_leader()
+        self._resign()
+        if not held or self._observed is None:
+            return
+        try:
+            async with self._clock.timeout(max(self._timing.retry, RELEASE_SECONDS)):
+                lease = self._observed.lease
+                while not await self._given_back(lease):
+                    lease = await self._api.get(LEASES, self._key)
+        except (ApiError, TimeoutError) as error:
+            _log.warning("could not release the lease", lease=str(self._key), error=f"{type(error).__name__}: {error}")
+
+    async def _given_back(self, lease: Lease) -> bool:
+        """Give the lease back as it was read; False when it has changed since, as by a renewal that was cut off."""
+        if lease.spec.holder_identity != self._identity:
+            return True
+        try:
+            await self._patch(lease, release(self._clock.now()))
+        except Conflict:
+            return False
+        return True

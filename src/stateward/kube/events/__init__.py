@@ -1,0 +1,1 @@
+"""Kubernetes Events: what `kubectl describe` shows people about an object."""

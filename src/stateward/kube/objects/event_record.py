@@ -1,0 +1,82 @@
+"""What an event says, and the object that says it."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from stateward.kube.objects.metadata import Key, KubeObject
+from stateward.kube.objects.records import ObjectReference, micro_time
+from stateward.kube.objects.resource import Resource
+from stateward.kube.objects.resources import EVENTS
+
+_NOTE_BYTES = 1024
+
+
+class Severity(StrEnum):
+    """The two kinds of events that Kubernetes knows."""
+
+    NORMAL = "Normal"
+    WARNING = "Warning"
+
+
+def about(resource: Resource[Any], obj: KubeObject) -> ObjectReference:
+    """Return the reference to an object that an event is about."""
+    meta = obj.metadata
+    return ObjectReference(
+        api_version=resource.api_version, kind=resource.kind, namespace=meta.namespace, name=meta.name, uid=meta.uid
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """Something that happened to an object.
+
+    `reason` and `action` are CamelCase words for machines, `note` is a sentence for people (1,024 bytes are kept).
+    """
+
+    regarding: ObjectReference
+    severity: Severity
+    reason: str
+    action: str
+    note: str
+
+
+@dataclass(slots=True)
+class Series:
+    """The same occurrence again and again: how often, and how much of that the server knows."""
+
+    first: datetime
+    last: datetime
+    heard_at: float
+    count: int = 1
+    written: int = 0
+    written_at: float = float("-inf")
+
+
+def name_of(occurrence: Occurrence, first: datetime) -> str:
+    """Return the name of the event that stands for a series."""
+    # The same try has the same name, so a lost answer does not make a second event.
+    digest = hashlib.sha256(f"{occurrence}{first.isoformat()}".encode()).hexdigest()
+    return f"{occurrence.regarding.name[:230]}.{digest[:16]}"
+
+
+def tally(series: Series, count: int) -> dict[str, Any]:
+    """Return the `series` field of an event that happened `count` times."""
+    return {"count": count, "lastObservedTime": micro_time(series.last)}
+
+
+def manifest(occurrence: Occurrence, series: Series, key: Key) -> dict[str, Any]:
+    """Return the event object, without who reports it."""
+    return {
+        "apiVersion": EVENTS.api_version,
+        "kind": EVENTS.kind,
+        "metadata": {"name": key.name, "namespace": key.namespace},
+        "regarding": occurrence.regarding,
+        "type": occurrence.severity.value,
+        "reason": occurrence.reason[:128],
+        "action": occurrence.action[:128],
+        "note": occurrence.note.encode()[:_NOTE_BYTES].decode(errors="ignore"),
+        "eventTime": micro_time(series.first),
+    }

@@ -1,0 +1,33 @@
+"""The kinds that Stateward reads and writes, each with the projection that it is read through.
+
+Secrets and ConfigMaps are there as metadata: nothing that caches them can hold their contents. `SECRETS.raw()` reads a
+whole one where its content is the point.
+"""
+
+from stateward.kube.objects.metadata import PartialObject
+from stateward.kube.objects.nodes import Node, Service
+from stateward.kube.objects.pods import Pod
+from stateward.kube.objects.records import Event, Lease
+from stateward.kube.objects.resource import Resource
+from stateward.kube.objects.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from stateward.kube.objects.workloads import PodDisruptionBudget, StatefulSet
+
+PODS = Resource("", "v1", "pods", "Pod", Pod)
+SERVICES = Resource("", "v1", "services", "Service", Service)
+CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", PersistentVolumeClaim)
+VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", PersistentVolume, namespaced=False)
+NODES = Resource("", "v1", "nodes", "Node", Node, namespaced=False)
+NAMESPACES = Resource("", "v1", "namespaces", "Namespace", PartialObject, namespaced=False, partial=True)
+SECRETS = Resource("", "v1", "secrets", "Secret", PartialObject, partial=True)
+CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap", PartialObject, partial=True)
+SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount", PartialObject, partial=True)
+STATEFUL_SETS = Resource("apps", "v1", "statefulsets", "StatefulSet", StatefulSet)
+BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", PodDisruptionBudget)
+NETWORK_POLICIES = Resource("networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", PartialObject, partial=True)
+STORAGE_CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", StorageClass, namespaced=False)
+PRIORITY_CLASSES = Resource(
+    "scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", PartialObject, namespaced=False, partial=True
+)
+CRON_JOBS = Resource("batch", "v1", "cronjobs", "CronJob", PartialObject, partial=True)
+EVENTS = Resource("events.k8s.io", "v1", "events", "Event", Event)
+LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease", Lease)

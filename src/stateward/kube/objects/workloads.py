@@ -1,0 +1,83 @@
+"""StatefulSets and disruption budgets, as far as they are read."""
+
+from msgspec import field
+
+from stateward.kube.objects.metadata import ObjectMeta, WireRecord
+from stateward.kube.objects.pods import Condition, Container
+
+
+class TemplateMeta(WireRecord):
+    """The metadata that pods of a template get."""
+
+    labels: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+
+
+class TemplateSpec(WireRecord):
+    """The containers of a template."""
+
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+
+
+class PodTemplate(WireRecord):
+    """The template that new pods are made from."""
+
+    metadata: TemplateMeta = TemplateMeta()
+    spec: TemplateSpec = TemplateSpec()
+
+
+class StatefulSetSpec(WireRecord):
+    """What was asked for."""
+
+    replicas: int = 1
+    template: PodTemplate = PodTemplate()
+
+
+class StatefulSetStatus(WireRecord):
+    """What the StatefulSet controller has seen; older than the spec while `observed_generation` is."""
+
+    observed_generation: int = 0
+    replicas: int = 0
+    ready_replicas: int = 0
+    current_revision: str = ""
+    update_revision: str = ""
+
+
+class StatefulSet(WireRecord):
+    """A StatefulSet."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: StatefulSetSpec = StatefulSetSpec()
+    status: StatefulSetStatus = StatefulSetStatus()
+
+    @property
+    def observed(self) -> bool:
+        """Whether the status speaks of this spec and not of an earlier one."""
+        return self.status.observed_generation >= self.metadata.generation
+
+
+class BudgetSpec(WireRecord):
+    """How many pods may, or must not, be disrupted: counts or percentages, as written."""
+
+    max_unavailable: int | str | None = None
+    min_available: int | str | None = None
+
+
+class BudgetStatus(WireRecord):
+    """What the budget allows now."""
+
+    observed_generation: int = 0
+    disruptions_allowed: int = 0
+    current_healthy: int = 0
+    desired_healthy: int = 0
+    expected_pods: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class PodDisruptionBudget(WireRecord):
+    """A disruption budget."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: BudgetSpec = BudgetSpec()
+    status: BudgetStatus = BudgetStatus()

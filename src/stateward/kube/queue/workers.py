@@ -1,0 +1,130 @@
+"""Workers that take keys from a queue and reconcile them, so that one bad key costs only itself.
+
+A reconciliation that fails is tried again after a growing delay; one that takes too long is cut off and counts as
+failed, because a hanging database must not hold a worker that other clusters wait for. From the second failure in a row
+on it is told, so that nobody has to read the log to learn of it, and its end is told as well.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Generic, Protocol, TypeVar
+
+import structlog
+
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.queue.queue import H, QueueClosed, WorkQueue
+from stateward.kube.timing.clock import Clock, SystemClock
+from stateward.kube.timing.observers import QueueObserver, Unobserved
+
+_log = structlog.get_logger(__name__)
+
+Reconcile = Callable[[H], Awaitable[float | None]]
+"""Brings one key closer to what is wanted; returns the seconds after which to look again (None: on the next event).
+
+Raising means failure: the key comes back with backoff.
+"""
+
+TOLD = 2
+"""Failures in a row from which on they are told: a first one is mostly over before anybody could have read of it."""
+PATIENCE = 30.0
+"""Seconds that telling may take."""
+K_contra = TypeVar("K_contra", contravariant=True)
+
+
+class FailureListener(Protocol[K_contra]):
+    """Hears of keys whose reconciliation fails again and again. What it raises is logged, and changes nothing."""
+
+    async def failed(self, key: K_contra, failures: int, error: Exception) -> None:
+        """Hear of the second failure in a row of a key, and of each one after it."""
+        ...
+
+    async def recovered(self, key: K_contra) -> None:
+        """Hear that the reconciliation of a key has succeeded after failures that were told."""
+        ...
+
+
+class Workers(Generic[H]):
+    """`count` workers on one queue; `limit` is how many seconds one reconciliation may take."""
+
+    def __init__(
+        self,
+        queue: WorkQueue[H],
+        reconcile: Reconcile[H],
+        *,
+        count: int = 4,
+        limit: float = 300.0,
+        clock: Clock | None = None,
+        observer: QueueObserver | None = None,
+    ) -> None:
+        self._queue = queue
+        self._reconcile = reconcile
+        self._count = count
+        self._limit = limit
+        self._clock = clock or SystemClock()
+        self._observer = observer or Unobserved()
+        self._listener: FailureListener[H] | None = None
+
+    def tell(self, listener: FailureListener[H]) -> None:
+        """Have keys told that fail again and again."""
+        self._listener = listener
+
+    async def run(self) -> None:
+        """Work until the queue is closed and what was begun is finished; cancelling cuts that off."""
+        async with asyncio.TaskGroup() as group:
+            for number in range(self._count):
+                group.create_task(self._work(), name=f"worker-{number}")
+
+    async def stop(self, grace: float) -> bool:
+        """Close the queue and give running work `grace` seconds; True when all of it was finished in time."""
+        self._queue.close()
+        try:
+            async with self._clock.timeout(grace):
+                await self._queue.wait_idle()
+        except TimeoutError:
+            return False
+        return True
+
+    async def _work(self) -> None:
+        while True:
+            try:
+                key = await self._queue.get()
+            except QueueClosed:
+                return
+            try:
+                await self._once(key)
+            finally:
+                self._queue.done(key)
+
+    async def _once(self, key: H) -> None:
+        began = self._clock.monotonic()
+        try:
+            async with self._clock.timeout(self._limit):
+                again = await self._reconcile(key)
+        except Exception as error:  # noqa: BLE001 - whatever it is, other keys must go on
+            delay = self._queue.add_failed(key)
+            # What an API server says is a state of the world; a traceback is for what nobody expected.
+            trace = None if isinstance(error, ApiError | TimeoutError) else error
+            _log.warning("reconciliation failed", key=str(key), error=_words(error), retry_in=delay, exc_info=trace)
+            self._observer.finished(self._clock.monotonic() - began, failed=True)
+            await self._tell(key, self._queue.failures(key), error)
+            return
+        failures = self._queue.failures(key)
+        self._queue.forget(key)
+        if again is not None:
+            self._queue.add_after(key, again)
+        self._observer.finished(self._clock.monotonic() - began, failed=False)
+        await self._tell(key, failures, None)
+
+    async def _tell(self, key: H, failures: int, error: Exception | None) -> None:
+        """Tell of a failure, or (without an error) of the end of failures; that this fails as well is only logged."""
+        if self._listener is None or failures < TOLD:
+            return
+        try:
+            async with self._clock.timeout(PATIENCE):
+                await (self._listener.recovered(key) if error is None else self._listener.failed(key, failures, error))
+        except Exception as trouble:  # noqa: BLE001 - whatever it is, the key is tried again all the same
+            _log.warning("what failed could not be told", key=str(key), error=_words(trouble))
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
