@@ -1,7 +1,7 @@
 """How soon a changed Secret is in a running pod: as kubelets do it by themselves, and when the pod is told of it.
 
 One node whose kubelet looks at its pods as often as Kubernetes does by default, and one pod that says what is mounted.
-Why this matters: `stateward.operator.hurry`.
+Why this matters: `stateward.operator.act.sync_now`.
 """
 
 import asyncio

@@ -7,8 +7,8 @@ import time
 from bench import parcel
 from bench.scale import percentile
 from bench.table import Row
-from stateward.operator.aside import Beside
-from stateward.operator.installations.jobs import RenderObjects, RenderStep
+from stateward.operator.installations.execution.background import Beside
+from stateward.operator.installations.execution.jobs import RenderObjects, RenderStep
 from stateward.packages.rendering import Use, places
 from stateward.packages.templates import TemplateProblem, Variables
 

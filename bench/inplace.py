@@ -28,8 +28,8 @@ from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
 from stateward.kube.objects.resources import PODS
-from stateward.operator import logs
-from stateward.operator.caches import CLUSTERS
+from stateward.operator.objects.caches import CLUSTERS
+from stateward.operator.runtime import logs
 
 SANDBOX = "stateward-bench-inplace"
 NAMESPACE, NAME = "bench-inplace", "kept"

@@ -29,15 +29,15 @@ from stateward.kube.election.lease import LeaderElection
 from stateward.kube.objects.lease_record import LeaseTiming
 from stateward.kube.objects.metadata import Key, T
 from stateward.kube.objects.resource import Resource
-from stateward.operator import logs
-from stateward.operator.caches import CLUSTERS
-from stateward.operator.engine import OpenSearchFamily
-from stateward.operator.health import health_routes, metrics_routes
-from stateward.operator.holdings import Holdings
-from stateward.operator.kinds import OPENSEARCH
-from stateward.operator.listener import serve
-from stateward.operator.options import OperatorOptions
+from stateward.operator.databases.engine import OpenSearchFamily
+from stateward.operator.objects.caches import CLUSTERS
+from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.kinds import OPENSEARCH
 from stateward.operator.process import Operator, until_signalled
+from stateward.operator.runtime import logs
+from stateward.operator.runtime.health import health_routes, metrics_routes
+from stateward.operator.runtime.listener import serve
+from stateward.operator.runtime.options import OperatorOptions
 
 
 class Report(msgspec.Struct, frozen=True):

@@ -22,12 +22,12 @@ from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.metadata import Key, T
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.kube.timing.clock import SystemClock
-from stateward.operator import logs
 from stateward.operator.installations.control import InstallationControl
 from stateward.operator.installations.control import Setting as InstallationSetting
-from stateward.operator.listener import serve
 from stateward.operator.restarts.control import RestartControl
 from stateward.operator.restarts.control import Setting as RestartSetting
+from stateward.operator.runtime import logs
+from stateward.operator.runtime.listener import serve
 
 NAMESPACE = "packages"
 

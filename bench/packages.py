@@ -36,7 +36,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
 from stateward.kube.objects.resources import CONFIG_MAPS, NAMESPACES
 from stateward.kube.objects.watching import Added, Bookmark, Modified
-from stateward.operator.installations.views import INSTALLATIONS, PACKAGES
+from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
 from stateward.operator.restarts.views import WORKLOADS
 from stateward.packages.guards import SETTLE_SECONDS
 from stateward.packages.rendering import Use, render_plan

@@ -13,7 +13,7 @@ from stateward.kube.access.config import connect
 from stateward.kube.client.client import RawRequest
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects.resource import Resource, Selection
-from stateward.operator.caches import CLUSTERS, OWNED, SHARED
+from stateward.operator.objects.caches import CLUSTERS, OWNED, SHARED
 
 Object = dict[str, Any]
 

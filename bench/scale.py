@@ -33,7 +33,7 @@ from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.kube.objects.resources import NAMESPACES
-from stateward.operator.caches import CLUSTERS
+from stateward.operator.objects.caches import CLUSTERS
 
 SANDBOX = "stateward-bench"
 CRD = Resource(

@@ -19,8 +19,8 @@ from demo.view import View
 from demo.writer import Bounds, Writer, missing
 from stateward.cli.failures import failure_of, leaf
 from stateward.cli.session import Session, Target, open_session
-from stateward.operator import logs
-from stateward.operator.caches import CLUSTERS
+from stateward.operator.objects.caches import CLUSTERS
+from stateward.operator.runtime import logs
 
 CALM = 10.0
 """Seconds of writing before and after the changes, for comparison."""

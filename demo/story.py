@@ -11,7 +11,7 @@ from stateward.cli.explanation import explain_cluster
 from stateward.cli.follow import Following
 from stateward.cli.session import Session
 from stateward.kube.client.client import ApplyOptions
-from stateward.operator.kinds import CLUSTERS, OPENSEARCH
+from stateward.operator.objects.kinds import CLUSTERS, OPENSEARCH
 
 NAME = "docs"
 CREATE_SECONDS, UPGRADE_SECONDS, SHRINK_SECONDS = 600.0, 1_200.0, 300.0

@@ -17,7 +17,7 @@ from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.resource import Selection
-from stateward.operator.kinds import OPENSEARCH, ClusterKind
+from stateward.operator.objects.kinds import OPENSEARCH, ClusterKind
 
 Condition = Callable[[Cluster], bool]
 SMALL = {"limits": {"memory": "640Mi"}, "requests": {"memory": "512Mi", "cpu": "50m"}}

@@ -16,7 +16,7 @@ from sandbox.collect import collect
 from stateward.kube.access.config import connect
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects import resources as kinds
-from stateward.operator.kinds import OPENSEARCH, ClusterKind
+from stateward.operator.objects.kinds import OPENSEARCH, ClusterKind
 from tests.e2e.clusters import Clusters
 from tests.e2e.operators import OperatorPods, install, kubectl
 

@@ -17,11 +17,11 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
 from stateward.kube.timing.clock import SystemClock
-from stateward.operator.installations.account import user
 from stateward.operator.installations.control import InstallationControl, Setting
-from stateward.operator.installations.views import INSTALLATIONS, PACKAGES
-from stateward.operator.options import OperatorOptions
+from stateward.operator.installations.execution.account import user
+from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
 from stateward.operator.process import accounts_of
+from stateward.operator.runtime.options import OperatorOptions
 from stateward.packages.archive import pack
 from stateward.packages.reading import read_package
 from stateward.packages.yamltext import to_yaml

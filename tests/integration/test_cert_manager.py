@@ -21,9 +21,9 @@ from stateward.kube.client.client import Api, ApplyOptions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import SystemClock
-from stateward.operator.caches import CLUSTERS, Caches
-from stateward.operator.given import LOOK_AGAIN, decoded
-from stateward.operator.security import RAW_SECRETS, Keeper, Kept
+from stateward.operator.objects.caches import CLUSTERS, Caches
+from stateward.operator.security.given import LOOK_AGAIN, decoded
+from stateward.operator.security.security import RAW_SECRETS, Keeper, Kept
 from stateward.pki.authority import SETTLING
 from stateward.pki.certificate import pem
 from tests.integration.ground import define, own_namespace

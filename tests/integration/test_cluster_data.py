@@ -11,7 +11,7 @@ from stateward.api.cluster import Cluster
 from stateward.kube.client.client import ApplyOptions, DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import PODS, SECRETS
-from stateward.operator.caches import CLUSTERS
+from stateward.operator.objects.caches import CLUSTERS
 from tests.integration.stage import POOLS, Stage, on_stage, settled
 
 pytestmark = pytest.mark.integration

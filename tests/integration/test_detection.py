@@ -17,12 +17,12 @@ from stateward.kube.objects.event_record import Occurrence
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import CRON_JOBS
 from stateward.kube.timing.clock import SystemClock
+from stateward.operator.databases.engine import OpenSearchFamily
 from stateward.operator.detection.control import DetectionControl, Setting
 from stateward.operator.detection.cronjob import Place
 from stateward.operator.detection.cronjob import name as job_name
 from stateward.operator.detection.look import look
-from stateward.operator.engine import OpenSearchFamily
-from stateward.operator.kinds import OPENSEARCH
+from stateward.operator.objects.kinds import OPENSEARCH
 from stateward.planning.model.observation import Database, Health, Node
 from tests.integration.rights import SYSTEM, as_account, installed
 from tests.support.puppet import PuppetDatabase

@@ -9,7 +9,7 @@ import pytest
 
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.resources import CONFIG_MAPS, SECRETS, SERVICES
-from stateward.operator.installations.views import INSTALLATIONS, PACKAGES
+from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
 from stateward.operator.restarts.digestkey import NAME
 from stateward.packages.decision import ANNOTATION_TRIGGER
 from stateward.packages.steps import LABEL_INSTALLATION

@@ -9,7 +9,7 @@ from stateward.api import names
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
-from stateward.operator.caches import CLUSTERS
+from stateward.operator.objects.caches import CLUSTERS
 from tests.integration.ground import PATIENCE
 from tests.integration.stage import POOLS, on_stage, settled
 

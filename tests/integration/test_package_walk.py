@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stateward.kube.objects.resources import CONFIG_MAPS
-from stateward.operator.installations.views import INSTALLATIONS, PACKAGES
+from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
 from stateward.packages.restarts import ANNOTATION_BECAUSE
 from tests.integration.ground import JOBS, ROOT, at_work, define, finish_jobs, own_namespace, run_pods
 from tests.integration.newcomer import Newcomer

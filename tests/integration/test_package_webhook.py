@@ -23,7 +23,7 @@ from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.packages import PackageDesk
 from stateward.operator.admission.registration import CONFIGURATIONS
 from stateward.operator.admission.server import PATH_PACKAGES, Webhook
-from stateward.operator.installations.views import INSTALLATIONS, PACKAGES
+from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
 from stateward.packages.archive import pack
 from stateward.packages.reading import read_package
 from stateward.pki import issue, new_authority

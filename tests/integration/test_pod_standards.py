@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sandbox.kubeapi import ApiError, KubeApi
 from stateward.api.base import Json
 from stateward.api.pod_policy import Level, baseline, violations
-from stateward.operator.engine import unconnected
-from stateward.operator.kinds import CLUSTER_KINDS
+from stateward.operator.databases.engine import unconnected
+from stateward.operator.objects.kinds import CLUSTER_KINDS
 from stateward.operator.pod_rights.finished import finished
 from tests.unit.api.test_pod_policy import CASES, level_of
 from tests.unit.operator.test_pod_rights import elastic, foundation, search

@@ -17,11 +17,11 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
 from stateward.kube.objects.resources import EVENTS, SECRETS
 from stateward.kube.timing.clock import SystemClock
-from stateward.operator.options import OperatorOptions
 from stateward.operator.process import run_operator
 from stateward.operator.restarts.control import RestartControl, Setting
 from stateward.operator.restarts.digestkey import NAME as KEY_NAME
 from stateward.operator.restarts.views import ANNOTATION_CONTROL, SOURCES, WORKLOADS
+from stateward.operator.runtime.options import OperatorOptions
 from stateward.packages.guards import ANNOTATION_PAUSED
 from stateward.packages.restarts import ANNOTATION_BECAUSE, ANNOTATION_DIGEST, ANNOTATION_RECORD
 from tests.integration.ground import PATIENCE, define, own_namespace

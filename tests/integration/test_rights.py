@@ -24,14 +24,13 @@ from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
-from stateward.operator.aside import Beside
-from stateward.operator.caches import CLUSTERS
-from stateward.operator.engine import ElasticsearchFamily, Family, OpenSearchFamily
-from stateward.operator.foundationdb import FoundationDBFamily
-from stateward.operator.foundationdb_shell import ExecShell
-from stateward.operator.installations.views import INSTALLATIONS
-from stateward.operator.kinds import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB
-from stateward.operator.options import OperatorOptions
+from stateward.operator.databases.engine import ElasticsearchFamily, Family, OpenSearchFamily
+from stateward.operator.databases.foundationdb import FoundationDBFamily
+from stateward.operator.databases.foundationdb_shell import ExecShell
+from stateward.operator.installations.execution.background import Beside
+from stateward.operator.installations.objects.views import INSTALLATIONS
+from stateward.operator.objects.caches import CLUSTERS
+from stateward.operator.objects.kinds import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB
 from stateward.operator.process import (
     Operator,
     detection_control,
@@ -40,6 +39,7 @@ from stateward.operator.process import (
     restart_control,
 )
 from stateward.operator.restarts.views import SOURCES
+from stateward.operator.runtime.options import OperatorOptions
 from stateward.packages.decision import ANNOTATION_TRIGGER
 from tests.integration.ground import DEFINITIONS, PATIENCE, at_work, define, finish_jobs, run_pods
 from tests.integration.packaged import Place, is_ready

@@ -21,11 +21,11 @@ from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects.errors import ApiError, Forbidden
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
-from stateward.operator.engine import ElasticsearchFamily, OpenSearchFamily
-from stateward.operator.foundationdb import FoundationDBFamily
-from stateward.operator.kinds import CLUSTER_KINDS
-from stateward.operator.options import LABELLED, OperatorOptions
+from stateward.operator.databases.engine import ElasticsearchFamily, OpenSearchFamily
+from stateward.operator.databases.foundationdb import FoundationDBFamily
+from stateward.operator.objects.kinds import CLUSTER_KINDS
 from stateward.operator.process import Operator
+from stateward.operator.runtime.options import LABELLED, OperatorOptions
 from tests.integration.ground import PATIENCE, define
 from tests.integration.rights import as_account, installed
 from tests.integration.shipped import SYSTEM, bind, person

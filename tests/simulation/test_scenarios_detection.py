@@ -8,8 +8,8 @@ import pytest
 from stateward.api.base import Json
 from stateward.engines import opensearch
 from stateward.kube.objects.metadata import Key
+from stateward.operator.databases.engine import OpenSearchFamily
 from stateward.operator.detection.look import Findings, look
-from stateward.operator.engine import OpenSearchFamily
 from stateward.simulation.apiserver.client import WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.opensearch.http import Rates, Wire, WorldTransport

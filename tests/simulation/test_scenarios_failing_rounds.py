@@ -25,7 +25,7 @@ async def test_a_cluster_whose_rounds_fail_says_so_and_is_itself_again_after_the
             raise ValueError("hunter2 is no number")
 
         with monkeypatch.context() as patched:
-            patched.setattr("stateward.operator.reconcile.observation", broken)
+            patched.setattr("stateward.operator.clusters.reconcile.observation", broken)
             story.edit(config={"indices.first": 1})
             assert await story.until(lambda: condition(story, "Stalled")["reason"] == "RoundsFail", 60.0)
             await asyncio.sleep(600.0)

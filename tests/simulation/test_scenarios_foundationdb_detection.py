@@ -7,8 +7,8 @@ import pytest
 
 from stateward.api.base import Json
 from stateward.kube.objects.metadata import Key
+from stateward.operator.databases.foundationdb import FoundationDBFamily
 from stateward.operator.detection.look import Findings, look
-from stateward.operator.foundationdb import FoundationDBFamily
 from stateward.simulation.apiserver.client import WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.foundationdb_shell import WorldShell

@@ -11,7 +11,7 @@ from stateward.cli.ages import age
 from stateward.cli.find import all_clusters
 from stateward.cli.picture import HEALTH, columns, version
 from stateward.cli.session import Session, run, target_options
-from stateward.operator.kinds import kind_of
+from stateward.operator.objects.kinds import kind_of
 
 
 @click.command("list")

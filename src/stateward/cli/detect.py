@@ -5,10 +5,10 @@ import click
 from stateward.cli.find import read_cluster
 from stateward.cli.session import Session, run, target_options
 from stateward.engines.http import HttpTransport, open_session
+from stateward.operator.databases.engine import family_of
+from stateward.operator.databases.foundationdb_shell import ExecShell
 from stateward.operator.detection.look import Findings, look
-from stateward.operator.engine import family_of
-from stateward.operator.foundationdb_shell import ExecShell
-from stateward.operator.kinds import kind_of
+from stateward.operator.objects.kinds import kind_of
 
 
 @click.command()

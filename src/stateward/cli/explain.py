@@ -12,7 +12,7 @@ from stateward.cli.look import look
 from stateward.cli.preview import inputs_of
 from stateward.cli.session import Session, run, target_options
 from stateward.kube.objects.errors import ApiError
-from stateward.operator.kinds import kind_of
+from stateward.operator.objects.kinds import kind_of
 
 
 @click.command()

@@ -8,7 +8,7 @@ from stateward.cli.session import Session
 from stateward.kube.cache.listing import list_all
 from stateward.kube.objects.errors import NotFound, UnknownResource
 from stateward.kube.objects.resource import Selection
-from stateward.operator.kinds import ClusterKind
+from stateward.operator.objects.kinds import ClusterKind
 
 
 async def read_cluster(session: Session, name: str) -> Cluster:

@@ -10,7 +10,7 @@ from stateward.kube.cache.reflector import Reflector, ReflectorOptions
 from stateward.kube.cache.store import Store
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
-from stateward.operator.kinds import ClusterKind
+from stateward.operator.objects.kinds import ClusterKind
 
 Show = Callable[[Cluster], None]
 

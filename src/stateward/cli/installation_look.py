@@ -10,10 +10,10 @@ from stateward.cli.session import Session
 from stateward.kube.objects.errors import Forbidden, NotFound, UnknownResource
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
-from stateward.operator.installations.belongings import belongings
-from stateward.operator.installations.kinds import ServedKinds
-from stateward.operator.installations.opening import NoPackageError, opened
-from stateward.operator.installations.views import CLUSTER_PACKAGES, PACKAGES
+from stateward.operator.installations.execution.opening import NoPackageError, opened
+from stateward.operator.installations.objects.belongings import belongings
+from stateward.operator.installations.objects.kinds import ServedKinds
+from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, PACKAGES
 from stateward.operator.restarts.views import ANNOTATION_CONTROL, WORKLOADS
 from stateward.packages.foresight import Made, Now
 from stateward.packages.ledger import is_running

@@ -15,7 +15,7 @@ from stateward.cli.installation_look import Offered, in_the_way, made_from, pack
 from stateward.cli.installation_rights import lacking
 from stateward.cli.session import Session
 from stateward.kube.objects.errors import NotFound
-from stateward.operator.installations.views import CLUSTER_PACKAGES, INSTALLATIONS, PACKAGES
+from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, INSTALLATIONS, PACKAGES
 from stateward.packages.choice import Chosen, Refused, State, choose
 from stateward.packages.decision import ANNOTATION_TRIGGER, Begin, GoOn, Rest, Stop, decide
 from stateward.packages.foresight import Foresight, foresee

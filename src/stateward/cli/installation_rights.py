@@ -9,8 +9,8 @@ from stateward.api.base import Json
 from stateward.cli.session import Session
 from stateward.kube.client.client import Api, RawRequest
 from stateward.kube.objects.errors import BadRequest, DecodeError, Forbidden, NotFound, UnknownResource
-from stateward.operator.installations.account import user
-from stateward.operator.installations.kinds import Raw, ServedKinds
+from stateward.operator.installations.execution.account import user
+from stateward.operator.installations.objects.kinds import Raw, ServedKinds
 from stateward.packages.objects import identity_of
 from stateward.packages.trees import text
 

@@ -12,7 +12,7 @@ from stateward.kube.cache.listing import list_all
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.errors import ApiError, NotFound
 from stateward.kube.objects.resource import Selection
-from stateward.operator.installations.views import INSTALLATIONS as INSTALLED
+from stateward.operator.installations.objects.views import INSTALLATIONS as INSTALLED
 from stateward.packages.choice import CLEANUP
 from stateward.packages.decision import ANNOTATION_TRIGGER
 

@@ -13,7 +13,7 @@ from stateward import __version__
 from stateward.api.names import LABEL_ALLOWED
 from stateward.api.pod_policy import Level
 from stateward.cli.failures import Failure
-from stateward.operator.options import ANY, LABELLED
+from stateward.operator.runtime.options import ANY, LABELLED
 
 SOURCE_NAMESPACE = "stateward-system"
 """The namespace that the manifests name; another one takes its place."""

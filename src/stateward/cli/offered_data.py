@@ -15,7 +15,7 @@ from stateward.api.digests import OUT, THERE, differs
 from stateward.cli.session import Session
 from stateward.engines.search import keystore
 from stateward.engines.uses import uses_of
-from stateward.operator.known_data import Read, asked_of, known
+from stateward.operator.observe.known_data import Read, asked_of, known
 from stateward.operator.restarts.sources import read_sources
 from stateward.packages.dependencies import CONFIG_MAP, SECRET, Dependency
 from stateward.packages.digests import Key

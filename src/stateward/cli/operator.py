@@ -7,9 +7,9 @@ import click
 from stateward.api.names import LABEL_ALLOWED
 from stateward.api.pod_policy import Level
 from stateward.cli.failures import Failure, leaf
-from stateward.operator import logs
-from stateward.operator.options import ANY, LABELLED, OperatorOptions
 from stateward.operator.process import LostLease, run_operator
+from stateward.operator.runtime import logs
+from stateward.operator.runtime.options import ANY, LABELLED, OperatorOptions
 
 DEFAULTS = OperatorOptions()
 

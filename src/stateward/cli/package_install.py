@@ -17,8 +17,8 @@ from stateward.cli.session import Session, installation_options, run
 from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
 from stateward.kube.objects.errors import AlreadyExists, NotFound
 from stateward.kube.objects.metadata import Key
-from stateward.operator.installations.opening import opened
-from stateward.operator.installations.views import CLUSTER_PACKAGES, INSTALLATIONS, PACKAGES
+from stateward.operator.installations.execution.opening import opened
+from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, INSTALLATIONS, PACKAGES
 from stateward.packages.parameters import check_values, in_force
 from stateward.packages.records import Package
 

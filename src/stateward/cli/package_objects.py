@@ -12,7 +12,7 @@ from stateward.api.installation import Installation
 from stateward.api.package import Package as PackageObject
 from stateward.cli.installation_plan import Outlook, outlook
 from stateward.cli.session import Session
-from stateward.operator.installations.views import PACKAGES
+from stateward.operator.installations.objects.views import PACKAGES
 from stateward.packages.archive import pack
 from stateward.packages.records import Package
 

@@ -8,7 +8,7 @@ from stateward.cli.find import no_such_cluster, read_cluster
 from stateward.cli.session import Session, run, target_options
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.errors import NotFound
-from stateward.operator.kinds import kind_of
+from stateward.operator.objects.kinds import kind_of
 
 
 @click.command()

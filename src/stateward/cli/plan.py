@@ -24,7 +24,7 @@ from stateward.cli.offered_data import data_in
 from stateward.cli.preview import Preview, preview
 from stateward.cli.session import Session, policy_option, run, target_options
 from stateward.kube.objects.errors import NotFound
-from stateward.operator.kinds import kind_of
+from stateward.operator.objects.kinds import kind_of
 
 
 @click.command()

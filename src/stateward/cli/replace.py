@@ -12,7 +12,7 @@ from stateward.cli.find import all_clusters
 from stateward.cli.session import Session, run, target_options
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.metadata import key_of
-from stateward.operator.kinds import kind_of
+from stateward.operator.objects.kinds import kind_of
 
 DRAINED, UNDRAINED, ACCEPTED, KEPT = "replace", "replaceWithoutDraining", "acceptDataLoss", "keep"
 """The lists of spec.members."""

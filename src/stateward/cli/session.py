@@ -14,10 +14,10 @@ from stateward.kube.client.client import Api
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock, SystemClock
-from stateward.operator import logs
-from stateward.operator.foundationdb_shell import Execute
-from stateward.operator.installations.tasks import no_exec
-from stateward.operator.kinds import CLUSTER_KINDS, ClusterKind
+from stateward.operator.databases.foundationdb_shell import Execute
+from stateward.operator.installations.execution.tasks import no_exec
+from stateward.operator.objects.kinds import CLUSTER_KINDS, ClusterKind
+from stateward.operator.runtime import logs
 
 Result = TypeVar("Result")
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -16,7 +16,7 @@ from stateward.cli.follow import Following
 from stateward.cli.news import news
 from stateward.cli.picture import picture
 from stateward.cli.session import Session, run, target_options
-from stateward.operator.kinds import kind_of
+from stateward.operator.objects.kinds import kind_of
 
 REDRAWS_PER_SECOND = 1
 """Enough for ages that count in seconds; news is drawn at once."""

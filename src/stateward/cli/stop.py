@@ -16,7 +16,7 @@ from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import STATEFUL_SETS
-from stateward.operator.kinds import kind_of
+from stateward.operator.objects.kinds import kind_of
 
 
 @click.command()

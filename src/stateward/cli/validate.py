@@ -10,9 +10,9 @@ from stateward.api.problem import Severity, errors
 from stateward.cli.documents import Document, read_documents
 from stateward.cli.look import Carried, obstacles_of
 from stateward.cli.session import Session, place_options, policy_option, run
-from stateward.operator.engine import family_of, unconnected
-from stateward.operator.foundationdb_shell import ExecShell
-from stateward.operator.kinds import kind_of
+from stateward.operator.databases.engine import family_of, unconnected
+from stateward.operator.databases.foundationdb_shell import ExecShell
+from stateward.operator.objects.kinds import kind_of
 from stateward.operator.pod_rights.policy import problems
 
 

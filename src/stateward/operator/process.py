@@ -32,31 +32,31 @@ from stateward.kube.timing.clock import Clock, SteadyClock
 from stateward.operator.admission.judge import Verdict, changed, judge
 from stateward.operator.admission.packages import PackageDesk
 from stateward.operator.admission.server import Webhook, open_webhook
-from stateward.operator.aside import Aside, Beside
-from stateward.operator.caches import Objects
+from stateward.operator.clusters.controller import Common, Controller
+from stateward.operator.clusters.replacement_limit import ReplacementLimit
 from stateward.operator.companion import Companion
-from stateward.operator.controller import Common, Controller
+from stateward.operator.databases.engine import Family, open_families
 from stateward.operator.detection.control import DetectionControl
 from stateward.operator.detection.control import Setting as DetectionSetting
 from stateward.operator.detection.cronjob import Place
-from stateward.operator.engine import Family, open_families
-from stateward.operator.health import health_routes, metrics_routes
-from stateward.operator.installations.account import Accounts, user
 from stateward.operator.installations.control import InstallationControl
 from stateward.operator.installations.control import Setting as InstallationSetting
-from stateward.operator.installations.tasks import ExecAs
-from stateward.operator.inventory import advance_warnings
-from stateward.operator.kinds import kind_of
-from stateward.operator.limit import ReplacementLimit
-from stateward.operator.listener import serve
-from stateward.operator.metrics import Metrics
+from stateward.operator.installations.execution.account import Accounts, user
+from stateward.operator.installations.execution.background import Aside, Beside
+from stateward.operator.installations.execution.tasks import ExecAs
 from stateward.operator.network.control import NetworkControl
 from stateward.operator.network.control import Setting as NetworkSetting
-from stateward.operator.options import LABELLED, OperatorOptions
+from stateward.operator.objects.caches import Objects
+from stateward.operator.objects.kinds import kind_of
+from stateward.operator.observe.inventory import advance_warnings
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.restarts.control import RestartControl
 from stateward.operator.restarts.control import Setting as RestartSetting
 from stateward.operator.restarts.views import SourceView
+from stateward.operator.runtime.health import health_routes, metrics_routes
+from stateward.operator.runtime.listener import serve
+from stateward.operator.runtime.metrics import Metrics
+from stateward.operator.runtime.options import LABELLED, OperatorOptions
 
 _log = structlog.get_logger(__name__)
 LEASE_MARGIN = 5.0

@@ -6,7 +6,7 @@ replaced for it.
 
 from stateward.api.status import ClusterStatus
 from stateward.kube.objects.metadata import Key
-from stateward.operator.metrics import Metrics
+from stateward.operator.runtime.metrics import Metrics
 from stateward.planning.plan import Plan
 from stateward.simulation.cluster.ground import Ground
 

@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 
 from stateward.api.base import Json
-from stateward.operator.kinds import FOUNDATIONDB
+from stateward.operator.objects.kinds import FOUNDATIONDB
 from stateward.simulation import foundationdb_accidents
 from stateward.simulation.edits import Edit
 from stateward.simulation.faults import FAULTS, WEATHER, Fault, Weather

@@ -9,8 +9,8 @@ import structlog
 
 from stateward.engines.base import EngineError
 from stateward.kube.objects.errors import ApiError
-from stateward.operator.act import NotOurs
-from stateward.operator.agents import AgentError
+from stateward.operator.act.act import NotOurs
+from stateward.operator.databases.agents import AgentError
 from stateward.operator.process import LostLease
 
 Listener = Callable[[str, Mapping[str, object]], None]

@@ -7,10 +7,10 @@ from typing import cast
 from stateward.engines.room import LOOK, Rooms
 from stateward.kube.election.fence import LostLease
 from stateward.kube.objects.lease_record import LeaseTiming
-from stateward.operator.engine import Family
-from stateward.operator.foundationdb import FoundationDBFamily
-from stateward.operator.options import OperatorOptions
+from stateward.operator.databases.engine import Family
+from stateward.operator.databases.foundationdb import FoundationDBFamily
 from stateward.operator.process import Operator
+from stateward.operator.runtime.options import OperatorOptions
 from stateward.simulation.apiserver.audit import Audit, Unaudited
 from stateward.simulation.apiserver.client import WorldApi
 from stateward.simulation.apiserver.network import Network

@@ -13,9 +13,9 @@ from stateward.engines.room import LOOK, Rooms
 from stateward.engines.search import desired
 from stateward.engines.search.driver import SearchEngine
 from stateward.engines.search.flavor import Flavor
-from stateward.operator.agents import Agents
-from stateward.operator.engine import Family, SearchFamily
-from stateward.operator.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
+from stateward.operator.databases.agents import Agents
+from stateward.operator.databases.engine import Family, SearchFamily
+from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
 from stateward.planning.model.observation import Desired
 
 

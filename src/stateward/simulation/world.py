@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from stateward.api.base import API_VERSION, Json
 from stateward.kube.objects.metadata import Key
-from stateward.operator.kinds import ClusterKind
+from stateward.operator.objects.kinds import ClusterKind
 from stateward.simulation.apiserver.client import Bell
 from stateward.simulation.apiserver.deletion import GarbageCollector
 from stateward.simulation.apiserver.store import Stored

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stateward.operator.kinds import ELASTICSEARCH, ClusterKind
+from stateward.operator.objects.kinds import ELASTICSEARCH, ClusterKind
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox import Sandbox
-from stateward.operator.kinds import FOUNDATIONDB, ClusterKind
+from stateward.operator.objects.kinds import FOUNDATIONDB, ClusterKind
 from tests.e2e.clusters import Clusters
 from tests.e2e.foundationdb.database import Fdb
 from tests.e2e.operators import kubectl

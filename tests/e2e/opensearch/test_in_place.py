@@ -15,7 +15,7 @@ from stateward.kube.client.client import PatchKind
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import Unavailable
 from stateward.kube.objects.metadata import Key
-from stateward.operator.caches import CLUSTERS
+from stateward.operator.objects.caches import CLUSTERS
 from tests.e2e.clusters import Clusters, pool, settled
 from tests.e2e.operators import OperatorPods, kubectl
 from tests.e2e.witness import Promises, Writer

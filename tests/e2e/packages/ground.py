@@ -16,7 +16,7 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource, Selection
-from stateward.operator.installations.views import INSTALLATIONS, PACKAGES
+from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
 from stateward.packages.archive import pack
 from stateward.packages.decision import ANNOTATION_TRIGGER
 from stateward.packages.reading import belongs, read_package

@@ -9,7 +9,9 @@ from msgspec import structs
 from stateward.engines.search import driver, inputs, pod
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
-from stateward.operator import act, furnish, reconcile, wanted
+from stateward.operator.act import act, furnish
+from stateward.operator.clusters import reconcile
+from stateward.operator.observe import desired_state as wanted
 from stateward.planning import plan
 from stateward.planning.facts import facts
 from stateward.planning.model.intent import Part

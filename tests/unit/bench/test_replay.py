@@ -22,7 +22,7 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
 from stateward.kube.objects.resources import LEASES, SECRETS
-from stateward.operator.caches import CLUSTERS
+from stateward.operator.objects.caches import CLUSTERS
 
 
 def recording() -> Recording:

@@ -81,7 +81,7 @@ def test_the_reasons_in_the_playbook_are_those_that_exist() -> None:
 
 
 def test_the_metrics_in_the_table_are_those_that_exist() -> None:
-    from stateward.operator.metrics import Metrics
+    from stateward.operator.runtime.metrics import Metrics
 
     names = {metric.name for metric in Metrics().registry.collect()}
     rows = re.findall(r"^\| (`(?:stateward|controller|workqueue)_.*?) \|", text("docs/operations.md"), re.MULTILINE)

@@ -13,8 +13,8 @@ from stateward.engines import opensearch
 from stateward.engines.base import Call, RefusedError, UnreachableError
 from stateward.kube.objects.errors import Forbidden, Status
 from stateward.kube.objects.metadata import Key
-from stateward.operator.kinds import OPENSEARCH
-from stateward.operator.live import read_live
+from stateward.operator.objects.kinds import OPENSEARCH
+from stateward.operator.objects.live import read_live
 from tests.unit.cli.clusters import SPEC, typed
 from tests.unit.cli.fake_api import FakeApi, Run
 

@@ -15,7 +15,7 @@ from stateward.engines.foundationdb.identity import connection, coordinator, mem
 from stateward.engines.foundationdb.member import member_objects
 from stateward.engines.foundationdb.shared import cluster_objects
 from stateward.engines.objects import MemberObjects
-from stateward.operator.translate import inputs
+from stateward.operator.objects.translate import inputs
 from stateward.planning.facts.change import differing, effect_of, keeping
 from stateward.planning.model.observation import Crossing, Effect, Inputs, Pool
 from tests.unit.engines.foundationdb_town import POOLS, cluster

@@ -26,7 +26,7 @@ from stateward.engines.search import reader
 from stateward.engines.search.reading import Bodies, Expected, read
 from stateward.kube.client.exec import TooMuchError
 from stateward.kube.objects.metadata import Key
-from stateward.operator.foundationdb_shell import ExecShell
+from stateward.operator.databases.foundationdb_shell import ExecShell
 from stateward.planning.model.observation import TOO_LARGE, Unknown
 from tests.unit.engines.pictures import seen, why_unknown
 from tests.unit.engines.replay import PARTS, STATE, STATS, Replay, recorded

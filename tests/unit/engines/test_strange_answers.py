@@ -14,7 +14,7 @@ from stateward.engines import elasticsearch, opensearch
 from stateward.engines.base import Answer, Call, Engine, EngineError
 from stateward.engines.foundationdb.commands import STATUS, Printed
 from stateward.engines.search.recovery import speed
-from stateward.operator.foundationdb_shell import printed
+from stateward.operator.databases.foundationdb_shell import printed
 from stateward.planning.model.actions import Move
 from stateward.planning.model.observation import Allocation, Database
 from tests.unit.engines.foundationdb_town import Town, cluster

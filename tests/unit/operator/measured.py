@@ -28,14 +28,14 @@ from stateward.engines.foundationdb.upkeep import redundancy
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
-from stateward.operator.caches import Caches
+from stateward.operator.databases.engine import Family, family_of
 from stateward.operator.detection.cronjob import Place, cron_job
-from stateward.operator.engine import Family, family_of
-from stateward.operator.holdings import Holdings
-from stateward.operator.kinds import CLUSTER_KINDS
 from stateward.operator.network.policy import network_policy
-from stateward.operator.protection import refusals
-from stateward.operator.security import RAW_SECRETS, Keeper
+from stateward.operator.objects.caches import Caches
+from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.kinds import CLUSTER_KINDS
+from stateward.operator.security.protection import refusals
+from stateward.operator.security.security import RAW_SECRETS, Keeper
 from stateward.planning.model.observation import Database, Desired, Health, Observation, Unknown
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network

@@ -19,10 +19,10 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import AlreadyExists, ApiError, Conflict, NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
-from stateward.operator.act import Actor
-from stateward.operator.caches import Caches
-from stateward.operator.holdings import Holdings
-from stateward.operator.kinds import OPENSEARCH
+from stateward.operator.act.act import Actor
+from stateward.operator.objects.caches import Caches
+from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.kinds import OPENSEARCH
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Allocation, Ref
 from stateward.planning.model.phase import Phase

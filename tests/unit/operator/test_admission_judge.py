@@ -14,9 +14,9 @@ from stateward.kube.objects.nodes import Node
 from stateward.kube.objects.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.objects.workloads import StatefulSet
 from stateward.operator.admission.judge import Verdict, judge
-from stateward.operator.engine import OpenSearchFamily, family_of
-from stateward.operator.holdings import Holdings
-from stateward.operator.kinds import FOUNDATIONDB
+from stateward.operator.databases.engine import OpenSearchFamily, family_of
+from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.kinds import FOUNDATIONDB
 
 FAMILY = OpenSearchFamily(engine=None)  # type: ignore[arg-type]
 MANAGERS = {"name": "managers", "replicas": 3, "roles": ["cluster_manager"], "storage": {"size": "1Gi"}}

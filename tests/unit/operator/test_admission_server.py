@@ -18,7 +18,7 @@ from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.keys import SERVICE
 from stateward.operator.admission.packages import PackageDesk
 from stateward.operator.admission.server import PATH, Judge, Webhook, open_webhook, respond
-from stateward.operator.kinds import CLUSTER_KINDS, ClusterKind
+from stateward.operator.objects.kinds import CLUSTER_KINDS, ClusterKind
 from tests.unit.operator.test_admission_judge import cluster
 from tests.unit.operator.test_admission_keys import Patched
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from stateward import pki
-from stateward.operator import agents
-from stateward.operator.agents import Access, AgentError, HttpAgents, Peer, StrangeError, open_agents
+from stateward.operator.databases import agents
+from stateward.operator.databases.agents import Access, AgentError, HttpAgents, Peer, StrangeError, open_agents
 from stateward.planning.model.process import ProcessState
 from tests.unit.agent.authority import Authority
 from tests.unit.agent.pod import TOKEN, WAITS, Pod

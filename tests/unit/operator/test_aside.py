@@ -15,12 +15,12 @@ from stateward.api.base import Metadata
 from stateward.api.package import Package as PackageObject
 from stateward.api.package import PackageSpec
 from stateward.engines import worker as shared
-from stateward.operator import aside as beside_module
-from stateward.operator.aside import Beside, at_once
-from stateward.operator.installations import worker
-from stateward.operator.installations.jobs import OpenPackage, RenderNested, RenderObjects, RenderStep
-from stateward.operator.installations.opening import NoPackageError
-from stateward.operator.installations.worker import NotNowError, in_process
+from stateward.operator.installations.execution import background as beside_module
+from stateward.operator.installations.execution import worker
+from stateward.operator.installations.execution.background import Beside, at_once
+from stateward.operator.installations.execution.jobs import OpenPackage, RenderNested, RenderObjects, RenderStep
+from stateward.operator.installations.execution.opening import NoPackageError
+from stateward.operator.installations.execution.worker import NotNowError, in_process
 from stateward.packages.allowance import Allowance
 from stateward.packages.archive import pack
 from stateward.packages.nested import Offer

@@ -13,10 +13,10 @@ from stateward.api.search import OpenSearchCluster
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.kube.timing.clock import SystemClock
-from stateward.operator.agents import Access
-from stateward.operator.caches import Caches
-from stateward.operator.credentials import ANNOTATION_EARLIER, RAW_SECRETS, Credentials, agent_name
-from stateward.operator.ownership import NotOurs
+from stateward.operator.databases.agents import Access
+from stateward.operator.objects.caches import Caches
+from stateward.operator.objects.ownership import NotOurs
+from stateward.operator.security.credentials import ANNOTATION_EARLIER, RAW_SECRETS, Credentials, agent_name
 from tests.unit.engines.search_clusters import cluster
 from tests.unit.kube.memory_api import MemoryApi
 

@@ -19,7 +19,6 @@ from stateward.kube.objects.errors import Invalid, NotFound
 from stateward.kube.objects.event_record import Occurrence
 from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.kube.timing.virtual_time import VirtualClock
-from stateward.operator.caches import Caches
 from stateward.operator.detection.control import DetectionControl, Setting
 from stateward.operator.detection.cronjob import (
     ANNOTATION_CLUSTER,
@@ -31,6 +30,7 @@ from stateward.operator.detection.cronjob import (
 )
 from stateward.operator.detection.cronjob import name as job_name
 from stateward.operator.detection.look import access, suspected
+from stateward.operator.objects.caches import Caches
 from stateward.simulation.loop import run_virtual
 
 PLACE = Place("system", "stateward:1", "stateward-detection")

@@ -5,8 +5,8 @@ import pytest
 from stateward.kube.objects.errors import Conflict, Forbidden, Invalid
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.virtual_time import VirtualClock
-from stateward.operator.failing import Failing, told
-from stateward.operator.metrics import Metrics
+from stateward.operator.runtime.failing import Failing, told
+from stateward.operator.runtime.metrics import Metrics
 from stateward.planning.model.times import parse_time
 from stateward.simulation.loop import run_virtual
 

@@ -5,7 +5,7 @@ from typing import Any, cast
 import pytest
 
 from stateward.engines.base import Engine, EngineError, RefusedError, Target, UnreachableError
-from stateward.operator.act import in_database
+from stateward.operator.act.act import in_database
 from stateward.planning.model import actions as a
 
 TARGET = Target(("http://10.0.0.1:9200",), "ns.c")

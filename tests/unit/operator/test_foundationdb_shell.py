@@ -7,7 +7,7 @@ import pytest
 from stateward.engines.base import GarbledError, UnreachableError
 from stateward.kube.client.exec import ExecError
 from stateward.kube.objects.metadata import Key
-from stateward.operator.foundationdb_shell import ExecShell
+from stateward.operator.databases.foundationdb_shell import ExecShell
 
 
 class Pods:

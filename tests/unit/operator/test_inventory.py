@@ -12,8 +12,8 @@ from stateward.kube.objects.metadata import Key, T
 from stateward.kube.objects.nodes import Node
 from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.storage import StorageClass
-from stateward.operator import inventory
-from stateward.operator.inventory import advance_warnings, needs_of, read_inventory
+from stateward.operator.observe import inventory
+from stateward.operator.observe.inventory import advance_warnings, needs_of, read_inventory
 from stateward.planning.facts.placement import Inventory, obstacles
 from tests.unit.cli.fake_api import FakeApi
 from tests.unit.operator.test_admission_judge import FAMILY, HOT, MANAGERS, cluster

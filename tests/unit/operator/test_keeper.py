@@ -17,11 +17,11 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import ApiError, NotFound, Unavailable
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
-from stateward.operator.caches import Caches
-from stateward.operator.given import decoded
-from stateward.operator.ownership import NotOurs
-from stateward.operator.protection import refusals
-from stateward.operator.security import RAW_SECRETS, Keeper
+from stateward.operator.objects.caches import Caches
+from stateward.operator.objects.ownership import NotOurs
+from stateward.operator.security.given import decoded
+from stateward.operator.security.protection import refusals
+from stateward.operator.security.security import RAW_SECRETS, Keeper
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store

@@ -8,7 +8,7 @@ from stateward.api.base import Json
 from stateward.api.search import OpenSearchCluster
 from stateward.engines.search import keystore
 from stateward.engines.uses import uses_of
-from stateward.operator.known_data import MISSING, UNKNOWN, Known, Read, incomplete, known, unlocked
+from stateward.operator.observe.known_data import MISSING, UNKNOWN, Known, Read, incomplete, known, unlocked
 from stateward.packages.digests import Key
 from tests.unit.engines.search_clusters import cluster
 

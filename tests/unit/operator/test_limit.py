@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from stateward.api.replacement import RemovalStatus
 from stateward.api.status import ClusterStatus
 from stateward.kube.objects.metadata import ObjectMeta
-from stateward.operator.limit import ReplacementLimit, newly
+from stateward.operator.clusters.replacement_limit import ReplacementLimit, newly
 from stateward.planning.model.observation import Removal
 
 

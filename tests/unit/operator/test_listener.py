@@ -11,8 +11,8 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from stateward.operator.health import health_routes
-from stateward.operator.listener import Limits, serve
+from stateward.operator.runtime.health import health_routes
+from stateward.operator.runtime.listener import Limits, serve
 from tests.unit.agent.authority import Authority
 
 SHORT = Limits(connections=4, seconds_request=0.3, seconds_idle=0.3, body=1000)

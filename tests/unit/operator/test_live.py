@@ -14,9 +14,9 @@ from stateward.kube.objects.errors import DecodeError, NotFound
 from stateward.kube.objects.metadata import Key, ObjectMeta
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.kube.objects.watching import Unreadable
-from stateward.operator.kinds import OPENSEARCH
-from stateward.operator.live import read_live
-from stateward.operator.translate import observation
+from stateward.operator.objects.kinds import OPENSEARCH
+from stateward.operator.objects.live import read_live
+from stateward.operator.objects.translate import observation
 from stateward.planning.model.observation import Desired, Unknown
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from stateward.operator import logs
+from stateward.operator.runtime import logs
 
 
 @pytest.fixture(autouse=True)

@@ -19,8 +19,8 @@ from stateward.api.search import (
 from stateward.api.security import HttpSecurity, Security
 from stateward.api.status import ClusterStatus
 from stateward.engines.search.security import alternatives
-from stateward.operator.material import Material, Stored, made
-from stateward.operator.protection import protection
+from stateward.operator.security.material import Material, Stored, made
+from stateward.operator.security.protection import protection
 
 NOW = 1_800_000_000.0
 DAY = 86400.0

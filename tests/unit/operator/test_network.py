@@ -18,11 +18,11 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.event_record import Occurrence
 from stateward.kube.objects.metadata import Key
-from stateward.operator.caches import Caches
-from stateward.operator.kinds import ELASTICSEARCH
 from stateward.operator.network.control import NetworkControl, Setting
 from stateward.operator.network.policy import network_policy
 from stateward.operator.network.refusal import refusals
+from stateward.operator.objects.caches import Caches
+from stateward.operator.objects.kinds import ELASTICSEARCH
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store

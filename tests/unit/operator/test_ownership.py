@@ -7,8 +7,8 @@ import pytest
 from stateward.api import names
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
-from stateward.operator.ownership import NotOurs, exists
-from stateward.operator.unowned import mark
+from stateward.operator.objects.ownership import NotOurs, exists
+from stateward.operator.objects.unowned import mark
 from tests.unit.engines.search_clusters import cluster
 from tests.unit.kube.memory_api import MemoryApi
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from stateward.api.status import ClusterStatus, WaitStatus
 from stateward.kube.objects.metadata import Key
-from stateward.operator.pace import (
+from stateward.operator.clusters.pace import (
     BUSY_SECONDS,
     CLOSELY_SECONDS,
     SETTLED_SECONDS,

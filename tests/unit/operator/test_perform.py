@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from stateward.engines.base import NO, EngineError, RefusedError, UnreachableError
-from stateward.operator.metrics import Metrics
-from stateward.operator.perform import Outcome, Performer
+from stateward.operator.act.perform import Outcome, Performer
 from stateward.operator.pod_rights.policy import PodNotAllowed
+from stateward.operator.runtime.metrics import Metrics
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Allocation, Ref
 from stateward.planning.model.phase import Phase

@@ -23,16 +23,16 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import ApiError, Forbidden, NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
-from stateward.operator.act import Actor
+from stateward.operator.act.act import Actor
 from stateward.operator.admission.judge import judge
-from stateward.operator.caches import Caches
-from stateward.operator.engine import unconnected
-from stateward.operator.holdings import Holdings
-from stateward.operator.kinds import kind_of
+from stateward.operator.databases.engine import unconnected
+from stateward.operator.objects.caches import Caches
+from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.kinds import kind_of
+from stateward.operator.observe.desired_state import Wanted, wanted
 from stateward.operator.pod_rights.finished import finished
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.pod_rights.policy import PodNotAllowed, problems
-from stateward.operator.wanted import Wanted, wanted
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Crossing, Refusal
 from stateward.simulation.apiserver.client import Bell, WorldApi

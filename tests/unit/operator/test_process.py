@@ -20,13 +20,13 @@ from stateward.kube.election.fence import LostLease
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import Conflict
 from stateward.kube.objects.metadata import Key
-from stateward.operator import reconcile
-from stateward.operator.engine import OpenSearchFamily
-from stateward.operator.holdings import Holdings
-from stateward.operator.kinds import OPENSEARCH
-from stateward.operator.options import OperatorOptions
+from stateward.operator.clusters import reconcile
+from stateward.operator.clusters.reconcile import Reconciler
+from stateward.operator.databases.engine import OpenSearchFamily
+from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.kinds import OPENSEARCH
 from stateward.operator.process import Operator
-from stateward.operator.reconcile import Reconciler
+from stateward.operator.runtime.options import OperatorOptions
 from stateward.planning.model.observation import Database, Health, Observation, Removal, Unknown
 from stateward.planning.model.security import Protection
 from stateward.simulation.apiserver.client import Bell, WorldApi

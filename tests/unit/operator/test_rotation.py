@@ -11,8 +11,8 @@ from stateward.api.status import ClusterStatus
 from stateward.engines.opensearch import OPENSEARCH
 from stateward.engines.search.pools import find
 from stateward.engines.search.security import alternatives, inputs
-from stateward.operator.material import Made, Material, Stored, made
-from stateward.operator.protection import protection
+from stateward.operator.security.material import Made, Material, Stored, made
+from stateward.operator.security.protection import protection
 
 NOW = 1_800_000_000.0
 DAY = 86400.0

@@ -8,8 +8,8 @@ from stateward.api import names
 from stateward.api.search import OpenSearchCluster
 from stateward.engines import opensearch
 from stateward.kube.objects.pods import Pod
-from stateward.operator.engine import OpenSearchFamily
-from stateward.operator.holdings import Holdings
+from stateward.operator.databases.engine import OpenSearchFamily
+from stateward.operator.objects.holdings import Holdings
 from stateward.planning.model.phase import Phase
 
 POOL = {"name": "hot", "replicas": 3, "roles": ["cluster_manager", "data"], "storage": {"size": "2Gi"}}

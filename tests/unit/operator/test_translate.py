@@ -11,8 +11,8 @@ from stateward.kube.objects.nodes import Node
 from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.objects.workloads import StatefulSet
-from stateward.operator import translate
-from stateward.operator.holdings import Holdings
+from stateward.operator.objects import translate
+from stateward.operator.objects.holdings import Holdings
 from stateward.planning.model.observation import Claim, Desired, Unknown
 
 LABELS = {

@@ -12,8 +12,8 @@ from stateward.api.search import OpenSearchCluster
 from stateward.api.status import BootstrapStatus, ClusterStatus
 from stateward.engines import opensearch
 from stateward.kube.objects.metadata import Key
-from stateward.operator.engine import OpenSearchFamily
-from stateward.operator.wanted import Wanted
+from stateward.operator.databases.engine import OpenSearchFamily
+from stateward.operator.observe.desired_state import Wanted
 from stateward.planning.model.observation import Desired
 
 POOL = {"name": "all", "replicas": 3, "roles": ["cluster_manager", "data"], "storage": {"size": "2Gi"}}

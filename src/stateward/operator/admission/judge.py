@@ -12,10 +12,10 @@ import msgspec
 from stateward.api.cluster import Cluster
 from stateward.api.pod_policy import Level
 from stateward.api.validation import Severity, errors, validate
-from stateward.operator.engine import Family
-from stateward.operator.holdings import Holdings
+from stateward.operator.databases.engine import Family
+from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.translate import observation
 from stateward.operator.pod_rights.policy import NOT_ALLOWED, problems
-from stateward.operator.translate import observation
 from stateward.planning.model.observation import Unknown
 from stateward.planning.plan import plan
 

@@ -17,12 +17,12 @@ from stateward.kube.objects.metadata import ObjectMeta, WireRecord
 from stateward.kube.objects.resource import Selection
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.reviews import review, too_deep, uid_of
-from stateward.operator.aside import Aside, Beside
-from stateward.operator.installations.jobs import OpenPackage
-from stateward.operator.installations.library import Library
-from stateward.operator.installations.opening import NoPackageError
-from stateward.operator.installations.views import CLUSTER_PACKAGES, PACKAGES
-from stateward.operator.installations.worker import NotNowError
+from stateward.operator.installations.execution.background import Aside, Beside
+from stateward.operator.installations.execution.jobs import OpenPackage
+from stateward.operator.installations.execution.library import Library
+from stateward.operator.installations.execution.opening import NoPackageError
+from stateward.operator.installations.execution.worker import NotNowError
+from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, PACKAGES
 from stateward.packages.records import Package
 from stateward.packages.refusals import Holder, refused_installation, refused_package
 

@@ -27,8 +27,8 @@ from stateward.operator.admission.keys import Keys, keys
 from stateward.operator.admission.packages import PackageDesk
 from stateward.operator.admission.registration import register
 from stateward.operator.admission.reviews import review, too_deep, uid_of
-from stateward.operator.kinds import CLUSTER_KINDS
-from stateward.operator.listener import Limits, serve
+from stateward.operator.objects.kinds import CLUSTER_KINDS
+from stateward.operator.runtime.listener import Limits, serve
 
 _log = structlog.get_logger(__name__)
 

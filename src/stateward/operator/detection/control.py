@@ -26,11 +26,11 @@ from stateward.kube.objects.metadata import Key, PartialObject, key_of
 from stateward.kube.objects.resource import Selection
 from stateward.kube.objects.resources import CRON_JOBS
 from stateward.kube.timing.clock import Clock
-from stateward.operator.caches import Caches
 from stateward.operator.detection.cronjob import ANNOTATION_CLUSTER, LABEL_DETECTS, Place, cron_job
-from stateward.operator.failing import Failing, FailureGauge, Uncounted
-from stateward.operator.kinds import ClusterKind
-from stateward.operator.periodic import Periodic
+from stateward.operator.objects.caches import Caches
+from stateward.operator.objects.kinds import ClusterKind
+from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
+from stateward.operator.runtime.periodic import Periodic
 from stateward.planning.report.reconcile_failure import REASON
 
 _log = structlog.get_logger(__name__)

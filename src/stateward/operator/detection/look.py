@@ -17,12 +17,12 @@ from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import SECRETS
-from stateward.operator.engine import Family
-from stateward.operator.given import decoded
-from stateward.operator.live import read_live
-from stateward.operator.onlooker import onlook
-from stateward.operator.translate import observation
-from stateward.operator.wanted import wanted
+from stateward.operator.databases.engine import Family
+from stateward.operator.objects.live import read_live
+from stateward.operator.objects.translate import observation
+from stateward.operator.observe.desired_state import wanted
+from stateward.operator.observe.onlooker import onlook
+from stateward.operator.security.given import decoded
 from stateward.pki.files import CERTIFICATE, KEY, TRUSTED
 from stateward.planning.facts.facts import derive
 from stateward.planning.facts.missing_members import Missing, missing

@@ -12,8 +12,8 @@ from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import NAMESPACES
-from stateward.operator.installations.belongings import Belonging, belongings
-from stateward.operator.installations.hands import Hands, Tools
+from stateward.operator.installations.objects.belongings import Belonging, belongings
+from stateward.operator.installations.objects.made_objects import Hands, Tools
 from stateward.packages.standing import KEPT
 
 

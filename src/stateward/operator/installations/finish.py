@@ -12,10 +12,10 @@ from stateward.api.installation import Installation
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.errors import Conflict, NotFound
 from stateward.kube.objects.metadata import Key as ObjectKey
-from stateward.operator.installations.belongings import Belonging, belongings
-from stateward.operator.installations.faults import HeldError
+from stateward.operator.installations.objects.belongings import Belonging, belongings
+from stateward.operator.installations.objects.faults import HeldError
+from stateward.operator.installations.objects.views import kinds_in
 from stateward.operator.installations.surroundings import Surroundings
-from stateward.operator.installations.views import kinds_in
 from stateward.operator.restarts.sources import read_sources
 from stateward.operator.restarts.views import WORKLOADS
 from stateward.packages.dependencies import dependencies

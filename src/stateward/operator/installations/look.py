@@ -8,18 +8,18 @@ from stateward.api.installation import Installation, InstallationStatus, RunStat
 from stateward.kube.objects.errors import ApiError, Forbidden, NotFound
 from stateward.kube.objects.event_record import Severity
 from stateward.kube.objects.metadata import Key as ObjectKey
-from stateward.operator.installations.account import NOT_ALLOWED, reason_of, refusal, said
-from stateward.operator.installations.carry import kinds_of
+from stateward.operator.installations.at_rest import Keeper
 from stateward.operator.installations.ending import doomed, removed
-from stateward.operator.installations.faults import FatalError, HeldError, NotAllowedError
+from stateward.operator.installations.execution.account import NOT_ALLOWED, reason_of, refusal, said
+from stateward.operator.installations.execution.carry import kinds_of
+from stateward.operator.installations.execution.opening import NoPackageError
 from stateward.operator.installations.journal import Journal
 from stateward.operator.installations.marks import unmarked
-from stateward.operator.installations.opening import NoPackageError
+from stateward.operator.installations.objects.faults import FatalError, HeldError, NotAllowedError
+from stateward.operator.installations.objects.views import FINALIZER, INSTALLATIONS, GroupKind, kinds_in
 from stateward.operator.installations.renewal import renewed
-from stateward.operator.installations.resting import Keeper
 from stateward.operator.installations.run import BUSY_SECONDS, Running, go_on
 from stateward.operator.installations.surroundings import Surroundings
-from stateward.operator.installations.views import FINALIZER, INSTALLATIONS, GroupKind, kinds_in
 from stateward.packages.choice import CLEANUP, Chosen, State
 from stateward.packages.decision import ANNOTATION_TRIGGER, Begin, Decision, GoOn, Stop, decide
 from stateward.packages.ledger import at_once, begun, is_running, state_status

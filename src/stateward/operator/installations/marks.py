@@ -13,7 +13,7 @@ from stateward.api.base import Json
 from stateward.api.installation import Installation
 from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.objects.metadata import key_of
-from stateward.operator.installations.views import (
+from stateward.operator.installations.objects.views import (
     ANNOTATION_KINDS,
     ANNOTATION_TOOLING,
     FINALIZER,

@@ -12,9 +12,9 @@ from stateward.api.installation import Installation
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import PartialObject, key_of
-from stateward.operator.installations.hands import Tools
+from stateward.operator.installations.objects.made_objects import Tools
+from stateward.operator.installations.objects.views import GroupKind, kinds_in
 from stateward.operator.installations.surroundings import Surroundings
-from stateward.operator.installations.views import GroupKind, kinds_in
 from stateward.operator.restarts.sources import read_sources
 from stateward.packages.dependencies import TEMPLATES, dependencies
 from stateward.packages.digests import digests_of

@@ -7,13 +7,13 @@ from msgspec.structs import replace
 from stateward.api.installation import InstallationStatus, RunStatus
 from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.event_record import Severity
-from stateward.operator.installations.account import reason_of, said
-from stateward.operator.installations.carry import Carrier
-from stateward.operator.installations.faults import HeldError
+from stateward.operator.installations.execution.account import reason_of, said
+from stateward.operator.installations.execution.carry import Carrier
+from stateward.operator.installations.execution.tasks import Tasks
 from stateward.operator.installations.finish import Finisher
 from stateward.operator.installations.journal import Journal
+from stateward.operator.installations.objects.faults import HeldError
 from stateward.operator.installations.surroundings import Surroundings
-from stateward.operator.installations.tasks import Tasks
 from stateward.packages.choice import CLEANUP
 from stateward.packages.ledger import ended, failing, remembered, run_of, with_progress
 from stateward.packages.progress import Result, Stage, StepName, advance, next_look, ready, stage

@@ -23,11 +23,11 @@ from stateward.kube.objects.metadata import Key, PartialObject, key_of
 from stateward.kube.objects.resource import Selection
 from stateward.kube.objects.resources import NETWORK_POLICIES
 from stateward.kube.timing.clock import Clock
-from stateward.operator.caches import Caches
-from stateward.operator.failing import Failing, FailureGauge, Uncounted
-from stateward.operator.kinds import ClusterKind
 from stateward.operator.network.policy import network_policy, policy_name
-from stateward.operator.periodic import Periodic
+from stateward.operator.objects.caches import Caches
+from stateward.operator.objects.kinds import ClusterKind
+from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
+from stateward.operator.runtime.periodic import Periodic
 from stateward.planning.report.reconcile_failure import REASON
 
 _log = structlog.get_logger(__name__)

@@ -18,7 +18,7 @@ from stateward.engines import agent
 from stateward.engines.foundationdb.identity import PORT as FOUNDATIONDB_PORT
 from stateward.engines.objects import shared_metadata
 from stateward.engines.search.flavor import HTTP_PORT, TRANSPORT_PORT
-from stateward.operator.kinds import FOUNDATIONDB
+from stateward.operator.objects.kinds import FOUNDATIONDB
 
 MOST_PROCESSES = 16
 """Processes of a member of FoundationDB at most: `processesPerMember`."""

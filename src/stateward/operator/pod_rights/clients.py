@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from stateward.api.cluster import Cluster
 from stateward.kube.objects.nodes import Service
-from stateward.operator.engine import Family
+from stateward.operator.databases.engine import Family
 from stateward.operator.pod_rights.finished import Finished, finished
 from stateward.operator.pod_rights.named import allowed
 

@@ -10,7 +10,7 @@ from stateward.api.base import Json
 from stateward.api.cluster import Cluster
 from stateward.api.foundationdb import FoundationDBCluster
 from stateward.api.pod_policy import Path, references, source
-from stateward.operator.engine import Family
+from stateward.operator.databases.engine import Family
 from stateward.planning.model.observation import Crossing
 
 

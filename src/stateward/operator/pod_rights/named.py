@@ -8,7 +8,7 @@ from stateward.api.cluster import Cluster
 from stateward.api.pod_policy import account, references
 from stateward.api.search import SearchCluster
 from stateward.engines.search.security import members_secret
-from stateward.operator.engine import Family
+from stateward.operator.databases.engine import Family
 from stateward.operator.pod_rights.finished import finished
 
 SERVICE_ACCOUNT, SECRET = "ServiceAccount", "Secret"

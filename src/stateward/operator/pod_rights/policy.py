@@ -8,7 +8,7 @@ from stateward.api.base import Json
 from stateward.api.cluster import Cluster
 from stateward.api.pod_policy import Level, violations
 from stateward.api.problem import Problem
-from stateward.operator.engine import Family
+from stateward.operator.databases.engine import Family
 from stateward.operator.pod_rights.finished import finished
 from stateward.planning.model.observation import Refusal
 

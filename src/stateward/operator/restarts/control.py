@@ -26,7 +26,6 @@ from stateward.kube.objects.resources import BUDGETS
 from stateward.kube.queue.queue import WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
-from stateward.operator.failing import Failing, FailureGauge, Uncounted
 from stateward.operator.restarts.digestkey import digest_key, keep_key
 from stateward.operator.restarts.sources import read_sources
 from stateward.operator.restarts.uses import Uses
@@ -38,6 +37,7 @@ from stateward.operator.restarts.views import (
     Workload,
     WorkloadView,
 )
+from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
 from stateward.packages.budgets import exhausted
 from stateward.packages.dependencies import PROVIDER_CLASS, Dependency, dependencies
 from stateward.packages.digests import Key, digests_of

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from stateward.engines.base import UnreachableError
-from stateward.operator.agents import PATIENCE, Access, AgentError, Peer
-from stateward.operator.credentials import agent_name
+from stateward.operator.databases.agents import PATIENCE, Access, AgentError, Peer
+from stateward.operator.security.credentials import agent_name
 from stateward.planning.model.process import Process
 from stateward.simulation.cluster.agents import UP, Agent, Agents, Refused
 from stateward.simulation.opensearch.http import Wire

@@ -10,11 +10,11 @@ from stateward.api.base import Metadata
 from stateward.api.installation import Installation, InstallationSpec
 from stateward.kube.objects.errors import Forbidden, TransportError
 from stateward.kube.objects.metadata import Key
-from stateward.operator.installations.account import Accounts, own_user, reason_of, said, user
-from stateward.operator.installations.faults import NotAllowedError
-from stateward.operator.installations.views import FINALIZER
-from stateward.operator.options import OperatorOptions
+from stateward.operator.installations.execution.account import Accounts, own_user, reason_of, said, user
+from stateward.operator.installations.objects.faults import NotAllowedError
+from stateward.operator.installations.objects.views import FINALIZER
 from stateward.operator.process import accounts_of
+from stateward.operator.runtime.options import OperatorOptions
 from stateward.packages.decision import ANNOTATION_TRIGGER
 from tests.unit.operator.installations.rights import HOME, Asked, Ruled, Rules, denied
 from tests.unit.operator.installations.test_tasks import JOB, POD, SERVICE, package

@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from stateward.operator.installations.account import user
+from stateward.operator.installations.execution.account import user
 from stateward.packages.decision import ANNOTATION_TRIGGER
 from stateward.packages.steps import LABEL_PART_OF
 from stateward.packages.yamltext import to_yaml

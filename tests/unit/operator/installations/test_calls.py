@@ -12,13 +12,13 @@ from stateward.kube.cache.reflector import ReflectorOptions
 from stateward.kube.client.client import ApplyOptions, DeleteOptions, ListOptions, Page, Preconditions
 from stateward.kube.objects.metadata import Key, PartialObject, T
 from stateward.kube.objects.resource import Resource, Selection
-from stateward.operator.installations.familiar import Familiar
-from stateward.operator.installations.faults import HeldError
-from stateward.operator.installations.hands import Hands, Tools
-from stateward.operator.installations.kinds import Raw
-from stateward.operator.installations.memory import Memory
-from stateward.operator.installations.views import INSTALLATIONS
-from stateward.operator.installations.watches import Watches
+from stateward.operator.installations.objects.cached_objects import Familiar
+from stateward.operator.installations.objects.faults import HeldError
+from stateward.operator.installations.objects.kinds import Raw
+from stateward.operator.installations.objects.made_objects import Hands, Tools
+from stateward.operator.installations.objects.memory import Memory
+from stateward.operator.installations.objects.views import INSTALLATIONS
+from stateward.operator.installations.objects.watches import Watches
 from stateward.packages.digests import Key as DigestKey
 from stateward.packages.reading import read_package
 from stateward.packages.rendering import Use, places

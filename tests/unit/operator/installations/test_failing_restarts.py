@@ -7,9 +7,9 @@ import pytest
 
 from stateward.kube.events.events import EventRecorder
 from stateward.kube.timing.virtual_time import VirtualClock
-from stateward.operator.metrics import Metrics
 from stateward.operator.restarts.control import RestartControl, Setting
 from stateward.operator.restarts.views import ANNOTATION_CONTROL
+from stateward.operator.runtime.metrics import Metrics
 from tests.unit.operator.installations.town import HOME, Town
 
 POD = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}

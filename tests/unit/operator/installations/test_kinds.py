@@ -11,10 +11,10 @@ from stateward.api.installation import Installation, InstallationSpec
 from stateward.kube.cache.listing import InitialState
 from stateward.kube.objects.errors import BadRequest, UnknownResource
 from stateward.kube.objects.resources import SECRETS
-from stateward.operator.installations import belongings as module
-from stateward.operator.installations.belongings import belongings
-from stateward.operator.installations.kinds import ServedKinds
-from stateward.operator.installations.views import ANNOTATION_KINDS
+from stateward.operator.installations.objects import belongings as module
+from stateward.operator.installations.objects.belongings import belongings
+from stateward.operator.installations.objects.kinds import ServedKinds
+from stateward.operator.installations.objects.views import ANNOTATION_KINDS
 
 
 class Server:

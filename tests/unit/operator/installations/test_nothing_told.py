@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from stateward.kube.objects.errors import BadRequest, FieldCause, Invalid, Status, StatusDetails
-from stateward.operator.installations.public import public
+from stateward.operator.installations.objects.refusal_text import public
 from stateward.simulation.apiserver.store import Stored
 from tests.unit.operator.installations.test_tasks import package
 from tests.unit.operator.installations.town import Town

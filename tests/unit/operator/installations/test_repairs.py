@@ -7,7 +7,7 @@ import pytest
 
 from stateward.kube.client.client import DeleteOptions, Page, Preconditions
 from stateward.kube.objects.metadata import Key
-from stateward.operator.installations.scaling import AUTOSCALERS
+from stateward.operator.installations.objects.scaling import AUTOSCALERS
 from stateward.packages.restarts import ANNOTATION_DIGEST, ANNOTATION_RECORD
 from stateward.packages.yamltext import to_yaml
 from tests.unit.operator.installations.test_tasks import POD, SERVICE, package

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stateward.operator.installations.jobs import OpenPackage, RenderStep
+from stateward.operator.installations.execution.jobs import OpenPackage, RenderStep
 from tests.unit.operator.installations.test_tasks import SERVICE, package
 from tests.unit.operator.installations.town import Town
 

@@ -12,10 +12,10 @@ from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
 from stateward.kube.timing.virtual_time import VirtualClock
-from stateward.operator.aside import Aside, at_once
 from stateward.operator.installations.control import InstallationControl, Setting
-from stateward.operator.installations.kinds import Raw
-from stateward.operator.installations.tasks import Exec, ExecAs
+from stateward.operator.installations.execution.background import Aside, at_once
+from stateward.operator.installations.execution.tasks import Exec, ExecAs
+from stateward.operator.installations.objects.kinds import Raw
 from stateward.packages.archive import pack
 from stateward.packages.reading import read_package
 from stateward.simulation.apiserver.client import Bell, WorldApi

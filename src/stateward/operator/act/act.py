@@ -1,0 +1,306 @@
+"""Carries out actions, one by one and in order. Each is idempotent; what fails ends the round and is tried again.
+
+Deletes name the exact object by UID and resourceVersion. Whatever the action, only a process that holds the lease, and
+will until the call has ended, sends it.
+What the API server returns for a write goes into the cache, so the next plan knows of it.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import structlog
+
+from stateward.api import names
+from stateward.api.pod_policy import Level
+from stateward.api.quantity import format_quantity
+from stateward.engines.base import Engine, EngineError, RefusedError, Target, Told
+from stateward.engines.objects import MemberObjects, owner
+from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
+from stateward.kube.election.fence import Fence
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import Conflict, NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource
+from stateward.operator.act.agent_liaison import Liaison
+from stateward.operator.act.sync_now import behind
+from stateward.operator.databases.engine import Family
+from stateward.operator.objects.caches import Caches
+from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.ownership import NotOurs, exists, key_in
+from stateward.operator.pod_rights.policy import PodNotAllowed, refuse
+from stateward.planning.model import actions as a
+from stateward.planning.model.observation import Inputs, Ref
+from stateward.planning.model.phase import BEGUN, Phase
+
+__all__ = ["Actor", "NotOurs"]
+
+RAW_CLAIMS = kinds.CLAIMS.raw()
+
+_log = structlog.get_logger(__name__)
+
+
+class Actor:
+    """Carries out the actions of one cluster's plan."""
+
+    def __init__(
+        self, api: Api, caches: Caches, family: Family, liaison: Liaison, fence: Fence, level: Level = Level.BASELINE
+    ) -> None:
+        self._api = api
+        self._caches = caches
+        self._family = family
+        self._liaison = liaison
+        self._fence = fence
+        self._level = level
+
+    async def carry_out(self, action: a.Action, holdings: Holdings, target: Target) -> None:
+        """Carry out one action; raises ApiError, EngineError or NotOurs, and then it may be tried again as it is.
+
+        Every action is fenced, whether it goes to the API server, the database or an agent, and also one that only ends
+        something: when another process may lead, it is not ours to say what is over. Raises LostLease then.
+        """
+        async with self._fence():
+            _log.info("action", action=type(action).__name__, why=action.why, member=getattr(action, "member", ""))
+            call = in_database(action, self._family.engine, target)
+            if call is None:
+                call = self._in_kubernetes(action, holdings)
+            await call
+
+    def _in_kubernetes(self, action: a.Action, holdings: Holdings) -> Awaitable[None]:
+        steps: dict[type[a.Action], Callable[[Any, Holdings], Awaitable[None]]] = {
+            a.Create: self._create,
+            a.Stage: self._stage,
+            a.DeletePod: self._delete_pod,
+            a.Release: self._scale_to_zero,
+            a.Forget: self._forget,
+            a.DeleteVolume: self._delete_volume,
+            a.GrowVolume: self._grow,
+            a.MarkVolume: self._mark_volume,
+            a.RetainVolume: self._retain_volume,
+            a.OwnVolume: self._own_volume,
+            a.RecordBootstrap: self._nothing,
+            a.RecordRemoval: self._nothing,
+            a.TakeBack: self._nothing,
+            a.GrantBootstrap: self._grant,
+            a.SetPhase: self._set_phase,
+            a.StopProcess: self._stop_process,
+            a.StartProcess: self._start_process,
+            a.FinishRestart: self._finish_restart,
+            a.NoteData: self._note_data,
+            a.ClearSchedule: self._clear_schedule,
+            a.ClearConsent: self._clear_consent,
+            a.CollectConfiguration: self._collect,
+        }
+        return steps[type(action)](action, holdings)
+
+    async def _nothing(self, action: a.Action, holdings: Holdings) -> None:
+        """Do nothing: the status that is written at the end of the round is the record."""
+
+    async def _delete_pod(self, action: a.DeletePod, holdings: Holdings) -> None:
+        await self._delete(kinds.PODS, holdings, action.pod)
+
+    async def _delete_volume(self, action: a.DeleteVolume, holdings: Holdings) -> None:
+        await self._delete(kinds.CLAIMS, holdings, action.claim)
+
+    async def _grant(self, action: a.GrantBootstrap, holdings: Holdings) -> None:
+        await self._annotate(holdings, action.pod, {names.ANNOTATION_BOOTSTRAP: "granted"})
+
+    async def _set_phase(self, action: a.SetPhase, holdings: Holdings) -> None:
+        if action.phase is Phase.NONE:
+            await self._annotate_as_read(
+                holdings, action.pod, dict.fromkeys((names.ANNOTATION_PHASE, names.ANNOTATION_BEGUN))
+            )
+            return
+        # The phase may be taken off by somebody; that something was begun is known all the same.
+        begun = {names.ANNOTATION_BEGUN: "true"} if action.phase in BEGUN else {}
+        await self._annotate(holdings, action.pod, {names.ANNOTATION_PHASE: action.phase.value, **begun})
+
+    async def _stop_process(self, action: a.StopProcess, holdings: Holdings) -> None:
+        await self._liaison.stop(holdings, action.member, action.address)
+
+    async def _start_process(self, action: a.StartProcess, holdings: Holdings) -> None:
+        await self._liaison.start(holdings, action.member, action.address, action.checksum)
+
+    async def _finish_restart(self, action: a.FinishRestart, holdings: Holdings) -> None:
+        checksum = {names.ANNOTATION_CHECKSUM: action.checksum} if action.checksum else {}
+        over = dict.fromkeys((names.ANNOTATION_PHASE, names.ANNOTATION_BEGUN))
+        changes = {**over, names.ANNOTATION_INPUTS: written(action.inputs), **checksum}
+        await self._annotate_as_read(holdings, action.pod, changes)
+
+    async def _note_data(self, action: a.NoteData, holdings: Holdings) -> None:
+        await self._annotate_as_read(holdings, action.pod, {names.ANNOTATION_INPUTS: written(action.inputs)})
+
+    async def _annotate_as_read(self, holdings: Holdings, pod: Ref, changes: Mapping[str, str | None]) -> None:
+        """Write on a pod that nobody has written on since it was read: what it was made from is no guess."""
+        meta = {"uid": pod.uid, "resourceVersion": pod.resource_version, "annotations": dict(changes)}
+        await self._patch(kinds.PODS, holdings, pod, {"metadata": meta})
+
+    async def _clear_schedule(self, _action: a.ClearSchedule, holdings: Holdings) -> None:
+        await self._take_off(holdings, names.ANNOTATION_PHASE, names.ANNOTATION_RESTART_POOLS)
+
+    async def _clear_consent(self, _action: a.ClearConsent, holdings: Holdings) -> None:
+        await self._take_off(holdings, names.ANNOTATION_BOOTSTRAP_AGAIN)
+
+    async def _take_off(self, holdings: Holdings, *annotations: str) -> None:
+        """Take a wish off the cluster resource: the one that was read, and not one that was made meanwhile."""
+        meta = holdings.cluster.metadata
+        key = Key(meta.namespace, meta.name)
+        changes = dict.fromkeys(annotations)
+        patch = {"metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version, "annotations": changes}}
+        written = await self._api.patch(self._family.kind.resource, key, patch, kind=PatchKind.MERGE)
+        self._caches.expectations(key).wrote(self._caches.clusters, written)
+
+    async def _collect(self, action: a.CollectConfiguration, holdings: Holdings) -> None:
+        await self._delete(kinds.SECRETS, holdings, action.secret)
+
+    async def _annotate(self, holdings: Holdings, pod: Ref, changes: Mapping[str, str | None]) -> None:
+        patch = {"metadata": {"uid": pod.uid, "annotations": dict(changes)}}
+        await self._patch(kinds.PODS, holdings, pod, patch)
+
+    async def _create(self, action: a.Create, holdings: Holdings) -> None:
+        objects = self._member(holdings, action, action.ordinal)
+        # The configuration comes first: a pod that finds no Secret waits in an error state.
+        await self._ensure(kinds.SECRETS, objects.config, holdings)
+        if objects.claim is not None:
+            await self._ensure(kinds.CLAIMS, objects.claim, holdings)
+        await self._introduce(objects, holdings)
+        await self._ensure(kinds.STATEFUL_SETS, objects.workload, holdings)
+
+    async def _stage(self, action: a.Stage, holdings: Holdings) -> None:
+        ordinal = int(action.member.removeprefix(names.member(holdings.cluster.metadata.name, action.pool, 0)[:-1]))
+        objects = self._member(holdings, action, ordinal)
+        await self._apply(kinds.SECRETS, objects.config)
+        await self._introduce(objects, holdings)
+        await self._apply(kinds.STATEFUL_SETS, objects.workload)
+        if (late := behind(holdings, objects)) is not None:
+            pod, checksum = late
+            with suppress(NotFound, Conflict):  # the pod is another one by now, and made from the new template
+                await self._annotate(holdings, pod, {names.ANNOTATION_WRITTEN: checksum})
+
+    async def _introduce(self, objects: MemberObjects, holdings: Holdings) -> None:
+        """Have the Secret there by which the agent of the pod that is made next is known."""
+        if names.ANNOTATION_AGENT in objects.workload["spec"]["template"]["metadata"]["annotations"]:
+            await self._liaison.credentials.ensure(holdings.cluster, objects.workload["metadata"]["name"])
+
+    def _member(self, holdings: Holdings, action: a.Create | a.Stage, ordinal: int) -> MemberObjects:
+        if holdings.keystore is None:
+            raise RefusedError("not everything that belongs into the keystores is known")
+        if holdings.barred:
+            raise PodNotAllowed(holdings.barred[0].message)
+        cluster, files = holdings.cluster, holdings.keystore
+        keeps = action.keeps if isinstance(action, a.Stage) else None
+        make = partial(self._family.member_objects, crossing=action.crossing, extra_files=files, keeps=keeps)
+        made = make(cluster, action.pool, ordinal, action.version)
+        refuse(self._level, made.workload["spec"]["template"])
+        return made
+
+    async def _ensure(self, kind: Resource[Any], body: dict[str, Any], holdings: Holdings) -> None:
+        """Create an object, or make it so when it is there already and ours."""
+        there = await exists(self._api, kind, key_in(body), holdings.cluster)
+        if not there or kind is not kinds.CLAIMS:  # A kept volume is used as it is.
+            await self._apply(kind, body, force=there)
+
+    async def _apply(self, kind: Resource[Any], body: dict[str, Any], *, force: bool = True) -> None:
+        options = ApplyOptions(manager=names.FIELD_MANAGER, force=force)
+        self._wrote(kind, await self._api.apply(kind, key_in(body), body, options))
+
+    def _wrote(self, kind: Resource[Any], obj: Any) -> None:
+        """Put the answer to a write into the cache, and expect the watch to tell of it."""
+        owner = Key(obj.metadata.namespace, obj.metadata.labels.get(names.LABEL_CLUSTER, ""))
+        self._caches.expectations(owner).wrote(self._caches.of(kind), obj)
+
+    async def _delete(self, kind: Resource[Any], holdings: Holdings, ref: Ref) -> None:
+        meta = holdings.cluster.metadata
+        key = Key(meta.namespace, ref.name)
+        try:
+            left = await self._api.delete(kind, key, DeleteOptions(Preconditions(ref.uid, ref.resource_version)))
+        except NotFound:
+            left = None
+        store = self._caches.of(kind)
+        cached = store.get(key)
+        if left is not None:
+            self._wrote(kind, left)
+        elif cached is not None and cached.metadata.uid == ref.uid:
+            self._caches.expectations(Key(meta.namespace, meta.name)).deleted(store, cached)
+
+    async def _scale_to_zero(self, action: a.Release, holdings: Holdings) -> None:
+        ref = action.workload
+        patch = {"metadata": {"uid": ref.uid, "resourceVersion": ref.resource_version}, "spec": {"replicas": 0}}
+        await self._patch(kinds.STATEFUL_SETS, holdings, ref, patch)
+
+    async def _forget(self, action: a.Forget, holdings: Holdings) -> None:
+        mine = (s.metadata for s in holdings.secrets if s.metadata.labels.get(names.LABEL_MEMBER) == action.member)
+        for meta in mine:
+            await self._delete(kinds.SECRETS, holdings, Ref(meta.name, meta.uid, meta.resource_version))
+        if action.workload is not None:
+            await self._delete(kinds.STATEFUL_SETS, holdings, action.workload)
+
+    async def _grow(self, action: a.GrowVolume, holdings: Holdings) -> None:
+        size = {"resources": {"requests": {"storage": format_quantity(action.size)}}}
+        await self._patch(kinds.CLAIMS, holdings, action.claim, {"metadata": {"uid": action.claim.uid}, "spec": size})
+
+    async def _mark_volume(self, action: a.MarkVolume, holdings: Holdings) -> None:
+        mark = {names.ANNOTATION_LEFT: action.why if action.left else None}
+        patch = {"metadata": {"uid": action.claim.uid, "annotations": mark}}
+        await self._patch(kinds.CLAIMS, holdings, action.claim, patch)
+
+    async def _retain_volume(self, action: a.RetainVolume, holdings: Holdings) -> None:
+        await self._set_owner(action.claim, holdings, owned=False)
+
+    async def _own_volume(self, action: a.OwnVolume, holdings: Holdings) -> None:
+        await self._set_owner(action.claim, holdings, owned=True)
+
+    async def _set_owner(self, claim: Ref, holdings: Holdings, *, owned: bool) -> None:
+        """Write whether the cluster owns a claim; other owners stay, so the list is read live and replaced as read."""
+        meta = holdings.cluster.metadata
+        read = (await self._api.get(RAW_CLAIMS, Key(meta.namespace, claim.name)))["metadata"]
+        others = [known for known in read.get("ownerReferences", []) if known["uid"] != meta.uid]
+        owners = [*others, owner(holdings.cluster)] if owned else others
+        exact = {"uid": claim.uid, "resourceVersion": read["resourceVersion"]}
+        await self._patch(kinds.CLAIMS, holdings, claim, {"metadata": {**exact, "ownerReferences": owners}})
+
+    async def _patch(self, kind: Resource[Any], holdings: Holdings, ref: Ref, patch: dict[str, Any]) -> None:
+        key = Key(holdings.cluster.metadata.namespace, ref.name)
+        self._wrote(kind, await self._api.patch(kind, key, patch, kind=PatchKind.MERGE))
+
+
+def written(inputs: Inputs) -> str:
+    """Return inputs as an annotation."""
+    return json.dumps(dict(inputs), sort_keys=True, separators=(",", ":"))
+
+
+def in_database(action: a.Action, engine: Engine, target: Target) -> Awaitable[None] | None:
+    """Return the call to the database that an action is; None for actions on Kubernetes objects."""
+    if isinstance(action, a.Form | a.Tend):
+        return told(action, engine, target)
+    calls: dict[type[a.Action], Callable[[Any], Awaitable[None]]] = {
+        a.LimitAllocation: lambda step: engine.limit_allocation(target, step.allocation, step.members),
+        a.RestoreAllocation: lambda _: engine.restore_allocation(target),
+        a.Flush: lambda _: flush(engine, target),
+        a.Drain: lambda step: engine.drain(target, step.members),
+        a.ExcludeVoters: lambda step: engine.exclude_voters(target, step.members),
+        a.MoveCopies: lambda step: engine.move_copies(target, step.moves),
+        a.ResumeBalancing: lambda _: engine.resume_balancing(target),
+    }
+    call = calls.get(type(action))
+    return call(action) if call else None
+
+
+async def flush(engine: Engine, target: Target) -> None:
+    """Write memory to disk where that can be done.
+
+    The disaster this prevents: one slow copy, and the restart that the allocation was limited for never comes.
+    """
+    try:
+        await engine.flush(target)
+    except EngineError as error:
+        _log.warning("recovery will take longer: not everything was written to disk", error=str(error))
+
+
+async def told(action: a.Form | a.Tend, engine: Engine, target: Target) -> None:
+    """Tell a database what only one that is told such things can be told; raises EngineError."""
+    if not isinstance(engine, Told):
+        raise RefusedError("this database makes and keeps itself")
+    await (engine.form(target) if isinstance(action, a.Form) else engine.tend(target))

@@ -1,0 +1,56 @@
+"""Asks and tells the agents of one cluster what a plan wants to know and have done."""
+
+import asyncio
+from collections.abc import Iterable
+
+from stateward.kube.objects.errors import ApiError
+from stateward.operator.databases.agents import Access, AgentError, Agents, Peer, StrangeError
+from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.ownership import NotOurs
+from stateward.operator.security.credentials import Credentials, agent_name
+from stateward.planning.model.observation import Member, Unknown
+from stateward.planning.model.process import Process
+
+
+class Liaison:
+    """The operator's side of the talk with agents; without `agents` none of them answers."""
+
+    def __init__(self, agents: Agents | None, credentials: Credentials) -> None:
+        self._agents = agents
+        self.credentials = credentials
+
+    async def ask(self, holdings: Holdings, members: Iterable[Member]) -> dict[str, Process | Unknown]:
+        """Return what the agents of these members say, each by itself: what one does not answer is unknown."""
+        asked = list(members)
+        answers = await asyncio.gather(*(self._ask(holdings, member) for member in asked))
+        return {member.name: answer for member, answer in zip(asked, answers, strict=True)}
+
+    async def stop(self, holdings: Holdings, member: str, address: str) -> None:
+        """Have a member's process stopped; raises AgentError, ApiError, NotOurs."""
+        agents, access = await self._ready(holdings, member)
+        await agents.stop(access, self._peer(holdings, member, address))
+
+    async def start(self, holdings: Holdings, member: str, address: str, checksum: str) -> None:
+        """Have a member's process started; raises AgentError, ApiError, NotOurs."""
+        agents, access = await self._ready(holdings, member)
+        await agents.start(access, self._peer(holdings, member, address), checksum)
+
+    async def _ask(self, holdings: Holdings, member: Member) -> Process | Unknown:
+        address = member.pod.ip if member.pod is not None else ""
+        if not address:
+            return Unknown("its pod has no address yet")
+        try:
+            agents, access = await self._ready(holdings, member.name)
+            return await agents.ask(access, self._peer(holdings, member.name, address))
+        except (AgentError, ApiError, NotOurs) as error:
+            if isinstance(error, StrangeError):
+                self.credentials.doubt(holdings.cluster, member.name)
+            return Unknown(str(error))
+
+    async def _ready(self, holdings: Holdings, member: str) -> tuple[Agents, Access]:
+        if self._agents is None:
+            raise AgentError("this operator talks to no agents")
+        return self._agents, await self.credentials.access(holdings.cluster, member)
+
+    def _peer(self, holdings: Holdings, member: str, address: str) -> Peer:
+        return Peer(address, agent_name(holdings.cluster.metadata.namespace, member))

@@ -1,0 +1,60 @@
+"""Tells people, as Kubernetes events on the cluster resource, what was done and what has begun to wait for a person."""
+
+from stateward.api.cluster import Cluster
+from stateward.api.security import SecurityStatus
+from stateward.api.status import ClusterStatus
+from stateward.kube.events.events import EventRecorder
+from stateward.kube.objects.event_record import Occurrence, Severity, about
+from stateward.operator.objects.kinds import kind_of
+from stateward.planning.model import actions as a
+
+ROUTINE = (a.Flush, a.RecordBootstrap, a.SetPhase, a.StartProcess, a.NoteData)
+"""Steps that mean nothing by themselves."""
+
+
+class Announcer:
+    """Turns steps and changes of the status into events."""
+
+    def __init__(self, recorder: EventRecorder) -> None:
+        self._recorder = recorder
+
+    def carried_out(self, cluster: Cluster, action: a.Action) -> None:
+        """Announce a step that was taken."""
+        if not isinstance(action, ROUTINE):
+            self._tell(cluster, Severity.NORMAL, type(action).__name__, sentence(action))
+
+    def changed(self, cluster: Cluster, before: ClusterStatus, after: ClusterStatus) -> None:
+        """Announce what the new status says for the first time: a version that is deployed, a wait for a person."""
+        old, new = before.security, after.security
+        if new is not None and new.ca_rotation and (old is None or old.ca_rotation != new.ca_rotation):
+            self._tell(cluster, Severity.NORMAL, "AuthorityChanges", new.ca_rotation)
+        if old is not None and new is not None and old.certificates_expire and renewed(old, new):
+            note = f"certificates were renewed; the one that ends first ends at {new.certificates_expire}"
+            self._tell(cluster, Severity.NORMAL, "CertificatesRenewed", note)
+        if after.version and after.version != before.version:
+            self._tell(cluster, Severity.NORMAL, "Deployed", f"every member runs {after.version}")
+        known = {(w.subject, w.reason, w.message) for w in before.waiting}
+        stalled = next((c for c in after.conditions if c.type == "Stalled" and c.status == "True"), None)
+        was = next((c.message for c in before.conditions if c.type == "Stalled" and c.status == "True"), "")
+        if stalled is not None and stalled.message != was:
+            self._tell(cluster, Severity.WARNING, stalled.reason, stalled.message)
+        for wait in after.waiting:
+            new = (wait.subject, wait.reason, wait.message) not in known
+            if new and "Refused" in wait.reason and (stalled is None or wait.message != stalled.message):
+                self._tell(cluster, Severity.WARNING, wait.reason, wait.message)
+
+    def _tell(self, cluster: Cluster, severity: Severity, reason: str, note: str) -> None:
+        self._recorder.record(
+            Occurrence(about(kind_of(cluster).resource, cluster), severity, reason, "Reconcile", note)
+        )
+
+
+def renewed(old: SecurityStatus, new: SecurityStatus) -> bool:
+    """Return whether certificates were made anew, and not only whom to trust has changed."""
+    return old.mark != new.mark and old.certificates_expire != new.certificates_expire
+
+
+def sentence(action: a.Action) -> str:
+    """Return an action as a sentence."""
+    member = getattr(action, "member", "")
+    return f"{member}: {action.why}" if member else action.why

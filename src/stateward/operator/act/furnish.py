@@ -1,0 +1,71 @@
+"""Keeps the objects that a cluster as a whole has: Services, configuration maps and disruption budgets.
+
+They are applied every round, and skipped when nothing would change. Budgets that no kind of member needs any more are
+removed; everything else goes with the cluster resource, which owns it.
+"""
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from stateward.api.status import ClusterStatus
+from stateward.kube.cache.apply import Applier
+from stateward.kube.cache.expectations import Expectations
+from stateward.kube.client.client import Api, DeleteOptions, Preconditions
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key, key_of
+from stateward.kube.objects.resource import Resource
+from stateward.operator.databases.engine import Family
+from stateward.operator.objects.caches import Caches, controlled
+from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.ownership import exists, key_in
+from stateward.planning.safety.disruption_budget import Budget
+
+BY_KIND: dict[str, Resource[Any]] = {
+    kind.kind: kind for kind in (kinds.CONFIG_MAPS, kinds.SERVICES, kinds.BUDGETS, kinds.SECRETS)
+}
+
+
+class Furnisher:
+    """Applies the objects of a cluster as a whole."""
+
+    def __init__(self, api: Api, caches: Caches, family: Family, applier: Applier) -> None:
+        self._api = api
+        self._caches = caches
+        self._family = family
+        self._applier = applier
+
+    async def furnish(self, holdings: Holdings, budgets: tuple[Budget, ...]) -> None:
+        """Make the objects so; raises ApiError, NotOurs."""
+        meta = holdings.cluster.metadata
+        expectations = self._caches.expectations(Key(meta.namespace, meta.name))
+        wanted = set[str]()
+        for body in self._family.cluster_objects(holdings, budgets):
+            kind = BY_KIND[body["kind"]]
+            store = self._caches.of(kind)
+            known = store.get(key_in(body))
+            if known is None or known.metadata.controller_uid != meta.uid:
+                await exists(self._api, kind, key_in(body), holdings.cluster)
+            await self._applier.apply(kind, body, store=store, expectations=expectations)
+            wanted.add(f"{kind.kind}/{body['metadata']['name']}")
+        await self._prune(holdings, wanted, expectations)
+
+    def changes(self, holdings: Holdings, status: ClusterStatus, budgets: tuple[Budget, ...]) -> bool:
+        """Return whether the objects will be others under a status: it tells them who the database is."""
+        later = replace(holdings, cluster=msgspec.structs.replace(holdings.cluster, status=status))
+        objects = self._family.cluster_objects
+        return status != holdings.cluster.status and objects(later, budgets) != objects(holdings, budgets)
+
+    async def _prune(self, holdings: Holdings, wanted: set[str], expectations: Expectations) -> None:
+        meta = holdings.cluster.metadata
+        store = self._caches.of(kinds.BUDGETS)
+        for budget in controlled(store.indexed("cluster", f"{meta.namespace}/{meta.name}"), meta.uid):
+            if f"{kinds.BUDGETS.kind}/{budget.metadata.name}" in wanted or budget.metadata.terminating:
+                continue
+            with suppress(NotFound):
+                await self._api.delete(kinds.BUDGETS, key_of(budget), DeleteOptions(Preconditions.of(budget)))
+            expectations.deleted(store, budget)
+            self._applier.forget(kinds.BUDGETS, key_of(budget))

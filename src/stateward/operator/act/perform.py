@@ -1,0 +1,120 @@
+"""Carries out a plan: its actions in their order, and what is left of it when the database refuses one of them.
+
+What fails for another reason ends the round: nobody knows then whether anything is as it was when the plan was made.
+A refusal says that it is. So it ends nothing but what depends on the step, and is told until the step succeeds. A pod
+that is not allowed is one: nothing was sent.
+
+The disaster this prevents: a database that will not let a member's data go (its disks are too full, say) keeps the
+member beside it from its repair, and the new one from being made that would have taken the data.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import structlog
+
+from stateward.engines.base import EngineError, RefusedError, Target
+from stateward.kube.objects.errors import ApiError
+from stateward.operator.act.act import Actor, NotOurs
+from stateward.operator.act.agent_liaison import Liaison
+from stateward.operator.act.announce import Announcer
+from stateward.operator.act.furnish import Furnisher
+from stateward.operator.databases.agents import AgentError
+from stateward.operator.databases.engine import Family
+from stateward.operator.objects.holdings import Holdings
+from stateward.operator.pod_rights.policy import NOT_ALLOWED, PodNotAllowed
+from stateward.operator.runtime.metrics import Metrics
+from stateward.planning.after_refusal import depends
+from stateward.planning.model.actions import Action
+from stateward.planning.model.intent import Wait
+from stateward.planning.model.observation import Observation
+from stateward.planning.plan import Plan
+
+_log = structlog.get_logger(__name__)
+
+WORDS = 400
+"""Characters of a refusal that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a plan: what was refused, and what went wrong, after which the rest is left for the next round."""
+
+    refused: tuple[str, ...] = ()
+    """What the database refuses, and below what the pod policy does not allow."""
+    barred: tuple[str, ...] = ()
+    failure: Exception | None = None
+
+    def waits(self, cluster: str) -> tuple[Wait, ...]:
+        """Return what is told of it."""
+        found = list[Wait]()
+        if self.refused:
+            found.append(Wait(cluster, "StepRefused", "; ".join(self.refused)))
+        if self.barred:
+            found.append(Wait(cluster, NOT_ALLOWED, "; ".join(self.barred), stalled=True))
+        if self.failure is not None:
+            found.append(Wait(cluster, "StepFailed", f"{type(self.failure).__name__}: {self.failure}"))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An action that was refused, by the database or by the pod policy."""
+
+    action: Action
+    error: RefusedError | PodNotAllowed
+
+
+@dataclass(frozen=True, slots=True)
+class Performer:
+    """Carries out the plans of clusters of one family."""
+
+    family: Family
+    actor: Actor
+    furnisher: Furnisher
+    liaison: Liaison
+    announcer: Announcer
+    metrics: Metrics
+
+    async def perform(self, holdings: Holdings, observed: Observation, plan: Plan) -> Outcome:
+        """Carry out a plan; nothing is raised but what nobody expects."""
+        target, refused = self.family.target(holdings), list[Held]()
+        failure: Exception | None = None
+        try:
+            await self._all(plan.endings, holdings, target, refused)
+            if observed.desired.pools:
+                await self.furnisher.furnish(holdings, plan.budgets)
+                await self.liaison.credentials.keep(holdings)
+            await self._all(plan.steps, holdings, target, refused)
+        except (ApiError, EngineError, AgentError, NotOurs) as error:
+            _log.warning("a step failed and will be tried again", error=f"{type(error).__name__}: {error}")
+            failure = error
+        barred = tuple(told(held) for held in refused if isinstance(held.error, PodNotAllowed))
+        return Outcome(tuple(told(h) for h in refused if isinstance(h.error, RefusedError)), barred, failure)
+
+    async def _all(self, actions: Iterable[Action], holdings: Holdings, target: Target, refused: list[Held]) -> None:
+        for action in actions:
+            if any(depends(action, earlier.action) for earlier in refused):
+                continue
+            try:
+                await self.actor.carry_out(action, holdings, target)
+            except (RefusedError, PodNotAllowed) as error:
+                if isinstance(error, RefusedError) and not error.lasting:
+                    raise
+                refused.append(Held(action, error))
+                _log.warning("a step is refused, and what does not depend on it goes on", why=str(error))
+                continue
+            self._done(action, holdings)
+
+    def _done(self, action: Action, holdings: Holdings) -> None:
+        meta = holdings.cluster.metadata
+        self.announcer.carried_out(holdings.cluster, action)
+        labels = (self.family.kind.engine, meta.namespace, meta.name, type(action).__name__)
+        self.metrics.actions.labels(*labels).inc()
+
+
+def told(held: Held) -> str:
+    """Return a refusal as a person reads it, on one line."""
+    words = " ".join(str(held.error).split())[:WORDS]
+    subject = "the database refuses a step" if isinstance(held.error, RefusedError) else "a step is not taken"
+    return f"{subject} ({held.action.why}): {words}"

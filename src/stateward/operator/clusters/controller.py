@@ -1,0 +1,122 @@
+"""Decides when clusters of one kind are looked at: a queue and workers of their own.
+
+So a kind whose databases hang, or whose definition is not installed, keeps nobody waiting but its own clusters.
+"""
+
+import asyncio
+import random
+from dataclasses import dataclass
+
+import structlog
+
+from stateward.api.names import FIELD_MANAGER
+from stateward.api.pod_policy import Level
+from stateward.kube.cache.apply import Applier
+from stateward.kube.cache.reflector import ReflectorOptions
+from stateward.kube.client.client import Api
+from stateward.kube.election.fence import Fence
+from stateward.kube.events.events import EventRecorder
+from stateward.kube.objects.metadata import Key
+from stateward.kube.queue.queue import WorkQueue
+from stateward.kube.queue.workers import Workers
+from stateward.kube.timing.clock import Clock
+from stateward.operator.act.act import Actor
+from stateward.operator.act.agent_liaison import Liaison
+from stateward.operator.act.announce import Announcer
+from stateward.operator.act.furnish import Furnisher
+from stateward.operator.clusters.exit_watch import Vigil
+from stateward.operator.clusters.reconcile import Parts, Reconciler
+from stateward.operator.clusters.replacement_limit import ReplacementLimit
+from stateward.operator.databases.engine import Family
+from stateward.operator.objects.caches import Caches, Objects
+from stateward.operator.observe.referenced_data import Data
+from stateward.operator.pod_rights.labels import PodRights
+from stateward.operator.runtime.failing import Failing
+from stateward.operator.runtime.metrics import Metrics
+from stateward.operator.security.credentials import Credentials
+from stateward.operator.security.security import Keeper
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What the controllers of all kinds share."""
+
+    api: Api
+    objects: Objects
+    recorder: EventRecorder
+    metrics: Metrics
+    fence: Fence
+    clock: Clock
+    chance: random.Random
+    workers: int
+    limit: ReplacementLimit
+    secure_new_clusters: bool
+    namespace: str
+    """The operator's own, where the key of digests is kept."""
+    pod_policy: Level = Level.BASELINE
+    labelled: bool = False
+    """Whether what clusters use of others needs the label by which pods may have it."""
+    network_policies: bool = False
+    """Whether clusters get NetworkPolicies."""
+
+
+class Controller:
+    """Everything that works on clusters of one kind."""
+
+    def __init__(self, family: Family, common: Common) -> None:
+        api, clock = common.api, common.clock
+        self.family = family
+        self.caches = Caches(family.kind, common.objects)
+        observer = common.metrics.queue(family.kind.resource.plural)
+        self.queue = WorkQueue[Key](clock=clock, observer=observer, chance=common.chance)
+        self.data = Data(api, common.namespace, clock)
+        liaison = Liaison(family.agents, Credentials(api, self.caches, clock))
+        self._vigil = Vigil(liaison, clock, self.queue.add)
+        self.rights = PodRights(api, family, labelled=common.labelled)
+        parts = Parts(
+            caches=self.caches,
+            family=family,
+            liaison=liaison,
+            actor=Actor(api, self.caches, family, liaison, common.fence, common.pod_policy),
+            furnisher=Furnisher(api, self.caches, family, Applier(api, FIELD_MANAGER)),
+            keeper=Keeper(api, self.caches, clock, by_default=common.secure_new_clusters, labelled=common.labelled),
+            data=self.data,
+            announcer=Announcer(common.recorder),
+            metrics=common.metrics,
+            clock=clock,
+            limit=common.limit,
+            vigil=self._vigil,
+            fence=common.fence,
+            rights=self.rights,
+            pod_policy=common.pod_policy,
+            network_policies=common.network_policies,
+        )
+        common.limit.count(self.caches.clusters)
+        reconciler = Reconciler(api, parts)
+        listener = Failing(family.kind.resource.plural, common.metrics, clock, reconciler.tell_failure)
+        work = reconciler.reconcile
+        self._workers = Workers(self.queue, work, count=common.workers, clock=clock, observer=observer)
+        self._workers.tell(listener)
+        watching = ReflectorOptions(clock=clock, observer=common.metrics, chance=common.chance)
+        self.reflectors = tuple(self.caches.reflectors(api, watching))
+        self.caches.on_change(self.queue.add)
+
+    @property
+    def missing(self) -> bool:
+        """Whether the API server does not serve the kind at all: then there is no cluster of it."""
+        return any(reflector.missing for reflector in self.reflectors)
+
+    async def run(self) -> None:
+        """Work on the clusters, once all of them are known, until the queue is closed."""
+        await self.caches.wait_synced()
+        _log.info("working", kind=self.family.kind.resource.kind, clusters=len(self.caches.clusters))
+        async with asyncio.TaskGroup() as group:
+            self._vigil.begin(group)
+            await self._workers.run()
+            self._vigil.end()
+
+    async def stop(self, grace: float) -> None:
+        """Finish what was begun, within `grace` seconds."""
+        await self._workers.stop(grace)

@@ -1,0 +1,84 @@
+"""Notices at once that a process has ended that was told to, so that its member does not wait for the next look.
+
+A member is away from the stop on, and a look comes once a second: without this, half a second of every restart is spent
+waiting for nothing. Agents cannot call the operator, so they are asked a few times a second while a process ends, and a
+look is wanted when one has. It is a hint and nothing more: looks come without it too, and what they find decides.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Coroutine, Sequence
+from typing import Any
+
+import structlog
+
+from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.clock import Clock
+from stateward.operator.act.agent_liaison import Liaison
+from stateward.operator.objects.holdings import Holdings
+from stateward.planning.model.actions import StopProcess
+from stateward.planning.model.observation import Member, Observation
+from stateward.planning.model.process import Process, ProcessState
+from stateward.planning.plan import Plan
+
+_log = structlog.get_logger(__name__)
+
+PAUSE = 0.2
+"""Seconds between two questions to the agents of one cluster."""
+TIMES = 25
+"""How often they are asked; the looks that come meanwhile begin anew."""
+MOST = 16
+"""Processes of one cluster that are watched at once: of more, the looks that come anyhow see enough."""
+
+
+class Vigil:
+    """Watches processes that were told to end, and wants a look at their cluster when one has."""
+
+    def __init__(self, liaison: Liaison, clock: Clock, wake: Callable[[Key], None]) -> None:
+        self._liaison = liaison
+        self._clock = clock
+        self._wake = wake
+        self._spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]] | None = None
+        self._watched: dict[Key, asyncio.Task[None]] = {}
+
+    def begin(self, group: asyncio.TaskGroup) -> None:
+        """Watch from now on, in tasks of a group."""
+        self._spawn = group.create_task
+
+    def end(self) -> None:
+        """Watch no more."""
+        self._spawn = None
+        for task in self._watched.values():
+            task.cancel()
+
+    def keep(self, key: Key, holdings: Holdings, members: Sequence[Member]) -> None:
+        """Watch the processes of these members of a cluster, unless some of it are watched already."""
+        if self._spawn is None or key in self._watched or not 0 < len(members) <= MOST:
+            return
+        self._watched[key] = self._spawn(self._watch(key, holdings, members))
+
+    async def _watch(self, key: Key, holdings: Holdings, members: Sequence[Member]) -> None:
+        try:
+            for _ in range(TIMES):
+                await self._clock.sleep(PAUSE)
+                answers = await self._liaison.ask(holdings, members)
+                if ended(answers.values()):
+                    self._wake(key)
+                    return
+        except Exception as error:  # noqa: BLE001 - a hint that fails is no reason to end the operator
+            _log.warning("the end of a process is not watched", error=f"{type(error).__name__}: {error}")
+        finally:
+            self._watched.pop(key, None)
+
+
+def ended(answers: Collection[object]) -> bool:
+    """Return whether one of the agents says that its process has ended."""
+    return any(isinstance(said, Process) and said.state is ProcessState.STOPPED for said in answers)
+
+
+def ending(observed: Observation, plan: Plan) -> tuple[Member, ...]:
+    """Return the members whose processes are told to end by a plan, or were and have not ended yet."""
+    told = {action.member for action in plan.steps if isinstance(action, StopProcess)}
+    going = (ProcessState.STOPPING,)
+    return tuple(
+        m for m in observed.members if m.name in told or (isinstance(m.process, Process) and m.process.state in going)
+    )

@@ -1,0 +1,288 @@
+"""One loop over one cluster: observe, plan, act, and write down what people read.
+
+A plan that destroys something is not carried out: it is the reason to read everything live and to plan again, and that
+second plan is. So a stale cache can cost a round, and never a pod. One reconciliation is short; the next event or timer
+goes on.
+"""
+
+from dataclasses import dataclass, replace
+
+import msgspec
+import structlog
+
+from stateward.api.cluster import Cluster
+from stateward.api.pod_policy import Level
+from stateward.api.search import SearchCluster
+from stateward.api.status import ClusterStatus
+from stateward.engines.base import EngineError
+from stateward.kube.client.client import Api, PatchKind
+from stateward.kube.election.fence import Fence
+from stateward.kube.objects.errors import ApiError, Conflict, Invalid, NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.clock import Clock
+from stateward.operator.act.act import Actor
+from stateward.operator.act.agent_liaison import Liaison
+from stateward.operator.act.announce import Announcer
+from stateward.operator.act.furnish import Furnisher
+from stateward.operator.act.perform import Outcome, Performer
+from stateward.operator.clusters.exit_watch import Vigil, ending
+from stateward.operator.clusters.pace import BUSY_SECONDS, next_look, repeats, stillness
+from stateward.operator.clusters.replacement_limit import ReplacementLimit, newly
+from stateward.operator.databases.engine import Family
+from stateward.operator.detection.look import suspected
+from stateward.operator.network.refusal import refusals as network_refusals
+from stateward.operator.objects.caches import Caches
+from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.live import read_live
+from stateward.operator.objects.translate import observation, with_answers
+from stateward.operator.observe.desired_state import Wanted
+from stateward.operator.observe.referenced_data import Data
+from stateward.operator.pod_rights.labels import PodRights
+from stateward.operator.runtime.metrics import Metrics
+from stateward.operator.security.protection import refusals
+from stateward.operator.security.security import Keeper
+from stateward.planning.facts.agents_to_ask import questions
+from stateward.planning.facts.debounce import SETTLING
+from stateward.planning.model.actions import Action
+from stateward.planning.model.observation import Database, Observation, Refusal
+from stateward.planning.plan import Plan, plan
+from stateward.planning.report.reconcile_failure import failing
+from stateward.planning.report.status import status
+
+_log = structlog.get_logger(__name__)
+
+
+EDITED_SECONDS = 0.5
+"""How soon to look again when somebody has edited the cluster while its status was being written."""
+
+ADMINISTRATOR = "spec.security.adminSecretName"
+RECORDED = "what the status has just recorded is told to the members"
+"""Why a cluster is not Ready although all else is done: Ready means that nothing is left to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one reconciliation found, decided, and could not do."""
+
+    holdings: Holdings
+    observed: Observation
+    plan: Plan
+    before: ClusterStatus
+    """The status that was read: that of the holdings has in it what was found out about security since."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a reconciler works with."""
+
+    caches: Caches
+    family: Family
+    liaison: Liaison
+    actor: Actor
+    furnisher: Furnisher
+    keeper: Keeper
+    data: Data
+    announcer: Announcer
+    metrics: Metrics
+    clock: Clock
+    limit: ReplacementLimit
+    vigil: Vigil
+    fence: Fence
+    rights: PodRights
+    pod_policy: Level
+    network_policies: bool = False
+
+
+class Reconciler:
+    """Reconciles clusters of one family, one key at a time; safe to call for several keys at once."""
+
+    def __init__(self, api: Api, parts: Parts) -> None:
+        self._api = api
+        self._caches = parts.caches
+        self._family = parts.family
+        self._kind = parts.family.kind
+        self._liaison = parts.liaison
+        self._performer = Performer(
+            family=parts.family,
+            actor=parts.actor,
+            furnisher=parts.furnisher,
+            liaison=parts.liaison,
+            announcer=parts.announcer,
+            metrics=parts.metrics,
+        )
+        self._keeper = parts.keeper
+        self._data = parts.data
+        self._furnisher = parts.furnisher
+        self._announcer = parts.announcer
+        self._metrics = parts.metrics
+        self._clock = parts.clock
+        self._limit = parts.limit
+        self._vigil = parts.vigil
+        self._fence = parts.fence
+        self._wanted = Wanted(parts.family, parts.pod_policy)
+        self._rights = parts.rights
+        self._network_policies = parts.network_policies
+        self._done: dict[Key, tuple[Action, ...]] = {}
+        """The actions of the last round of each cluster."""
+        self._told: set[Key] = set()
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Bring one cluster a step closer; returns the seconds after which to look again, None when it is gone."""
+        self._told.discard(key)
+        holdings = self._caches.holdings(key)
+        if holdings is None or holdings.cluster.metadata.deletion_timestamp is not None:
+            if holdings is None:
+                await self._keeper.gone(key)
+            self._metrics.forget(self._kind.engine, key)
+            self._caches.forget(key)
+            self._keeper.forget(key)
+            self._wanted.forget(key)
+            self._rights.forget(key)
+            self._data.forget(key)
+            self._done.pop(key, None)
+            return None
+        with structlog.contextvars.bound_contextvars(cluster=str(key)):
+            try:
+                return await self._round(key, holdings)
+            finally:
+                self._limit.release(holdings.cluster.metadata.uid)
+
+    async def _round(self, key: Key, holdings: Holdings) -> float | None:
+        try:
+            if suspected(holdings.cluster, self._now()):
+                holdings = await self._live(key)
+            turn = await self._decide(holdings)
+            if turn.plan.needs_live and not holdings.live:
+                holdings = await self._live(key)
+                turn = await self._decide(holdings)
+        except NotFound:
+            # Gone, says this read; the cache says so too when its watch has told of it, and not before.
+            return BUSY_SECONDS
+        outcome = await self._performer.perform(turn.holdings, turn.observed, turn.plan)
+        self._vigil.keep(key, turn.holdings, ending(turn.observed, turn.plan))
+        if outcome.failure is None:
+            turn, failure = await self._introduced(turn)
+            outcome = replace(outcome, failure=failure)
+        try:
+            settled, still = await self._write_status(key, turn, outcome)
+        except Conflict as error:
+            _log.info("looking again", why=error.message)
+            return EDITED_SECONDS
+        if outcome.failure is not None:
+            self._told.add(key)  # The status that was just written says so.
+            raise outcome.failure
+        closely = any(m.pod is not None and m.pod.phase for m in turn.observed.members)
+        closely = closely or any(wait.reason == SETTLING for wait in turn.plan.waits)
+        idle = still if repeats(turn.plan.actions, self._done.get(key, ())) else 0.0
+        self._done[key] = turn.plan.actions
+        return next_look(key, settled=settled, now=self._now(), closely=closely, idle=idle)
+
+    async def _live(self, key: Key) -> Holdings:
+        """Return the cluster as it is now; raises NotFound also when it is on its way out, as caches may not show yet.
+
+        The disaster this prevents: what the garbage collector has just removed is made again, for nobody.
+        """
+        holdings = await read_live(self._api, key, self._kind)
+        if holdings.cluster.metadata.deletion_timestamp is not None:
+            raise NotFound(f"{key} is being deleted")
+        return holdings
+
+    async def _decide(self, holdings: Holdings) -> Round:
+        before = holdings.cluster.status
+        holdings = replace(holdings, barred=await self._rights.refusals(holdings))
+        holdings, refused = await self._secured(holdings)
+        holdings, unknown = await self._data.known(holdings)
+        closed = network_refusals(holdings.cluster, everywhere=self._network_policies)
+        refused = (*holdings.barred, *refused, *unknown, *closed)
+        uid, desired = holdings.cluster.metadata.uid, self._wanted.desired(holdings.cluster)
+        if refused:
+            desired = msgspec.structs.replace(desired, refusals=(*desired.refusals, *refused))
+        # Some databases prove what they answer by a change that they take back at once.
+        async with self._fence():
+            database = await self._family.engine.observe(self._family.target(holdings))
+        observed = observation(holdings, desired, database, self._family.container)
+        answers = await self._liaison.ask(holdings, questions(observed))
+        # From here on nothing is waited for until the place is taken, so no other cluster can take it meanwhile.
+        observed = msgspec.structs.replace(with_answers(observed, answers), slots=self._limit.slots(uid))
+        made = plan(observed, self._now())
+        self._limit.claim(uid, newly(observed.removals, made.removals))
+        return Round(holdings, observed, made, before)
+
+    async def _secured(self, holdings: Holdings) -> tuple[Holdings, tuple[Refusal, ...]]:
+        """Return the cluster as it is secured, and what of that is refused; only search engines know of security."""
+        cluster = holdings.cluster
+        if not isinstance(cluster, SearchCluster):
+            return holdings, ()
+        kept = await self._keeper.keep(cluster, alone=not holdings.sets and not holdings.pods)
+        refused = refusals(kept.asked or cluster, kept.protection) if kept.protection is not None else ()
+        secured = replace(holdings, cluster=kept.cluster, access=kept.access, protection=kept.protection)
+        return secured, refused
+
+    async def _introduced(self, turn: Round) -> tuple[Round, Exception | None]:
+        """Make the first administrator of a secured database, once in its life; returns what went wrong as well."""
+        known, database = turn.observed.protection, turn.observed.database
+        reached = isinstance(database, Database) and database.secured
+        if known is None or not known.enabled or known.administrator or not reached or ADMINISTRATOR in known.faults:
+            return turn, None
+        try:
+            name, password = await self._keeper.administrator(turn.holdings.cluster)
+            async with self._fence():
+                await self._family.engine.add_user(self._family.target(turn.holdings), name, password)
+        except (ApiError, EngineError) as error:
+            _log.warning("the first administrator was not made", error=f"{type(error).__name__}: {error}")
+            return turn, error
+        known = msgspec.structs.replace(known, administrator=True)
+        return replace(turn, observed=msgspec.structs.replace(turn.observed, protection=known)), None
+
+    async def _write_status(self, key: Key, turn: Round, outcome: Outcome) -> tuple[bool, float]:
+        """Write the status if it has changed; returns whether the cluster is settled, and the seconds of stillness."""
+        before = turn.before
+        shown = turn.plan
+        failed = outcome.waits(key.name)
+        if failed:
+            shown = msgspec.structs.replace(shown, waits=(*shown.waits, *failed), settled=False)
+        now = self._now()
+        # What was known of its data before goes on being so until the status says otherwise.
+        found = turn.holdings.cluster.status
+        known = msgspec.structs.replace(before, data=found.data, data_changed=found.data_changed)
+        after = status(turn.observed, shown, known, now)
+        if shown.settled and self._furnisher.changes(turn.holdings, after, shown.budgets):
+            shown = msgspec.structs.replace(shown, settled=False, doing=RECORDED)
+            after = status(turn.observed, shown, known, now)
+        self._announcer.changed(turn.holdings.cluster, before, after)
+        self._metrics.cluster(self._kind.engine, key, shown, after, now)
+        if after != before:
+            await self._patch_status(key, turn.holdings.cluster, after)
+        return shown.settled, stillness(after, now)
+
+    async def tell_failure(self, key: Key, sentence: str) -> None:
+        """Write into the status that rounds fail, where the last one has not; raises ApiError, Conflict."""
+        if key in self._told:
+            return
+        try:
+            cluster = await self._api.get(self._kind.resource, key)
+        except NotFound:
+            return
+        after = failing(cluster.status, key.name, sentence, self._now())
+        if after != cluster.status and cluster.metadata.deletion_timestamp is None:
+            await self._patch_status(key, cluster, after)
+            self._announcer.changed(cluster, cluster.status, after)
+
+    async def _patch_status(self, key: Key, cluster: Cluster, after: ClusterStatus) -> None:
+        """Replace the status, if the cluster is still the one that was read: two leaders must not overwrite another."""
+        patch = [
+            {"op": "test", "path": "/metadata/uid", "value": cluster.metadata.uid},
+            {"op": "test", "path": "/metadata/resourceVersion", "value": cluster.metadata.resource_version},
+            {"op": "add", "path": "/status", "value": msgspec.to_builtins(after)},
+        ]
+        try:
+            written = await self._api.patch(self._kind.resource, key, patch, kind=PatchKind.JSON, subresource="status")
+        except Invalid as error:
+            if error.causes:
+                raise
+            # The server's words for a test that does not hold: somebody has edited the cluster meanwhile.
+            raise Conflict(f"{key} has changed since it was read") from error
+        self._caches.expectations(key).wrote(self._caches.clusters, written)
+
+    def _now(self) -> float:
+        return self._clock.now().timestamp()

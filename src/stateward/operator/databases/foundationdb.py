@@ -1,0 +1,136 @@
+"""FoundationDB clusters as the operator handles them."""
+
+from collections.abc import Mapping
+
+from stateward.api import names
+from stateward.api.base import Json
+from stateward.api.cluster import Cluster
+from stateward.api.foundationdb import FaultDomain, FoundationDBCluster
+from stateward.api.replacement import RemovalStatus
+from stateward.api.status import MemberStatus
+from stateward.engines.base import Engine, Target
+from stateward.engines.foundationdb.build import Build
+from stateward.engines.foundationdb.connection import Address
+from stateward.engines.foundationdb.desired import desired
+from stateward.engines.foundationdb.driver import FoundationEngine
+from stateward.engines.foundationdb.identity import PORT, description
+from stateward.engines.foundationdb.inputs import processes as processes_of
+from stateward.engines.foundationdb.labels import ENGINE
+from stateward.engines.foundationdb.member import member_objects
+from stateward.engines.foundationdb.shared import cluster_objects
+from stateward.engines.foundationdb.target import FoundationTarget, Shell
+from stateward.engines.objects import MemberObjects
+from stateward.engines.room import Rooms
+from stateward.kube.objects.pods import Pod
+from stateward.operator.databases.agents import Agents
+from stateward.operator.databases.prospects import prospects
+from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.kinds import FOUNDATIONDB
+from stateward.operator.objects.translate import inputs
+from stateward.planning.model.observation import Crossing, Desired, Inputs
+from stateward.planning.model.times import parse_time
+from stateward.planning.safety.disruption_budget import Budget
+
+
+class FoundationDBFamily:
+    """FoundationDB clusters; pods are made with an agent from `agent_image`, Stateward's own, if there is one."""
+
+    def __init__(
+        self, shell: Shell, agent_image: str = "", agents: Agents | None = None, rooms: Rooms | None = None
+    ) -> None:
+        self.kind = FOUNDATIONDB
+        self.container = ENGINE
+        self.engine: Engine = FoundationEngine(shell, rooms)
+        self.agents = agents
+        self._agent_image = agent_image
+
+    def desired(self, cluster: Cluster) -> Desired:
+        """Return what should be, with every default filled in."""
+        return desired(mine(cluster))
+
+    def member_objects(  # noqa: PLR0913 - the last three are for few members, and by name
+        self,
+        cluster: Cluster,
+        pool: str,
+        ordinal: int,
+        version: str,
+        *,
+        crossing: Crossing = Crossing.NONE,
+        extra_files: Mapping[str, str] | None = None,  # noqa: ARG002 - it has no keystore
+        keeps: Inputs | None = None,
+    ) -> MemberObjects:
+        """Return the objects of one member; raises KeyError when the spec has no such pool."""
+        build = Build(version, crossing)
+        return member_objects(mine(cluster), pool, ordinal, build, agent_image=self._agent_image, keeps=keeps)
+
+    def cluster_objects(self, holdings: Holdings, budgets: tuple[Budget, ...]) -> list[Json]:
+        """Return the objects that all members share."""
+        return cluster_objects(mine(holdings.cluster), budgets)
+
+    def target(self, holdings: Holdings) -> Target:
+        """Return the pods in which the database's command line may run, those that serve first, and its members."""
+        cluster = mine(holdings.cluster)
+        pods = [pod for pod in holdings.pods if pod.status.pod_ip and not pod.metadata.terminating]
+        pods.sort(key=lambda pod: (not pod.ready, pod.metadata.name))
+        counts = processes(holdings)
+        states = cluster.status.member_states
+        away = {m.name: since for m in states if (since := parse_time(m.missing_since)) is not None}
+        silent = {m.name: since for m in states if (since := parse_time(m.not_serving_since)) is not None}
+        return FoundationTarget(
+            endpoints=tuple(f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in pods),
+            name=cluster.metadata.name,
+            identity=description(cluster),
+            cluster=cluster,
+            known=addresses(cluster, holdings.pods, counts),
+            domains=domains(cluster, holdings.pods),
+            processes={s.metadata.name: counts[s.metadata.name] for s in holdings.sets if s.spec.replicas > 0},
+            lasting=frozenset(
+                member_of(pod) for pod in holdings.pods if names.claim(member_of(pod)) in pod.claim_names
+            ),
+            fresh=frozenset(s.metadata.name for s in holdings.sets) - {m.name for m in states if m.version},
+            missing=away,
+            silent=silent,
+            prospects=prospects(cluster, holdings),
+        )
+
+
+def mine(cluster: Cluster) -> FoundationDBCluster:
+    """Return a cluster of this family as what it is."""
+    if not isinstance(cluster, FoundationDBCluster):
+        raise TypeError(f"{cluster.kind} is no FoundationDB cluster")
+    return cluster
+
+
+def member_of(pod: Pod) -> str:
+    """Return the member that a pod belongs to."""
+    return pod.metadata.labels.get(names.LABEL_MEMBER, "")
+
+
+def processes(holdings: Holdings) -> dict[str, int]:
+    """Return how many processes each member has, by what its pod was made from, or else its next one will be.
+
+    The disaster this prevents: the pool asks for more, and all its members that serve count as away, and are replaced.
+    """
+    made = {s.metadata.name: s.spec.template.metadata.annotations for s in holdings.sets}
+    made |= {member_of(pod): pod.metadata.annotations for pod in holdings.pods}
+    return {name: processes_of(inputs(annotations)) for name, annotations in made.items()}
+
+
+def addresses(cluster: FoundationDBCluster, pods: tuple[Pod, ...], counts: dict[str, int]) -> dict[str, frozenset[str]]:
+    """Return the last known addresses of each member: those of its pod, or else what the status remembers of one."""
+    remembered: list[RemovalStatus | MemberStatus] = [*cluster.status.member_states, *cluster.status.pending_removals]
+    # Addresses are used again: what a pod has now says nothing of whoever had it before.
+    taken = {pod.status.pod_ip for pod in pods} | {""}
+    most = max(counts.values(), default=1)
+    hosts = {one.name: (one.address, counts.get(one.name, most)) for one in remembered if one.address not in taken}
+    hosts |= {member_of(pod): (pod.status.pod_ip, counts.get(member_of(pod), 1)) for pod in pods if pod.status.pod_ip}
+    return {
+        name: frozenset(Address(host, PORT + i).endpoint for i in range(count)) for name, (host, count) in hosts.items()
+    }
+
+
+def domains(cluster: FoundationDBCluster, pods: tuple[Pod, ...]) -> dict[str, str]:
+    """Return the fault domain of each member: the node of its pod, or else the one that it ran on last."""
+    nodes = {state.name: state.node for state in cluster.status.member_states if state.node}
+    nodes |= {member_of(pod): pod.spec.node_name for pod in pods if pod.spec.node_name}
+    return nodes if cluster.spec.fault_domain is FaultDomain.NODE else {name: name for name in nodes}

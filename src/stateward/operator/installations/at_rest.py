@@ -1,0 +1,82 @@
+"""Keeps what an installation has made as it was made, while no plan runs.
+
+Whether somebody has changed an object is seen in the caches, without asking the server: it is not as this process left
+it. Then it is made again as it was rendered. An object that would be rendered differently now is left alone: the plan
+that would change it has not run, because nobody has asked for it. Where the key of digests was lost, whether it would
+be is seen by trying: what is just as it would be made is known again from then on. What was removed by hand is made
+again, but for jobs and pods, which are work that has been done.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from stateward.api.base import Json
+from stateward.kube.cache.apply import state_of
+from stateward.kube.objects.metadata import PartialObject
+from stateward.operator.installations.execution.rendered_steps import Works
+from stateward.operator.installations.objects.made_objects import Hands
+from stateward.operator.installations.objects.memory import Memory, meta_of
+from stateward.operator.installations.objects.views import GroupKind
+from stateward.packages.applied import ANNOTATION_APPLIED, says_nothing
+from stateward.packages.choice import DEPLOY
+from stateward.packages.objects import Identity
+from stateward.packages.rendering import Place, Use, places
+from stateward.packages.standing import ONCE, Standing, place_in, standing
+from stateward.packages.steps import placeless
+
+
+class Keeper:
+    """Puts right what others have changed in one installation."""
+
+    def __init__(self, hands: Hands, memory: Memory, works: Works) -> None:
+        self._hands = hands
+        self._memory = memory
+        self._works = works
+
+    async def keep(self, use: Use, seen: Mapping[GroupKind, tuple[PartialObject, ...]]) -> list[str]:
+        """Make again what is not as it was made; return its names. Raises FatalError, HeldError, ApiError."""
+        return [*await self._changed(use, seen), *await self._missing(use, seen)]
+
+    async def _changed(self, use: Use, seen: Mapping[GroupKind, tuple[PartialObject, ...]]) -> list[str]:
+        left, states, mended = self._memory.of(self._hands.set_id), dict[str, str](), list[str]()
+        rendered: dict[Place, Mapping[Identity, Json]] = {}
+        for kind, body in _each(seen):
+            meta = body.metadata
+            states[meta.uid] = state_of(meta)
+            if kind in ONCE or meta.terminating or left.get(meta.uid) == states[meta.uid]:
+                continue
+            place = place_in(use, dict(meta.annotations))
+            if place is None:
+                continue
+            if place not in rendered:
+                work = await self._works.of(use, place)
+                rendered[place] = {placeless(found.identity): found.body for found in work.apply}
+            wanted = rendered[place].get(Identity(*kind, "", meta.name))
+            if wanted is None:
+                continue
+            made, said = None, meta.annotations.get(ANNOTATION_APPLIED, "")
+            if says_nothing(said, self._hands.digest_of(wanted)):
+                made = await self._hands.recognize(use, place, wanted)
+            elif said == self._hands.digest_of(wanted):
+                made = await self._hands.restore(use, place, wanted)
+                mended += [f"{kind[1]} {meta.name}"] if made.changed else []
+            if made is not None:
+                states[meta.uid] = state_of(meta_of(made.body))
+        self._memory.keep(self._hands.set_id, states)
+        return mended
+
+    async def _missing(self, use: Use, seen: Mapping[GroupKind, tuple[PartialObject, ...]]) -> list[str]:
+        there = {Identity(*kind, "", body.metadata.name) for kind, body in _each(seen)}
+        mended: list[str] = []
+        works = await self._works.each(use, places(use.package, DEPLOY))
+        for identity, what in standing(use, DEPLOY, lambda _use, place: works[place]).items():
+            if identity not in there:
+                mended += await self._again(use, what)
+        return mended
+
+    async def _again(self, use: Use, what: Standing) -> list[str]:
+        made = await self._hands.restore(use, what.place, what.rendered.body)
+        return [str(what.rendered.identity)] if made.changed else []
+
+
+def _each(seen: Mapping[GroupKind, tuple[PartialObject, ...]]) -> Iterable[tuple[GroupKind, PartialObject]]:
+    return ((kind, body) for kind, bodies in seen.items() for body in bodies)

@@ -1,0 +1,114 @@
+"""Carries out one step of a plan as far as that goes now, and says what came of it."""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from stateward.api.base import GROUP, Json
+from stateward.kube.objects.errors import ApiError, BadRequest, Invalid
+from stateward.operator.installations.execution.account import reason_of, said
+from stateward.operator.installations.execution.rendered_steps import Works
+from stateward.operator.installations.execution.tasks import Tasks
+from stateward.operator.installations.objects.faults import FatalError, HeldError
+from stateward.operator.installations.objects.made_objects import Hands, Made
+from stateward.operator.installations.objects.views import GroupKind
+from stateward.operator.restarts.views import SOURCES
+from stateward.packages.health import Health, health_of
+from stateward.packages.parameters import BadValue
+from stateward.packages.progress import Result, Stage
+from stateward.packages.records import Task, TaskKind
+from stateward.packages.rendering import Place, Use
+from stateward.packages.steps import Work
+from stateward.packages.templates import TemplateProblem
+
+
+class Mark(Protocol):
+    """Writes down kinds before objects of them are made; `sure`: raises ApiError where one could not be found again."""
+
+    async def __call__(self, kinds: Iterable[GroupKind], *, sure: bool = True) -> None:
+        """Write."""
+        ...
+
+
+class Carrier:
+    """Carries out steps of one installation.
+
+    `mark` is told which kinds of objects are made before they are; `restarted` collects what pods restart for.
+    """
+
+    def __init__(
+        self,
+        hands: Hands,
+        tasks: Tasks,
+        mark: Mark,
+        works: Works,
+    ) -> None:
+        self._hands = hands
+        self._works = works
+        self._tasks = tasks
+        self._mark = mark
+        self.restarted: list[str] = []
+
+    async def carry_out(self, use: Use, place: Place, *, again: bool = False) -> Result:
+        """Do what a step wants; an error that may pass is tried again, another one ends the plan.
+
+        `again`: all of it was made in this run, and is waited for.
+        """
+        try:
+            return await self._work(use, place, await self._works.of(use, place), again=again)
+        except (FatalError, TemplateProblem, BadValue, Invalid, BadRequest) as error:
+            return Result(Stage.FAILED, said(error))
+        except (HeldError, ApiError) as error:
+            return Result(Stage.RETRYING, said(error), reason_of(error))
+
+    async def _work(self, use: Use, place: Place, work: Work, *, again: bool) -> Result:
+        await self._mark(kinds_of(work), sure=False)
+        waits = [text for rendered in work.delete if (text := await self._hands.delete(rendered.body))]
+        near: dict[tuple[str, str], Json] = {}
+        for rendered in work.apply:
+            await self._mark([(rendered.identity.group, rendered.identity.kind)])  # A step may define a kind first.
+            made = await self._hands.make(use, place, rendered.body, again=again, near=near)
+            if made.live and rendered.identity.kind in SOURCES:
+                near[rendered.identity.kind, rendered.identity.name] = made.body
+            waits += self._waits(made)
+        for task in work.others:
+            if task.kind is not TaskKind.DUMMY:
+                await self._mark(_kinds(task))
+                waits += filter(None, [await self._tasks.carry_out(use, place, task)])
+            elif (failed := _dummy(task)) is not None:
+                return failed
+        return Result(Stage.WAITING, "; ".join(waits)) if waits else Result(Stage.DONE)
+
+    def _waits(self, made: Made) -> list[str]:
+        if made.because:
+            self.restarted.append(f"{made.body['kind']} {made.body['metadata']['name']}: {', '.join(made.because)}")
+        if made.waits:
+            return [made.waits]
+        return _unhealthy(made.body) if made.live else []
+
+
+def _unhealthy(body: Json) -> list[str]:
+    finding = health_of(body)
+    if finding.health is Health.FAILED:
+        raise FatalError(finding.message)
+    return [finding.message] if finding.health is Health.WAITING else []
+
+
+def kinds_of(work: Work) -> frozenset[GroupKind]:
+    """Return the kinds of objects that a step makes."""
+    kinds = {(rendered.identity.group, rendered.identity.kind) for rendered in work.apply}
+    return frozenset(kinds.union(*(_kinds(task) for task in work.others)))
+
+
+def _kinds(task: Task) -> frozenset[GroupKind]:
+    """Return the kinds of objects that a task makes which is more than objects."""
+    if task.kind is TaskKind.OPERATOR:
+        return frozenset({(GROUP, "Installation")})
+    files: frozenset[GroupKind] = frozenset(("", str(file.kind)) for file in task.spec.pipe)
+    return files | {("", "Pod")} if files else files
+
+
+def _dummy(task: Task) -> Result | None:
+    """Do what a task for trying plans does: succeed, wait, or fail."""
+    if task.spec.want_err:
+        return Result(Stage.FAILED if task.spec.fatal else Stage.RETRYING, f"{task.name} was told to fail")
+    return None if task.spec.done else Result(Stage.WAITING, f"{task.name} was told not to be done")

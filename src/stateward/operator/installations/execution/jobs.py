@@ -1,0 +1,152 @@
+"""Work on packages that somebody else has written: opening one, and rendering its templates.
+
+Each job can be sent to another process and its result sent back. How much it may take is said by an allowance; `do`
+without one is for where nobody else waits: the command line, and tests.
+"""
+
+from typing import Any, ClassVar
+
+import msgspec
+
+from stateward.api.base import Json
+from stateward.api.package import Package as PackageObject
+from stateward.operator.installations.execution.opening import NoPackageError, opened
+from stateward.packages.allowance import Allowance, Spent
+from stateward.packages.nested import Offer, nested
+from stateward.packages.objects import Rendered, objects_of
+from stateward.packages.parameters import BadValue
+from stateward.packages.records import Package, Task
+from stateward.packages.rendering import Place, Use
+from stateward.packages.steps import Work, work_of
+from stateward.packages.templates import TemplateProblem, Variables
+
+
+class RenderStep(msgspec.Struct, frozen=True, tag=True):
+    """Render what a step wants."""
+
+    use: Use
+    place: Place
+    result: ClassVar[Any] = Work
+    may_be_small: ClassVar[bool] = True
+
+    @property
+    def namespace(self) -> str:
+        """Whose work it is."""
+        return self.use.namespace
+
+    def do(self, allowance: Allowance | None = None) -> Work:
+        """Return what the step wants; raises TemplateProblem, BadValue, Spent."""
+        return work_of(self.use, self.place, allowance)
+
+    def exceeds(self, why: str) -> Exception:
+        """Return the error of a step that takes more than it may."""
+        where = f"{self.place.phase}/{self.place.step.name}"
+        return TemplateProblem("", 0, f"step {where} cannot be rendered: {why}")
+
+
+class RenderObjects(msgspec.Struct, frozen=True, tag=True):
+    """Render the objects of one template."""
+
+    name: str
+    source: str
+    variables: Variables
+    result: ClassVar[Any] = list[Rendered]
+    may_be_small: ClassVar[bool] = True
+
+    @property
+    def namespace(self) -> str:
+        """Whose work it is."""
+        return self.variables.namespace
+
+    def do(self, allowance: Allowance | None = None) -> list[Rendered]:
+        """Return the objects; raises TemplateProblem, Spent."""
+        return objects_of(self.name, self.source, self.variables, allowance)
+
+    def exceeds(self, why: str) -> Exception:
+        """Return the error of a template that takes more than it may."""
+        return TemplateProblem(self.name, 0, f"cannot be rendered: {why}")
+
+
+class RenderNested(msgspec.Struct, frozen=True, tag=True):
+    """Render the installation of another package."""
+
+    use: Use
+    place: Place
+    task: Task
+    offer: Offer
+    result: ClassVar[Any] = dict[str, Any]
+    may_be_small: ClassVar[bool] = True
+
+    @property
+    def namespace(self) -> str:
+        """Whose work it is."""
+        return self.use.namespace
+
+    def do(self, allowance: Allowance | None = None) -> Json:
+        """Return the installation; raises TemplateProblem, BadValue, Spent."""
+        return nested(self.use, self.place, self.task, self.offer, allowance)
+
+    def exceeds(self, why: str) -> Exception:
+        """Return the error of a file of parameters that takes more than it may."""
+        return TemplateProblem(self.task.spec.parameter_file, 0, f"cannot be rendered: {why}")
+
+
+class OpenPackage(msgspec.Struct, frozen=True, tag=True):
+    """Open a package: unpack it, read it, and try what it renders with the values that it brings."""
+
+    body: PackageObject
+    result: ClassVar[Any] = Package
+    may_be_small: ClassVar[bool] = False
+
+    @property
+    def namespace(self) -> str:
+        """Whose work it is: nobody's in particular where a package is for the whole cluster."""
+        return self.body.metadata.namespace
+
+    def do(self, allowance: Allowance | None = None) -> Package:  # noqa: ARG002 - each of its templates has bounds
+        """Return the package; raises NoPackageError."""
+        return opened(self.body)
+
+    def exceeds(self, why: str) -> Exception:
+        """Return the error of a package that takes more than it may."""
+        return NoPackageError("PackageBroken", f"{self.body.kind} {self.body.metadata.name} cannot be opened: {why}")
+
+
+Job = RenderStep | RenderObjects | RenderNested | OpenPackage
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Why a job has no result: the error that it has met, or the limit that it would pass."""
+
+    kind: str
+    message: str
+    name: str = ""
+    line: int = 0
+    public: str = ""
+
+    def error(self, job: Job) -> Exception:
+        """Return the error, as the job itself would have raised it."""
+        match self.kind:
+            case "TemplateProblem":
+                found = TemplateProblem(self.name, self.line, self.message)
+                found.public = self.public
+                return found
+            case "BadValue":
+                return BadValue(self.message, self.public)
+            case "NoPackageError":
+                return NoPackageError(self.name, self.message)
+            case _:
+                return job.exceeds(self.message)
+
+
+def problem(error: TemplateProblem | BadValue | NoPackageError | Spent) -> Problem:
+    """Return an error as it is sent."""
+    match error:
+        case TemplateProblem():
+            return Problem("TemplateProblem", error.message, error.name, error.line, error.public)
+        case BadValue():
+            return Problem("BadValue", str(error), public=error.public)
+        case NoPackageError():
+            return Problem("NoPackageError", error.message, error.reason)
+        case _:
+            return Problem("Spent", str(error))

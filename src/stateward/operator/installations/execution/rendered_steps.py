@@ -1,0 +1,43 @@
+"""What steps render, remembered: a step that waits is looked at often, and an installation at rest again and again.
+
+The same use of a package renders the same objects each time, and nobody changes them. What is not known is rendered
+aside: a package of hundreds of parameters takes most of a second, and everything else goes on meanwhile.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from stateward.operator.installations.execution.background import Aside
+from stateward.operator.installations.execution.jobs import RenderStep
+from stateward.packages.rendering import Place, Use
+from stateward.packages.steps import Work
+
+MOST = 128
+"""Steps that are remembered; each is a few kilobytes for each of its objects."""
+
+
+class Works:
+    """The last steps that were asked for."""
+
+    def __init__(self, aside: Aside, most: int = MOST) -> None:
+        self._aside = aside
+        self._most = most
+        self._known: OrderedDict[tuple[str | bytes, ...], Work] = OrderedDict()
+
+    async def of(self, use: Use, place: Place) -> Work:
+        """Return what a step wants; raises TemplateProblem, BadValue."""
+        values = msgspec.json.encode(use.values, order="deterministic")
+        name = (use.package.digest, use.name, use.namespace, values, place.plan, place.phase, place.step.name)
+        found = self._known.get(name)
+        if found is None:
+            found = self._known[name] = await self._aside(RenderStep(use, place))
+            if len(self._known) > self._most:
+                self._known.popitem(last=False)
+        self._known.move_to_end(name)
+        return found
+
+    async def each(self, use: Use, places: Iterable[Place]) -> Mapping[Place, Work]:
+        """Return what several steps want; raises TemplateProblem, BadValue."""
+        return {place: await self.of(use, place) for place in places}

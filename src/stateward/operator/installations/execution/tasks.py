@@ -1,0 +1,126 @@
+"""The tasks of a step that are more than objects: files that a pod makes, and other packages.
+
+A pipe's pod is made, its files are read once its init containers are done, what they become is applied, and the pod is
+removed. Whoever dies in between leaves a pod that the next one goes on with. What a pod makes may differ each time
+(a password, a certificate), so it runs once for a step of a run, however often the step is tried for other reasons.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from stateward.api.base import GROUP
+from stateward.kube.client.exec import ExecError
+from stateward.kube.objects.metadata import Key as ObjectKey
+from stateward.operator.installations.execution.background import Aside
+from stateward.operator.installations.execution.jobs import RenderNested, RenderObjects
+from stateward.operator.installations.execution.library import Library
+from stateward.operator.installations.objects.faults import FatalError, HeldError
+from stateward.operator.installations.objects.made_objects import Hands
+from stateward.packages.health import Health, health_of
+from stateward.packages.nested import Offer, pick
+from stateward.packages.pipes import LARGEST_FILE, WAITER, pipe_object, pipe_pod
+from stateward.packages.records import Task, TaskKind
+from stateward.packages.rendering import Place, Use
+from stateward.packages.standing import owner_of
+from stateward.packages.trees import at
+
+ANNOTATION_MADE = f"{GROUP}/pipe-run"
+"""On what a pipe has made: the run and the step that made it."""
+Exec = Callable[[ObjectKey, str, Sequence[str], int], Awaitable[bytes]]
+"""Runs a command in a container of a pod and returns what it writes, at most so many bytes; may raise ExecError."""
+
+ExecAs = Callable[[str], Exec]
+"""Returns what runs commands with the rights of a user."""
+
+
+class Tasks:
+    """Carries out such tasks for one installation; `run` tells one run of a plan from the next.
+
+    `image` is the operator's own, from which files are read that a pod has made.
+    """
+
+    def __init__(self, hands: Hands, library: Library, execute: Exec, aside: Aside, run: str, image: str = "") -> None:
+        self._hands = hands
+        self._library = library
+        self._execute = execute
+        self._aside = aside
+        self._run = run
+        self._image = image
+
+    async def carry_out(self, use: Use, place: Place, task: Task) -> str:
+        """Return what a task waits for, or nothing when it is done; raises FatalError, HeldError, ApiError."""
+        if task.kind is TaskKind.OPERATOR:
+            return await self._nested(use, place, task)
+        return await self._pipe(use, place, task)
+
+    async def _nested(self, use: Use, place: Place, task: Task) -> str:
+        found = await self._library.named(use.namespace)
+        offers = [Offer(name, p.spec.name, p.spec.version, p.spec.app_version) for name, p in found]
+        offer = pick(offers, task)
+        if offer is None:
+            version = task.spec.operator_version or task.spec.app_version
+            raise HeldError(f"{task.name}: there is no Package of {task.spec.package} {version}".rstrip())
+        above = [use.package.name, *await self._hands.above()]
+        if offer.name in above:
+            said = " in ".join((offer.name, *above))
+            raise FatalError(f"{task.name}: {offer.name} would install itself without an end: {said}")
+        wanted = await self._aside(RenderNested(use, place, task, offer))
+        made = await self._hands.make(use, place, self._hands.on_behalf(wanted))
+        return made.waits or health_of(made.body).message
+
+    async def _pipe(self, use: Use, place: Place, task: Task) -> str:
+        variables = use.variables(place.plan, place.phase, place.step.name)
+        source = use.package.templates[task.spec.pod]
+        rendered = await self._aside(RenderObjects(task.spec.pod, source, variables))
+        if len(rendered) != 1 or rendered[0].identity.kind != "Pod":
+            raise FatalError(f"templates/{task.spec.pod}: must render to one Pod: it makes the files of {task.name}")
+        pod, mark = (
+            pipe_pod(use.name, task, rendered[0].body, self._image),
+            f"{self._run} {place.phase}/{place.step.name}",
+        )
+        if await self._piped(use, task, mark):
+            await self._hands.delete(pod)  # Who died after the last file has left it.
+            return ""
+        made = await self._hands.make(use, place, pod)
+        finding = health_of(made.body)
+        if finding.health is Health.FAILED:
+            raise FatalError(finding.message)
+        if made.waits or finding.health is Health.WAITING:
+            return made.waits or finding.message
+        for file in task.spec.pipe:
+            content = await self._read(use, made.body["metadata"]["name"], file.file or file.env_file)
+            try:
+                body = pipe_object(use.name, file, content)
+            except ValueError as error:
+                raise FatalError(f"{task.name}: {file.env_file}: {error}") from error
+            noted = body["metadata"] | {"annotations": {ANNOTATION_MADE: mark}}
+            await self._hands.make(use, place, body | {"metadata": noted})
+        await self._hands.delete(made.body)
+        return ""
+
+    async def _piped(self, use: Use, task: Task, mark: str) -> bool:
+        """Return whether this step of this run has made all files already."""
+        for file in task.spec.pipe:
+            kind, key = await self._hands.find(pipe_object(use.name, file, b""))
+            live = await self._hands.read(kind, key)
+            if live is None or owner_of(live) != self._hands.set_id:
+                return False
+            if at(live, "metadata", "annotations", ANNOTATION_MADE) != mark:
+                return False
+        return True
+
+    async def _read(self, use: Use, pod: str, path: str) -> bytes:
+        try:
+            return await self._execute(ObjectKey(use.namespace, pod), WAITER, ("cat", path), LARGEST_FILE)
+        except ExecError as error:
+            raise HeldError(f"{path} cannot be read from pod {pod}: {error}") from error
+
+
+async def no_exec(pod: ObjectKey, container: str, command: Sequence[str], limit: int) -> bytes:
+    """Refuse, where nobody can run commands in pods."""
+    raise ExecError(f"commands cannot be run here ({pod}, {container}: {' '.join(command)}, {limit})")
+
+
+def no_exec_as(user: str) -> Exec:
+    """Return what refuses to run commands, for any user."""
+    del user
+    return no_exec

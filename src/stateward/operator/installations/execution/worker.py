@@ -1,0 +1,73 @@
+"""The process in which large jobs are done: see `stateward.engines.worker`, whose limits on memory and time it has."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from stateward.engines import worker
+from stateward.engines.base import EngineError, TooLargeError, UnreachableError
+from stateward.engines.room import mib
+from stateward.operator.installations.execution.jobs import Job, Problem, problem
+from stateward.operator.installations.execution.opening import NoPackageError
+from stateward.operator.installations.objects.faults import HeldError
+from stateward.packages.allowance import Spent, large
+from stateward.packages.parameters import BadValue
+from stateward.packages.templates import TemplateProblem
+
+_DONE, _FAILED = b"done", b"failed"
+LARGEST = 32 << 20
+"""Bytes of a result: what templates may render in all, written as it is sent."""
+
+
+class NotNowError(HeldError):
+    """No process can be started at the moment."""
+
+
+async def in_process(job: Job) -> Any:
+    """Return the result of a job that a process of its own does; raises what the job raises, and NotNowError.
+
+    What passes a limit on time or memory is an error of the job, as it would be the next time.
+    """
+    try:
+        async with worker.worked(__name__, (msgspec.msgpack.encode(job),), "a package") as parts:
+            outcome = await anext(parts)
+            found = b"".join([part async for part in parts])
+    except UnreachableError as error:
+        raise NotNowError(f"packages cannot be looked at now: {error}") from error
+    except EngineError as error:
+        raise job.exceeds(_limit(error)) from error
+    if outcome == _FAILED:
+        raise msgspec.msgpack.decode(found, type=Problem).error(job)
+    return msgspec.msgpack.decode(found, type=job.result)
+
+
+def _limit(error: EngineError) -> str:
+    if isinstance(error, TooLargeError):
+        return (
+            f"it takes more than the {worker.MEMORY >> 20} MiB of memory that there may be, or its result is too large"
+        )
+    if isinstance(error.__cause__, TimeoutError):
+        return f"it takes more than the {worker.SECONDS} s that there may be"
+    return (
+        f"the process that did it has ended, as one does that takes more than {worker.SECONDS} s of processor time or"
+        f" {worker.MEMORY >> 20} MiB of memory"
+    )
+
+
+def done(frames: Iterator[bytes]) -> Iterable[bytes]:
+    """Do one job, and return what came of it in parts."""
+    job: Job = msgspec.msgpack.decode(b"".join(frames), type=Job)
+    try:
+        outcome, found = _DONE, msgspec.msgpack.encode(job.do(large()))
+    except (TemplateProblem, BadValue, NoPackageError, Spent) as error:
+        outcome, found = _FAILED, msgspec.msgpack.encode(problem(error))
+    if len(found) > LARGEST:
+        raise TooLargeError(f"the result has {mib(len(found))}")
+    yield outcome
+    for start in range(0, len(found), worker.PART):
+        yield found[start : start + worker.PART]
+
+
+if __name__ == "__main__":
+    worker.serve(done)

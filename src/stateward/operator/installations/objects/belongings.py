@@ -1,0 +1,93 @@
+"""All that an installation has made, read live: what has to be known before anything of it is removed."""
+
+from dataclasses import dataclass
+
+from stateward.api.base import Json
+from stateward.api.installation import Installation
+from stateward.kube.cache.listing import list_all
+from stateward.kube.client.client import Api, ListOptions
+from stateward.kube.objects.errors import DecodeError, Forbidden, UnknownResource
+from stateward.kube.objects.metadata import PartialObject
+from stateward.kube.objects.resource import Selection
+from stateward.operator.installations.objects.kinds import Kinds, Raw
+from stateward.operator.installations.objects.made_objects import Tools
+from stateward.operator.installations.objects.views import GroupKind, kinds_in
+from stateward.packages.objects import Identity
+from stateward.packages.steps import LABEL_PART_OF, set_id
+
+
+@dataclass(frozen=True, slots=True)
+class Belonging:
+    """An object of an installation."""
+
+    identity: Identity
+    kind: Raw
+    meta: PartialObject
+
+    def body(self) -> Json:
+        """Return as much of it as is needed to remove exactly this."""
+        meta = self.meta.metadata
+        there = {
+            "name": meta.name,
+            "namespace": meta.namespace,
+            "uid": meta.uid,
+            "resourceVersion": meta.resource_version,
+        }
+        return {"metadata": there | ({"deletionTimestamp": "now"} if meta.terminating else {})}
+
+
+async def belongings(api: Api, kinds: Kinds, installation: Installation, *, outside: bool = False) -> list[Belonging]:
+    """Return all objects of an installation, or those `outside` of its namespace.
+
+    Raises ApiError when it cannot be known which there are.
+    """
+    found: list[Belonging] = []
+    for group, kind in sorted(kinds_in(installation.metadata.annotations)):
+        try:
+            found += await _of_kind(api, kinds, installation, (group, kind), outside=outside)
+        except UnknownResource:
+            # What is known of the kind may be old: only a server that does not speak of it has none of its objects.
+            kinds.forget(group)
+            try:
+                await kinds.preferred(group, kind)
+            except UnknownResource:
+                continue  # With a kind its objects are gone, too.
+            found += await _of_kind(api, kinds, installation, (group, kind), outside=outside)
+    return found
+
+
+async def findable(tools: Tools, installation: Installation, sort: GroupKind, *, sure: bool) -> bool:
+    """Return whether objects of a kind can be found once they are made.
+
+    Raises ApiError where they cannot and that has to be `sure`.
+    """
+    meta = installation.metadata
+    try:
+        resource = await tools.kinds.preferred(*sort)
+        # Any state will do: whether it may be listed is asked, not what there is.
+        label = f"{LABEL_PART_OF}={set_id(meta.name, meta.namespace)}"
+        where = Selection(meta.namespace if resource.namespaced else "", labels=label)
+        await tools.api.list(resource.metadata_only(), where, ListOptions(limit=1, resource_version="0"))
+    except (Forbidden, UnknownResource):
+        if sure:
+            raise
+        return False
+    return True
+
+
+async def _of_kind(
+    api: Api, kinds: Kinds, installation: Installation, sort: GroupKind, *, outside: bool
+) -> list[Belonging]:
+    meta, (group, kind) = installation.metadata, sort
+    resource = await kinds.preferred(group, kind)
+    if outside and resource.namespaced:
+        return []
+    label = f"{LABEL_PART_OF}={set_id(meta.name, meta.namespace)}"
+    selection = Selection(meta.namespace if resource.namespaced else "", labels=label)
+    state = await list_all(api, resource.metadata_only(), selection)
+    if state.troubles:
+        raise DecodeError(f"{kind} {state.troubles[0].metadata.name} cannot be read: {state.troubles[0].reason}")
+    return [
+        Belonging(Identity(group, kind, body.metadata.namespace, body.metadata.name), resource, body)
+        for body in state.hand_over()
+    ]

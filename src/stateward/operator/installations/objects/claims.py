@@ -1,0 +1,65 @@
+"""Whose an object is, and that two installations which make the same one do not both take it for nobody's.
+
+The second waits, and says for whom. Disaster prevented: it reads that nothing is there, the first makes the object, the
+second applies over it, and with its label the object is the second's; when that goes, the first loses what it runs on.
+"""
+
+import asyncio
+from collections.abc import Callable
+from weakref import WeakValueDictionary
+
+from stateward.api.base import Json
+from stateward.api.installation import Installation
+from stateward.kube.cache.store import Store
+from stateward.kube.objects.metadata import Key
+from stateward.operator.installations.objects.faults import HeldError
+from stateward.operator.installations.objects.kinds import Raw
+from stateward.packages.objects import identity_of
+from stateward.packages.standing import owner_of
+from stateward.packages.steps import LABEL_PART_OF, set_id
+
+
+class Claims:
+    """Lets one installation at a time look whose an object is, and make it; only the leader does either."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[tuple[str, str, Key], asyncio.Lock] = WeakValueDictionary()
+
+    def on(self, kind: Raw, key: Key) -> asyncio.Lock:
+        """Return the lock of an object."""
+        name = (kind.group, kind.kind, key)
+        found = self._locks.get(name)
+        if found is None:
+            found = self._locks[name] = asyncio.Lock()
+        return found
+
+
+Names = Callable[[str], str]
+"""Returns what the installation of a set is called; nothing for one that is not known."""
+
+
+def names_in(store: Store[Installation]) -> Names:
+    """Return the names of the installations that are watched."""
+
+    def name_of(owner: str) -> str:
+        metas = (found.metadata for found in store.all())
+        places = (f"{meta.namespace}/{meta.name}" for meta in metas if set_id(meta.name, meta.namespace) == owner)
+        return next(places, "")
+
+    return name_of
+
+
+def check_owner(live: Json, mine: str, name_of: Names, *, adopt: bool) -> None:
+    """Raise HeldError for an object that is not of the set `mine` and may not be taken over."""
+    owner = owner_of(live)
+    if owner == mine:
+        return
+    if owner and (name := name_of(owner)):
+        raise HeldError(f"{identity_of(live)} belongs to the installation {name}: one of the two has to do without it")
+    if owner:
+        raise HeldError(
+            f"{identity_of(live)} belongs to another installation, which is not there: take its label {LABEL_PART_OF}"
+            " off, and set spec.adopt to take it over"
+        )
+    if not adopt:
+        raise HeldError(f"{identity_of(live)} is there already: delete it, or set spec.adopt to take it over")

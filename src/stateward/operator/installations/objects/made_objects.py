@@ -1,0 +1,294 @@
+"""Makes and removes the objects of one installation, each as the server has it now.
+
+Objects are made by server-side apply. One that is there and is not of this installation is never touched, unless the
+installation was told to adopt; one of another installation never. What is removed is removed by UID and version.
+
+An object that the caches show as the installation's own is applied by its UID, without being read before; one that is
+as it was left is not written again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from stateward.api.base import Json
+from stateward.api.installation import Installation
+from stateward.kube.cache.apply import state_of
+from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, Preconditions
+from stateward.kube.objects.errors import Conflict, Invalid, NotFound, UnknownResource
+from stateward.kube.objects.metadata import Key as ObjectKey
+from stateward.kube.objects.metadata import ObjectMeta, PartialObject
+from stateward.operator.installations.objects.cached_objects import Familiar
+from stateward.operator.installations.objects.claims import Claims, Names, check_owner
+from stateward.operator.installations.objects.faults import FatalError, HeldError
+from stateward.operator.installations.objects.kinds import Kinds, Raw
+from stateward.operator.installations.objects.scaling import as_scaled
+from stateward.operator.installations.objects.views import INSTALLATIONS, MANAGER
+from stateward.operator.restarts.sources import read_sources
+from stateward.packages.applied import ANNOTATION_APPLIED, applied_in, digest_of, rendered_anew, unmarked
+from stateward.packages.dependencies import dependencies, template_path
+from stateward.packages.digests import Key, digests_of
+from stateward.packages.health import AT_ONCE
+from stateward.packages.objects import Identity, identity_of
+from stateward.packages.rendering import Place, Use
+from stateward.packages.restarts import ANNOTATION_BECAUSE, ANNOTATION_RECORD, Verdict, annotated, digest_in, judge
+from stateward.packages.standing import ONCE, owner_of
+from stateward.packages.steps import LABEL_INSTALLATION, LABEL_PACKAGE, LABEL_PART_OF, set_id, stamped
+from stateward.packages.trees import at, text
+from stateward.packages.work import ANNOTATION_RUN, AT_REST, Errand, due
+
+MOST_NESTED = 32
+"""Installations above one that are looked at."""
+
+Bodies = Mapping[tuple[str, str], Json]
+"""Objects as the server has just answered that they are, by kind and name."""
+NONE: Bodies = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What all installations are worked on with; `name_of` tells what the installation of a set is called."""
+
+    api: Api
+    kinds: Kinds
+    key: Key
+    name_of: Names = field(default=lambda _: "")
+    claims: Claims = field(default_factory=Claims)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An object as it is after it was made; `because` says which data its pods restart for.
+
+    `live` is false where the server was not asked, because nothing is to be waited for: `body` is what was asked for.
+    """
+
+    body: Json
+    because: tuple[str, ...] = ()
+    waits: str = ""
+    changed: bool = False
+    live: bool = True
+
+
+class Hands:
+    """Makes and removes objects for one installation, on an errand."""
+
+    def __init__(self, tools: Tools, installation: Installation, familiar: Familiar, errand: Errand = AT_REST) -> None:
+        self._errand = errand
+        self._tools = tools
+        self._installation = installation
+        self._familiar = familiar
+        self.set_id = familiar.set_id
+
+    async def find(self, body: Json) -> tuple[Raw, ObjectKey]:
+        """Return where an object of a package is; raises FatalError for one that is not in its place, ApiError."""
+        kind = await self._tools.kinds.find(text(body.get("apiVersion")), text(body.get("kind")))
+        identity = identity_of(body)
+        if not identity.name:
+            raise FatalError(f"{identity.kind}: metadata.name is missing")
+        home = self._installation.metadata.namespace
+        if kind.namespaced and identity.namespace not in ("", home):
+            raise FatalError(f"{identity}: an installation has objects in its own namespace {home} only")
+        return kind, ObjectKey(home if kind.namespaced else "", identity.name)
+
+    def on_behalf(self, body: Json) -> Json:
+        """Return an installation that this one makes, which works with the same account as this one."""
+        account = self._installation.spec.service_account_name
+        return {**body, "spec": {**body["spec"], "serviceAccountName": account}} if account else body
+
+    async def read(self, kind: Raw, key: ObjectKey) -> Json | None:
+        """Return an object as it is, None when it is not there; raises ApiError."""
+        try:
+            return {**await self._tools.api.get(kind, key), "apiVersion": kind.api_version, "kind": kind.kind}
+        except NotFound:
+            return None
+        except UnknownResource:
+            self._tools.kinds.forget(kind.group)
+            raise
+
+    async def above(self) -> list[str]:
+        """Return the names of the packages that this one is installed by, the nearest first; raises ApiError."""
+        found, at_hand = list[str](), self._installation
+        while (owner := at_hand.metadata.labels.get(LABEL_PART_OF)) and len(found) < MOST_NESTED:
+            name, home = at_hand.metadata.labels.get(LABEL_INSTALLATION, ""), at_hand.metadata.namespace
+            if owner != set_id(name, home):
+                break
+            found.append(at_hand.metadata.labels.get(LABEL_PACKAGE, ""))
+            try:
+                at_hand = await self._tools.api.get(INSTALLATIONS, ObjectKey(home, name))
+            except NotFound:
+                break
+        return found
+
+    async def make(self, use: Use, place: Place, body: Json, *, again: bool = False, near: Bodies = NONE) -> Made:
+        """Make an object as it was rendered, after those in `near`; `again`: the step has made all of them before.
+
+        Raises FatalError, HeldError, ApiError.
+        """
+        kind, key = await self.find(body)
+        wanted = self._wanted(use, place, body, key)
+        seen = self._familiar.ours(kind, key)
+        known = await self._known(kind, key, wanted, seen, again=again) if seen is not None else None
+        if known is not None:
+            return known
+        async with self._tools.claims.on(kind, key):
+            return await self._made(kind, key, wanted, keep=False, near=near)
+
+    async def restore(self, use: Use, place: Place, body: Json) -> Made:
+        """Make an object again that somebody has changed or removed; what its pods have seen stays as it is written.
+
+        Raises FatalError, HeldError, ApiError.
+        """
+        kind, key = await self.find(body)
+        async with self._tools.claims.on(kind, key):
+            return await self._made(kind, key, self._wanted(use, place, body, key), keep=True, near=NONE)
+
+    async def recognize(self, use: Use, place: Place, body: Json) -> Made | None:
+        """Write anew by what an object is known, where its key was lost; None where it is not as it would be made.
+
+        Raises FatalError, HeldError, ApiError.
+        """
+        kind, key = await self.find(body)
+        live = await self.read(kind, key)
+        if live is None or owner_of(live) != self.set_id:
+            return None
+        wanted = await as_scaled(self._tools.api, self._wanted(use, place, body, key), live)
+        wanted = _noted(wanted, live, await self._judged(live, wanted, NONE))
+        trial = ApplyOptions(MANAGER, force=True, dry_run=True)
+        tried = await self._tools.api.apply(kind, key, wanted, trial)
+        if unmarked({**tried, "apiVersion": kind.api_version, "kind": kind.kind}) != unmarked(live):
+            return None
+        return await self._applied(kind, key, wanted, text(at(live, "metadata", "resourceVersion")))
+
+    async def _known(self, kind: Raw, key: ObjectKey, wanted: Json, seen: PartialObject, *, again: bool) -> Made | None:
+        """Do what is left to do for an object that is certainly ours; None where it has to be read first."""
+        plain = template_path(wanted) is None
+        if (again or plain) and self._familiar.as_left(seen, wanted):
+            if (kind.group, kind.kind) in AT_ONCE:
+                return Made(wanted, live=False)
+            live = await self.read(kind, key)
+            return Made(live) if live is not None and live["metadata"]["uid"] == seen.metadata.uid else None
+        if not plain or _once(wanted) or at(wanted, "spec", "replicas") is not None:
+            return None  # What pods have seen, whether work is done, how many somebody else has set: a read tells.
+        exact = {**wanted, "metadata": {**wanted["metadata"], "uid": seen.metadata.uid}}
+        try:
+            return await self._applied(kind, key, exact, seen.metadata.resource_version)
+        except (Conflict, Invalid, UnknownResource):
+            return None  # Another object by now, or one that the server refuses: which of them, a read tells.
+
+    async def _applied(self, kind: Raw, key: ObjectKey, manifest: Json, before: str) -> Made:
+        # What was not there a moment ago is not taken from whoever has made it since.
+        options = ApplyOptions(MANAGER, force=bool(before))
+        made = await self._tools.api.apply(kind, key, manifest, options)
+        body: Json = {**made, "apiVersion": kind.api_version, "kind": kind.kind}
+        changed = before != text(at(body, "metadata", "resourceVersion"))
+        self._familiar.memory.note(self.set_id, body, changed=changed)
+        return Made(body, changed=changed)
+
+    async def _made(self, kind: Raw, key: ObjectKey, wanted: Json, *, keep: bool, near: Bodies) -> Made:
+        live = await self.read(kind, key)
+        if live is not None:
+            check_owner(live, self.set_id, self._tools.name_of, adopt=self._installation.spec.adopt)
+            if at(live, "metadata", "deletionTimestamp") is not None:
+                return Made(live, waits=f"{identity_of(live)} is being deleted")
+            if _once(live) and (rendered_anew(applied_in(live), applied_in(wanted)) or due(live, self._errand)):
+                return await self._anew(kind, live)
+            wanted = await as_scaled(self._tools.api, wanted, live)
+        verdict = _kept(live) if live is not None and (keep or _once(live)) else None
+        # What its pods have seen may have been taken off: then that is read anew, and restarts nobody.
+        verdict = verdict or await self._judged(live, wanted, near)
+        before = text(at(live, "metadata", "resourceVersion"))
+        try:
+            made = await self._applied(kind, key, _noted(wanted, live, verdict), before)
+        except Invalid as error:
+            if live is not None and _once(live) and _unchangeable(error):
+                return await self._anew(kind, live)  # Only where a key was lost it is not known before.
+            raise
+        because = verdict.because if live is not None and verdict is not None else ()
+        return replace(made, because=because, changed=live is None or _state(live) != _state(made.body))
+
+    async def _anew(self, kind: Raw, live: Json) -> Made:
+        await self.remove(kind, live)
+        return Made(live, waits=f"{identity_of(live)} is made anew")
+
+    def _wanted(self, use: Use, place: Place, body: Json, key: ObjectKey) -> Json:
+        made = stamped(use, place, body)
+        where = {"namespace": key.namespace} if key.namespace else {}
+        notes = {**made["metadata"]["annotations"], ANNOTATION_APPLIED: self.digest_of(body)}
+        if _once(body) and self._errand.run:
+            notes[ANNOTATION_RUN] = self._errand.run
+        return {**made, "metadata": {**made["metadata"], **where, "annotations": notes}}
+
+    async def _judged(self, live: Json | None, wanted: Json, near: Bodies) -> Verdict | None:
+        if template_path(wanted) is None:
+            return None
+        used = dependencies(wanted)
+        others = [found for found in used if (found.kind, found.name) not in near]
+        found = {**near, **await read_sources(self._tools.api, others, self._installation.metadata.namespace)}
+        return judge(live, used, digests_of(used, found, self._tools.key), self._tools.key)
+
+    def digest_of(self, body: Json) -> str:
+        """Return the digest by which it is known what was rendered for an object."""
+        return digest_of(body, self._tools.key)
+
+    async def delete(self, body: Json) -> str:
+        """Remove what a package renders, if it is there and is ours; return what that waits for, or nothing."""
+        kind, key = await self.find(body)
+        live = await self.read(kind, key)
+        if live is None or owner_of(live) != self.set_id:
+            return ""
+        return await self.remove(kind, live)
+
+    async def remove(self, kind: Raw, live: Json) -> str:
+        """Remove exactly this object; return what that waits for, or nothing when it is gone."""
+        meta: dict[str, Any] = live["metadata"]
+        identity: Identity = identity_of({**live, "apiVersion": kind.api_version, "kind": kind.kind})
+        if meta.get("deletionTimestamp") is None:
+            key = ObjectKey(meta.get("namespace", ""), meta["name"])
+            exact = Preconditions(meta["uid"], meta["resourceVersion"])
+            try:
+                left = await self._tools.api.delete(kind, key, DeleteOptions(exact))
+            except NotFound:
+                self._familiar.memory.drop(self.set_id, meta["uid"])
+                return ""
+            except Conflict as error:
+                raise HeldError(f"{identity} has just been changed by somebody") from error
+            self._familiar.memory.drop(self.set_id, meta["uid"])
+            if left is None:
+                return ""
+        return f"{identity} is being deleted"
+
+
+def _state(body: Json) -> str:
+    """Return what is different when anything of an object is but for who owns its fields."""
+    return state_of(msgspec.convert(body["metadata"], ObjectMeta))
+
+
+def _once(body: Json) -> bool:
+    identity = identity_of(body)
+    return (identity.group, identity.kind) in ONCE
+
+
+def _unchangeable(error: Invalid) -> bool:
+    """Return whether the server refuses a change because nobody can change that, and not because it is wrong."""
+    words = ("immutable", "may not change")
+    return any(word in cause.message for cause in error.causes for word in words)
+
+
+def _kept(live: Json) -> Verdict | None:
+    record = text(at(live, "metadata", "annotations", ANNOTATION_RECORD))
+    return Verdict(record, digest_in(live)) if record else None
+
+
+def _noted(wanted: Json, live: Json | None, verdict: Verdict | None) -> Json:
+    """Return a manifest with what its pods have seen; the reason of the last restart stays until there is another."""
+    if verdict is None:
+        return wanted
+    made = annotated(wanted, verdict)
+    before = text(at(live, "metadata", "annotations", ANNOTATION_BECAUSE))
+    if verdict.because or not before:
+        return made
+    notes = {**made["metadata"]["annotations"], ANNOTATION_BECAUSE: before}
+    return {**made, "metadata": {**made["metadata"], "annotations": notes}}

@@ -1,0 +1,122 @@
+"""Watches what installations have made: for its health while a plan runs, and for drift when none does.
+
+Which kinds that are is known only from the installations themselves, so watches come and go with them.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+import structlog
+
+from stateward.kube.cache.deltas import Delta
+from stateward.kube.cache.reflector import Reflector, ReflectorOptions
+from stateward.kube.cache.store import Store
+from stateward.kube.client.client import Api
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key, PartialObject
+from stateward.kube.objects.resource import Selection
+from stateward.operator.installations.objects.kinds import Kinds
+from stateward.operator.installations.objects.views import GroupKind, by_set
+from stateward.packages.steps import LABEL_PART_OF, set_id
+
+PATIENCE = 60.0
+"""Seconds for which a kind is waited for that cannot be watched yet."""
+_log = structlog.get_logger(__name__)
+
+
+class Watches:
+    """One cache of metadata for each kind of object that some installation has made."""
+
+    def __init__(
+        self,
+        api: Api,
+        kinds: Kinds,
+        namespaces: tuple[str, ...],
+        options: ReflectorOptions,
+        hear: Callable[[Key], None],
+    ) -> None:
+        self._api = api
+        self._kinds = kinds
+        self._namespaces = namespaces
+        self._options = options
+        self._hear = hear
+        self._stores: dict[GroupKind, Store[PartialObject]] = {}
+        self._tasks: dict[GroupKind, asyncio.Task[None]] = {}
+        self._users: dict[Key, frozenset[GroupKind]] = {}
+        self._sets: dict[str, Key] = {}
+        self._since: dict[GroupKind, float] = {}
+
+    def use(self, installation: Key, kinds: frozenset[GroupKind], group: asyncio.TaskGroup) -> None:
+        """Watch kinds for an installation, and no longer those that nobody needs any more."""
+        name = set_id(installation.name, installation.namespace)
+        if kinds:
+            self._users[installation], self._sets[name] = kinds, installation
+        else:
+            self._users.pop(installation, None)
+            self._sets.pop(name, None)
+        wanted = frozenset[GroupKind]().union(*self._users.values())
+        for kind in wanted - self._tasks.keys():
+            self._since[kind] = self._options.clock.monotonic()
+            self._tasks[kind] = group.create_task(self._watch(kind))
+        for kind in self._tasks.keys() - wanted:
+            self._tasks.pop(kind).cancel()
+            self._stores.pop(kind, None)
+
+    def stop(self) -> None:
+        """Stop all watches."""
+        for task in self._tasks.values():
+            task.cancel()
+
+    def of(self, set_id: str, kinds: Iterable[GroupKind]) -> dict[GroupKind, tuple[PartialObject, ...]] | None:
+        """Return the objects of a set by kind; None as long as that is not known of all kinds.
+
+        A kind that cannot be watched, for want of rights perhaps, is left out after a minute: others are kept right.
+        """
+        found: dict[GroupKind, tuple[PartialObject, ...]] = {}
+        for kind in kinds:
+            store = self._stores.get(kind)
+            if store is None or not store.has_synced:
+                if self._options.clock.monotonic() - self._since.get(kind, 0.0) > PATIENCE:
+                    continue
+                return None
+            found[kind] = store.indexed("set", set_id)
+        return found
+
+    def find(self, kind: GroupKind, key: Key) -> PartialObject | None:
+        """Return an object of a set as it was last heard of; None when nothing is known of it."""
+        store = self._stores.get(kind)
+        return store.get(key) if store is not None and store.has_synced and key not in store.unreadable else None
+
+    def all_of(self, set_id: str, kinds: Iterable[GroupKind]) -> dict[GroupKind, tuple[PartialObject, ...]] | None:
+        """Return the objects of a set by kind; None when that is not known of all kinds, however long it takes."""
+        stores = {kind: self._stores.get(kind) for kind in kinds}
+        known = {kind: s for kind, s in stores.items() if s is not None and s.has_synced and not s.unreadable}
+        if known.keys() != stores.keys():
+            return None
+        return {kind: store.indexed("set", set_id) for kind, store in known.items()}
+
+    async def _watch(self, kind: GroupKind) -> None:
+        delay = 1.0
+        while True:
+            try:
+                resource = await self._kinds.preferred(*kind)
+                break
+            except ApiError as error:
+                _log.info("cannot watch a kind yet", kind=".".join(kind), error=str(error))
+                await self._options.clock.sleep(delay)
+                delay = min(60.0, delay * 2)
+        spaces = self._namespaces if resource.namespaced else ("",)
+        store: Store[PartialObject] = Store(resource.plural, namespaces=spaces, indexes={"set": by_set})
+        store.subscribe(self._heard)
+        self._stores[kind] = store
+        async with asyncio.TaskGroup() as group:
+            for namespace in spaces:
+                selection = Selection(namespace, labels=LABEL_PART_OF)
+                reflector = Reflector(self._api, resource.metadata_only(), selection, store, self._options)
+                group.create_task(reflector.run())
+
+    def _heard(self, delta: Delta[PartialObject]) -> None:
+        for body in (delta.old, delta.new):
+            label = body.metadata.labels.get(LABEL_PART_OF, "") if body is not None else ""
+            if label in self._sets:
+                self._hear(self._sets[label])

@@ -1,0 +1,166 @@
+"""The watch caches of the operator, and what they hold about one cluster.
+
+Everything is selected by Stateward's own label, so that a cache holds what belongs to clusters and not every pod of the
+installation. Secrets and ConfigMaps are cached as metadata: their contents never reach this process. Each kind of
+cluster has a store of its own; the objects that clusters consist of are watched once, for all kinds.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from stateward.api import names
+from stateward.api.cluster import Cluster
+from stateward.kube.cache.deltas import Delta, by_label
+from stateward.kube.cache.expectations import Expectations
+from stateward.kube.cache.reflector import Reflector, ReflectorOptions
+from stateward.kube.cache.store import Store
+from stateward.kube.client.client import Api
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource, Selection
+from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.kinds import CLUSTERS, OPENSEARCH, ClusterKind
+
+__all__ = ["CLUSTERS", "OWNED", "SHARED", "Caches", "Objects", "controlled"]
+
+OWNED: tuple[Resource[Any], ...] = (
+    kinds.STATEFUL_SETS,
+    kinds.PODS,
+    kinds.CLAIMS,
+    kinds.SECRETS,
+    kinds.CONFIG_MAPS,
+    kinds.SERVICES,
+    kinds.BUDGETS,
+)
+"""The kinds of objects that a cluster consists of, each labelled with its cluster."""
+
+SHARED: tuple[Resource[Any], ...] = (kinds.NODES, kinds.STORAGE_CLASSES)
+"""Kinds that are read for all clusters."""
+
+
+class Objects:
+    """What clusters of all kinds consist of: one store per kind of object, fed from the given namespaces."""
+
+    def __init__(self, namespaces: tuple[str, ...] = ("",)) -> None:
+        self.namespaces = namespaces
+        index = {"cluster": by_label(names.LABEL_CLUSTER)}
+        self.owned: dict[str, Store[Any]] = {
+            kind.plural: Store(kind.plural, namespaces=namespaces, indexes=index) for kind in OWNED
+        }
+        self.shared: dict[str, Store[Any]] = {kind.plural: Store(kind.plural) for kind in SHARED}
+
+    def stores(self) -> Iterator[Store[Any]]:
+        """Return all stores."""
+        yield from self.owned.values()
+        yield from self.shared.values()
+
+    def reflectors(self, api: Api, options: ReflectorOptions) -> Iterator[Reflector[Any]]:
+        """Return what keeps the stores equal to the server, one per kind and namespace."""
+        for namespace in self.namespaces:
+            for kind in OWNED:
+                selection = Selection(namespace, labels=names.LABEL_CLUSTER)
+                yield Reflector(api, kind, selection, self.owned[kind.plural], options)
+        for kind in SHARED:
+            yield Reflector(api, kind, Selection(), self.shared[kind.plural], options)
+
+    async def wait_synced(self) -> None:
+        """Wait until every store has the whole state."""
+        for store in self.stores():
+            await store.wait_synced()
+
+
+class Caches:
+    """Clusters of one kind, and what each of them consists of."""
+
+    def __init__(self, kind: ClusterKind = OPENSEARCH, objects: Objects | None = None) -> None:
+        self.kind = kind
+        self._objects = objects or Objects()
+        self.clusters: Store[Cluster] = Store(kind.resource.plural, namespaces=self._objects.namespaces)
+        self._expectations: dict[Key, Expectations] = {}
+
+    @property
+    def owned(self) -> dict[str, Store[Any]]:
+        """The stores of what clusters of all kinds consist of, by plural."""
+        return self._objects.owned
+
+    @property
+    def shared(self) -> dict[str, Store[Any]]:
+        """The stores of what is read for all clusters, by plural."""
+        return self._objects.shared
+
+    def reflectors(self, api: Api, options: ReflectorOptions) -> Iterator[Reflector[Cluster]]:
+        """Return what keeps the store of the clusters equal to the server, one per namespace."""
+        for namespace in self._objects.namespaces:
+            yield Reflector(api, self.kind.resource, Selection(namespace), self.clusters, options)
+
+    async def wait_synced(self) -> None:
+        """Wait until every store has the whole state."""
+        await self._objects.wait_synced()
+        await self.clusters.wait_synced()
+
+    @property
+    def synced(self) -> bool:
+        """Whether every store has the whole state."""
+        return all(store.has_synced for store in (self.clusters, *self._objects.stores()))
+
+    def on_change(self, enqueue: Callable[[Key], None]) -> None:
+        """Call `enqueue` with the key of each cluster that a change concerns."""
+
+        def own(delta: Delta[Any]) -> None:
+            enqueue(delta.key)
+
+        def part(delta: Delta[Any]) -> None:
+            for obj in self._ours(obj for obj in (delta.old, delta.new) if obj is not None):
+                enqueue(Key(obj.metadata.namespace, obj.metadata.labels.get(names.LABEL_CLUSTER, "")))
+
+        self.clusters.subscribe(own)
+        for store in self.owned.values():
+            store.subscribe(part)
+
+    def of(self, kind: Resource[Any]) -> Store[Any]:
+        """Return the store of a kind; raises KeyError for a kind that is not cached."""
+        return self.owned[kind.plural]
+
+    def expectations(self, key: Key) -> Expectations:
+        """Return our own writes for a cluster that its caches still have to show."""
+        return self._expectations.setdefault(key, Expectations())
+
+    def forget(self, key: Key) -> None:
+        """Drop what is remembered of a cluster that is gone."""
+        self._expectations.pop(key, None)
+
+    def holdings(self, key: Key) -> Holdings | None:
+        """Return what the caches hold about a cluster; None when there is no such cluster."""
+        cluster = self.clusters.get(key)
+        if cluster is None:
+            return None
+        value = f"{key.namespace}/{key.name}"
+        found = {plural: tuple(self._ours(store.indexed("cluster", value))) for plural, store in self.owned.items()}
+        uid, shared = cluster.metadata.uid, self._objects.shared
+        return Holdings(
+            cluster=cluster,
+            sets=tuple(controlled(found["statefulsets"], uid)),
+            pods=found["pods"],
+            claims=found["persistentvolumeclaims"],
+            secrets=tuple(controlled(found["secrets"], uid)),
+            nodes={node.metadata.name: node for node in shared["nodes"].all()},
+            classes={cls.metadata.name: cls for cls in shared["storageclasses"].all()},
+            caught_up=self.expectations(key).caught_up,
+        )
+
+    def _ours(self, objects: Iterable[Any]) -> Iterator[Any]:
+        """Return the objects of clusters of this kind.
+
+        The disaster this prevents: an OpenSearch and an Elasticsearch cluster of one name in one namespace, each taking
+        the other's pods and volumes for members that it has too many of.
+        """
+        return (obj for obj in objects if obj.metadata.labels.get(names.LABEL_ENGINE) == self.kind.engine)
+
+
+def controlled(objects: Iterable[Any], uid: str) -> Iterator[Any]:
+    """Return the objects that the owner of this UID controls.
+
+    By UID and not by name: a deleted cluster of the same name leaves objects behind until they are collected, and
+    taking them for ours would bring a dead cluster's StatefulSets back.
+    """
+    return (obj for obj in objects if obj.metadata.controller_uid == uid)

@@ -1,0 +1,48 @@
+"""A fresh read of one cluster from the API server: nothing is destroyed on a cached read."""
+
+from typing import TypeVar
+
+from stateward.api import names
+from stateward.kube.cache.listing import list_all
+from stateward.kube.client.client import Api
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import DecodeError
+from stateward.kube.objects.metadata import Key, KubeObject, key_of
+from stateward.kube.objects.resource import Resource, Selection
+from stateward.operator.objects.caches import controlled
+from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.kinds import ClusterKind
+
+T = TypeVar("T", bound=KubeObject)
+
+
+async def read_live(api: Api, key: Key, kind: ClusterKind, *, secrets: bool = True) -> Holdings:
+    """Return the cluster and its objects as the API server has them now.
+
+    Raises NotFound when the cluster is gone, any other ApiError when a part could not be read: then nothing is known,
+    and nothing may be destroyed. Without `secrets`, the holdings have none: only for a reader that does not look at
+    them, and has no right to.
+    """
+    cluster = await api.get(kind.resource, key)
+    labels = f"{names.LABEL_CLUSTER}={key.name},{names.LABEL_ENGINE}={kind.engine}"
+    selection = Selection(key.namespace, labels=labels)
+    uid = cluster.metadata.uid
+    return Holdings(
+        cluster=cluster,
+        sets=tuple(controlled(await everything(api, kinds.STATEFUL_SETS, selection), uid)),
+        pods=await everything(api, kinds.PODS, selection),
+        claims=await everything(api, kinds.CLAIMS, selection),
+        secrets=tuple(controlled(await everything(api, kinds.SECRETS, selection), uid)) if secrets else (),
+        nodes={node.metadata.name: node for node in await everything(api, kinds.NODES, Selection())},
+        classes={cls.metadata.name: cls for cls in await everything(api, kinds.STORAGE_CLASSES, Selection())},
+        caught_up=True,
+        live=True,
+    )
+
+
+async def everything(api: Api, kind: Resource[T], selection: Selection) -> tuple[T, ...]:
+    """Return all selected objects; raises DecodeError when one cannot be read, for it may be the one that matters."""
+    state = await list_all(api, kind, selection)
+    if state.troubles:
+        raise DecodeError(f"{kind.kind} {key_of(state.troubles[0])} cannot be read: {state.troubles[0].reason}")
+    return state.hand_over()

@@ -1,0 +1,275 @@
+"""Freezes what was read into the observation that planning understands. Pure: no I/O, no clock, no decision.
+
+Where an object does not say something that a decision needs, the result says *unknown* and not a friendly default.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TypeVar
+
+import msgspec
+
+from stateward.api import names
+from stateward.api.quantity import parse_bytes
+from stateward.kube.objects.metadata import ObjectMeta, PartialObject
+from stateward.kube.objects.nodes import Node
+from stateward.kube.objects.pods import ContainerStatus, Pod
+from stateward.kube.objects.storage import PersistentVolumeClaim, StorageClass
+from stateward.kube.objects.workloads import StatefulSet
+from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.remembered import bootstrap, changing, records, times, waits
+from stateward.planning.model import observation as o
+from stateward.planning.model.phase import Phase, parse_phase
+from stateward.planning.model.times import parse_time
+from stateward.planning.report.pending_removals import let_go, removals
+
+TROUBLES = frozenset(
+    {
+        "CrashLoopBackOff",
+        "ImagePullBackOff",
+        "ErrImagePull",
+        "ErrImageNeverPull",
+        "InvalidImageName",
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "RunContainerError",
+        "ImageInspectError",
+    }
+)
+"""Reasons for which a container waits that do not go away by waiting alone."""
+
+
+def observation(
+    holdings: Holdings, desired: o.Desired, database: o.Database | o.Unknown, container: str
+) -> o.Observation:
+    """Return the observation; `container` is the name of the database's container in the pods."""
+    cluster, status = holdings.cluster, holdings.cluster.status
+    meta = cluster.metadata
+    return o.Observation(
+        name=meta.name,
+        namespace=meta.namespace,
+        uid=meta.uid,
+        generation=meta.generation,
+        desired=desired,
+        members=members(holdings, container),
+        database=database,
+        deployed_version=status.version,
+        records=records(status),
+        since=times(status, lambda m: m.since),
+        states={m.name: m.state for m in status.member_states},
+        away=times(status, lambda m: m.not_serving_since),
+        missing=times(status, lambda m: m.missing_since),
+        causes={m.name: m.missing for m in status.member_states if m.missing},
+        removals=removals(status),
+        last_removal=parse_time(status.last_removal),
+        let_go=let_go(status),
+        protection=holdings.protection,
+        bootstrap=bootstrap(status),
+        bootstrap_again=meta.annotations.get(names.ANNOTATION_BOOTSTRAP_AGAIN) == "accept-data-loss",
+        waits=waits(status),
+        changing=changing(status),
+        schedule=schedule(meta.annotations),
+        stopped=frozenset(listed(meta.annotations.get(names.ANNOTATION_STOPPED, ""))),
+        orphans=orphans(holdings),
+        settled_writes=holdings.caught_up,
+        live=holdings.live,
+    )
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """Return the names in a list with commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def schedule(annotations: Mapping[str, str]) -> o.Schedule | None:
+    """Return the restart that is asked for on the cluster."""
+    phase = annotations.get(names.ANNOTATION_PHASE, "")
+    return o.Schedule(phase, listed(annotations.get(names.ANNOTATION_RESTART_POOLS, ""))) if phase else None
+
+
+def orphans(holdings: Holdings) -> tuple[o.Orphan, ...]:
+    """Return the configuration Secrets, and those of agents, of members that have neither StatefulSet nor pod."""
+    there = by_member(holdings.sets).keys() | by_member(holdings.pods).keys()
+    left = (s.metadata for s in holdings.secrets if s.metadata.labels.get(names.LABEL_MEMBER, "") not in {"", *there})
+    return tuple(
+        o.Orphan(ref(meta), meta.creation_timestamp.timestamp())
+        for meta in left
+        if meta.creation_timestamp is not None and not meta.terminating
+    )
+
+
+def members(holdings: Holdings, container: str) -> tuple[o.Member, ...]:
+    """Return every member of which at least one object is there, in order of name."""
+    cluster = holdings.cluster.metadata.name
+    sets = by_member(holdings.sets)
+    pods = by_member(holdings.pods)
+    claims = by_member(holdings.claims)
+    secrets = {s.metadata.name: s for s in holdings.secrets}
+    found: list[o.Member] = []
+    for name in sorted(sets.keys() | pods.keys() | claims.keys()):
+        parts = [part for part in (sets.get(name), pods.get(name), claims.get(name)) if part is not None]
+        pool, ordinal = identity(parts[0].metadata, cluster)
+        if ordinal is None:
+            continue
+        found.append(
+            o.Member(
+                name=name,
+                pool=pool,
+                ordinal=ordinal,
+                workload=workload(sets[name]) if name in sets else None,
+                pod=pod(pods[name], holdings.nodes, container) if name in pods else None,
+                claim=claim(claims[name], holdings.classes) if name in claims else None,
+                config=inputs(secrets[name].metadata.annotations) if name in secrets else None,
+                config_checksum=secrets[name].metadata.annotations.get(names.ANNOTATION_CHECKSUM, "")
+                if name in secrets
+                else "",
+            )
+        )
+    return tuple(found)
+
+
+def with_answers(observed: o.Observation, answers: Mapping[str, o.Process | o.Unknown]) -> o.Observation:
+    """Return the observation with what the agents of some members have said."""
+    if not answers:
+        return observed
+    heard = (msgspec.structs.replace(m, process=answers.get(m.name, m.process)) for m in observed.members)
+    return msgspec.structs.replace(observed, members=tuple(heard))
+
+
+Labelled = TypeVar("Labelled", StatefulSet, Pod, PersistentVolumeClaim, PartialObject)
+
+
+def by_member(objects: tuple[Labelled, ...]) -> dict[str, Labelled]:
+    """Return objects by the member that their label names."""
+    return {
+        obj.metadata.labels[names.LABEL_MEMBER]: obj for obj in objects if names.LABEL_MEMBER in obj.metadata.labels
+    }
+
+
+def identity(meta: ObjectMeta, cluster: str) -> tuple[str, int | None]:
+    """Return the pool and ordinal of a member's object; the ordinal is None when its labels do not say it."""
+    ordinal = meta.labels.get(names.LABEL_ORDINAL, "")
+    pool = meta.labels.get(names.LABEL_POOL, "")
+    fits = ordinal.isdigit() and names.member(cluster, pool, int(ordinal)) == meta.labels.get(names.LABEL_MEMBER)
+    return pool, int(ordinal) if fits else None
+
+
+def ref(meta: ObjectMeta) -> o.Ref:
+    """Return the exact version of an object that was read."""
+    return o.Ref(name=meta.name, uid=meta.uid, resource_version=meta.resource_version)
+
+
+def inputs(annotations: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the inputs that an object says it was made from; what cannot be read counts as made from nothing."""
+    return parse_inputs(annotations.get(names.ANNOTATION_INPUTS, "{}"))
+
+
+@lru_cache(maxsize=4096)
+def parse_inputs(text: str) -> Mapping[str, str]:
+    """Return the inputs in an annotation. Members of a pool say the same, look after look: it is read once."""
+    try:
+        return msgspec.json.decode(text, type=dict[str, str])
+    except msgspec.DecodeError:
+        return {}
+
+
+def workload(stateful_set: StatefulSet) -> o.Workload:
+    """Return a StatefulSet as planning sees it."""
+    template = stateful_set.spec.template.metadata.annotations
+    return o.Workload(
+        ref=ref(stateful_set.metadata),
+        inputs=inputs(template),
+        version=template.get(names.ANNOTATION_VERSION, ""),
+        replicas=stateful_set.spec.replicas,
+        observed=stateful_set.observed,
+        terminating=stateful_set.metadata.terminating,
+        agent=template.get(names.ANNOTATION_AGENT, ""),
+    )
+
+
+def pod(source: Pod, nodes: Mapping[str, Node], container: str) -> o.Pod:
+    """Return a pod as planning sees it."""
+    meta, annotations = source.metadata, source.metadata.annotations
+    node = nodes.get(source.spec.node_name)
+    status = next((c for c in source.status.container_statuses if c.name == container), None)
+    created = meta.creation_timestamp
+    return o.Pod(
+        ref=ref(meta),
+        inputs=inputs(annotations),
+        version=annotations.get(names.ANNOTATION_VERSION, ""),
+        created=created.timestamp() if created else 0.0,
+        ready=source.ready,
+        running=status is not None and status.state.running is not None,
+        terminating=meta.terminating,
+        gone_by=meta.deletion_timestamp.timestamp() if meta.deletion_timestamp else 0.0,
+        trouble=trouble(source),
+        node=source.spec.node_name,
+        zone=node.zone if node else "",
+        taints=tuple(taint.key for taint in node.spec.taints if taint.effect != "PreferNoSchedule") if node else (),
+        # A node that is gone from the API is no node to wait for; one that was never heard of is not judged.
+        node_ready=node.ready if node else not source.spec.node_name or not nodes,
+        ip=source.status.pod_ip,
+        beside=annotations.get(names.ANNOTATION_BESIDE, ""),
+        claims=names.claim(meta.labels.get(names.LABEL_MEMBER, "")) in source.claim_names,
+        bootstrap=annotations.get(names.ANNOTATION_BOOTSTRAP, ""),
+        agent=names.ANNOTATION_AGENT in annotations,
+        checksum=annotations.get(names.ANNOTATION_CHECKSUM, ""),
+        phase=parse_phase(annotations.get(names.ANNOTATION_PHASE, "")) or Phase.NONE,
+        begun=names.ANNOTATION_BEGUN in annotations,
+        strange_phase=strange_phase(annotations.get(names.ANNOTATION_PHASE, "")),
+        candidate=annotations.get(names.ANNOTATION_BOOTSTRAP_CANDIDATE) == "true",
+    )
+
+
+def strange_phase(text: str) -> str:
+    """Return what a pod's annotation says where that is no phase."""
+    return text if parse_phase(text) is None else ""
+
+
+def trouble(source: Pod) -> str:
+    """Return what keeps the pod from running, in Kubernetes' words; empty when nothing does.
+
+    A pod that is being deleted ends as Failed when its database was stopped by a signal: that is no trouble but the end
+    that was asked for. Taken for trouble, it would lift the limit on the allocation at each restart. One that is Ready
+    runs, whatever an earlier condition still says.
+    """
+    if source.metadata.terminating or source.ready:
+        return ""
+    for condition in source.status.conditions:
+        if condition.type == "PodScheduled" and condition.status == "False":
+            return f"{condition.reason or 'Unschedulable'}: {condition.message}"
+    for status in (*source.status.init_container_statuses, *source.status.container_statuses):
+        found = container_trouble(status)
+        if found:
+            return found
+    failed = source.status.phase == "Failed"
+    return f"{source.status.reason or 'Failed'}: {source.status.message}" if failed else ""
+
+
+def container_trouble(status: ContainerStatus) -> str:
+    """Return what keeps a container from running."""
+    waiting, last = status.state.waiting, status.last_state.terminated
+    if waiting is None or waiting.reason not in TROUBLES:
+        return ""
+    ended = f" (it ended with code {last.exit_code}: {last.message.strip() or last.reason})" if last is not None else ""
+    return f"{waiting.reason}: {waiting.message}{ended}"
+
+
+def claim(source: PersistentVolumeClaim, classes: Mapping[str, StorageClass]) -> o.Claim:
+    """Return a claim as planning sees it; sizes in bytes."""
+    name = source.spec.storage_class_name or ""
+    known = classes.get(name)
+    resizing = [c.message for c in source.status.conditions if "esiz" in c.type and c.message]
+    return o.Claim(
+        ref=ref(source.metadata),
+        requested=parse_bytes(source.requested) if source.requested else 0,
+        capacity=parse_bytes(source.capacity) if source.capacity else 0,
+        storage_class=name,
+        expandable=known.allow_volume_expansion if known else None,
+        # Where none at all is seen, it is not known which there are.
+        classless=bool(name and classes) and known is None,
+        terminating=source.metadata.terminating,
+        left=names.ANNOTATION_LEFT in source.metadata.annotations,
+        owner=source.metadata.controller_uid,
+        message=resizing[0] if resizing else "",
+    )

@@ -1,0 +1,106 @@
+"""Secrets of a cluster that people copy: they have no owner, and the operator deletes them when the cluster is gone.
+
+`NAME-ca` and `NAME-admin` are copied into the namespaces of clients, mostly as they are. An owner reference in a copy
+names an owner that is not in that namespace, so the garbage collector deletes the copy. These Secrets have a mark
+instead: an annotation with the UID of the cluster and the place of the Secret. By the place a copy is known as a copy.
+
+A cluster needs no finalizer for it, so it can be deleted while no operator runs. A Secret that is left has the label of
+its cluster, and so the operator looks at it when it starts. The operator deletes it after a live list that has no
+cluster of that UID, by UID and resourceVersion, and only where it was made in this place.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import structlog
+
+from stateward.api import names
+from stateward.api.cluster import Cluster
+from stateward.kube.client.client import Api, DeleteOptions, PatchKind, Preconditions
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key, ObjectMeta, PartialObject, key_of
+from stateward.kube.objects.resource import Selection
+from stateward.operator.objects.caches import Caches
+from stateward.operator.objects.live import everything
+
+RAW_SECRETS = kinds.SECRETS.raw()
+SUFFIXES = ("-ca", "-admin")
+"""What the names of these Secrets have after the cluster's."""
+
+_log = structlog.get_logger(__name__)
+
+
+def mark(uid: str, key: Key) -> str:
+    """Return what a Secret of the cluster with this UID says of itself in its place."""
+    return f"{uid} {key}"
+
+
+def maker(meta: ObjectMeta) -> str:
+    """Return the UID of the cluster that an object without an owner was made for; empty for a copy, and for others."""
+    uid, _, place = meta.annotations.get(names.ANNOTATION_MADE_FOR, "").partition(" ")
+    return uid if place == f"{meta.namespace}/{meta.name}" else ""
+
+
+def belongs(meta: ObjectMeta, cluster: Cluster) -> bool:
+    """Return whether an object says that it is this very cluster's: by its owner, or by its mark."""
+    return cluster.metadata.uid in (meta.controller_uid, maker(meta))
+
+
+class Unowned:
+    """Keeps the Secrets of clusters of one kind without an owner, and deletes those of clusters that are gone."""
+
+    def __init__(self, api: Api, caches: Caches) -> None:
+        self._api = api
+        self._caches = caches
+
+    async def sweep(self, key: Key, living: str = "") -> None:
+        """Delete what was made for a cluster of this name other than the one with the UID `living`, if that is gone.
+
+        Raises ApiError, and then nothing is known.
+        """
+        found = [secret for secret in self._marked(key) if maker(secret.metadata) != living]
+        if not found:
+            return
+        selection = Selection(key.namespace, fields=f"metadata.name={key.name}")
+        alive = {cluster.metadata.uid for cluster in await everything(self._api, self._caches.kind.resource, selection)}
+        for secret in found:
+            if maker(secret.metadata) not in alive:
+                await self._delete(key, secret)
+
+    async def heal(self, cluster: Cluster) -> None:
+        """Take the owner off Secrets that were made with one; raises ApiError."""
+        meta = cluster.metadata
+        for name in (f"{meta.name}{suffix}" for suffix in SUFFIXES):
+            cached = self._caches.of(kinds.SECRETS).get(Key(meta.namespace, name))
+            if cached is not None and cached.metadata.controller_uid == meta.uid and not cached.metadata.terminating:
+                await self._take_owner_off(cluster, key_of(cached))
+
+    async def _take_owner_off(self, cluster: Cluster, key: Key) -> None:
+        """Write the mark and take the owner off in one step: with neither, nobody would ever delete it."""
+        uid = cluster.metadata.uid
+        with suppress(NotFound):
+            read = (await self._api.get(RAW_SECRETS, key))["metadata"]
+            owners = [known for known in read.get("ownerReferences", []) if known["uid"] != uid]
+            exact = {"uid": read["uid"], "resourceVersion": read["resourceVersion"]}
+            changes = {"ownerReferences": owners, "annotations": {names.ANNOTATION_MADE_FOR: mark(uid, key)}}
+            patch: dict[str, Any] = {"metadata": {**exact, **changes}}
+            written = await self._api.patch(kinds.SECRETS, key, patch, kind=PatchKind.MERGE)
+            place = Key(cluster.metadata.namespace, cluster.metadata.name)
+            self._caches.expectations(place).wrote(self._caches.of(kinds.SECRETS), written)
+
+    def _marked(self, key: Key) -> Iterator[PartialObject]:
+        """Yield the Secrets that were made for clusters of this kind and name, as the cache has them."""
+        for secret in self._caches.of(kinds.SECRETS).indexed("cluster", str(key)):
+            meta = secret.metadata
+            named = meta.name in {f"{key.name}{suffix}" for suffix in SUFFIXES}
+            ours = meta.labels.get(names.LABEL_ENGINE) == self._caches.kind.engine
+            if named and ours and maker(meta) and not meta.terminating:
+                yield secret
+
+    async def _delete(self, key: Key, secret: PartialObject) -> None:
+        _log.info("a Secret of a cluster that is gone is deleted", secret=str(key_of(secret)))
+        with suppress(NotFound):
+            await self._api.delete(kinds.SECRETS, key_of(secret), DeleteOptions(Preconditions.of(secret)))
+        self._caches.expectations(key).deleted(self._caches.of(kinds.SECRETS), secret)

@@ -1,0 +1,68 @@
+"""What a cluster should be, whatever its spec: one that makes no sense asks for nothing, and says why.
+
+A cluster is looked at every few seconds and its spec changes a few times a week, so what should be is remembered. It is
+made from exactly the bytes that it is remembered by, in which nothing is left of what the status tells people and of
+versions of the object: so it cannot be out of date, whoever forgets to think of it.
+"""
+
+import msgspec
+
+from stateward.api.cluster import Cluster
+from stateward.api.pod_policy import Level
+from stateward.api.status import ClusterStatus
+from stateward.api.validation import Severity, validate
+from stateward.kube.objects.metadata import Key
+from stateward.operator.databases.engine import Family
+from stateward.operator.pod_rights import policy
+from stateward.planning.model.observation import Desired, Refusal
+
+
+def wanted(family: Family, cluster: Cluster, level: Level = Level.PRIVILEGED) -> Desired:
+    """Return what should be, or, for a spec that makes no sense, nothing but its refusals.
+
+    A spec that asks for pods that the level does not allow goes on as it is; all new steps are refused.
+    """
+    errors = [p for p in validate(cluster) if p.severity is Severity.ERROR]
+    if errors:
+        refusals = tuple(Refusal(subject=p.path, reason="InvalidSpec", message=str(p)) for p in errors)
+        return Desired(version=cluster.status.version, pools=(), refusals=refusals)
+    desired = family.desired(cluster)
+    barred = policy.refusals(family, cluster, level)
+    return msgspec.structs.replace(desired, refusals=(*desired.refusals, *barred)) if barred else desired
+
+
+class Wanted:
+    """What should be of each cluster of one family, remembered while nothing of it changes."""
+
+    def __init__(self, family: Family, level: Level = Level.PRIVILEGED) -> None:
+        self._family = family
+        self._level = level
+        self._known: dict[Key, tuple[bytes, Desired]] = {}
+
+    def desired(self, cluster: Cluster) -> Desired:
+        """Return what should be, or, for a spec that makes no sense, nothing but its refusals."""
+        key = Key(cluster.metadata.namespace, cluster.metadata.name)
+        asked = essence(cluster)
+        # Compared as bytes: 1, 1.0 and true are equal in Python, and not the same setting.
+        written = msgspec.json.encode(asked)
+        known = self._known.get(key)
+        if known is None or known[0] != written:
+            known = self._known[key] = (written, wanted(self._family, asked, self._level))
+        return known[1]
+
+    def forget(self, key: Key) -> None:
+        """Drop what is remembered of a cluster that is gone."""
+        self._known.pop(key, None)
+
+
+def essence(cluster: Cluster) -> Cluster:
+    """Return what of a cluster says what should be: its spec, who it is, and who its database has turned out to be."""
+    status = ClusterStatus(
+        version=cluster.status.version,
+        cluster_uuid=cluster.status.cluster_uuid,
+        bootstrap=cluster.status.bootstrap,
+        security=cluster.status.security,
+        data=cluster.status.data,
+    )
+    metadata = msgspec.structs.replace(cluster.metadata, resource_version="")
+    return msgspec.structs.replace(cluster, metadata=metadata, status=status)

@@ -1,0 +1,161 @@
+"""Reads what clusters use of ConfigMaps and Secrets that somebody else writes, and hears when that changes.
+
+Values are read live, and again only when a watch has shown another version. They stay in here: what goes on is digests
+made with the operator's key, and the files of keystores.
+"""
+
+import base64
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from stateward.api import names
+from stateward.api.status import DataChangeStatus
+from stateward.engines.search import keystore
+from stateward.engines.uses import uses_of
+from stateward.kube.cache.deltas import Delta
+from stateward.kube.cache.store import Store
+from stateward.kube.client.client import Api
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key as ObjectKey
+from stateward.kube.objects.resources import SECRETS
+from stateward.kube.timing.clock import Clock
+from stateward.operator.objects import remembered
+from stateward.operator.objects.holdings import Holdings
+from stateward.operator.observe.known_data import Known, Read, asked_of, incomplete, known, unlocked
+from stateward.operator.restarts.digestkey import digest_key
+from stateward.operator.restarts.sources import read_sources
+from stateward.operator.restarts.uses import Uses
+from stateward.operator.restarts.views import SourceView
+from stateward.packages.dependencies import Dependency
+from stateward.packages.digests import Key
+from stateward.planning.facts.debounce import heard
+from stateward.planning.model.observation import Changing, Refusal
+from stateward.planning.model.times import rfc3339
+
+Enqueue = Callable[[ObjectKey], None]
+
+
+class Data:
+    """Knows what the clusters of one kind use; the key of its digests is kept in a namespace of the operator's."""
+
+    def __init__(self, api: Api, namespace: str, clock: Clock) -> None:
+        self._api = api
+        self._clock = clock
+        self._namespace = namespace
+        self._key: Key | None = None
+        self._uses = Uses[ObjectKey]()
+        self._watched: Mapping[str, Store[SourceView]] = {}
+        self._last: dict[ObjectKey, tuple[object, Known]] = {}
+
+    def follow(self, watched: Mapping[str, Store[SourceView]], enqueue: Enqueue) -> None:
+        """Have clusters looked at when a watch tells of a change of what they use."""
+        self._watched = watched
+        for kind, store in watched.items():
+            store.subscribe(self._on_change(kind, enqueue))
+
+    def _on_change(self, kind: str, enqueue: Enqueue) -> Callable[[Delta[SourceView]], None]:
+        def heard(delta: Delta[SourceView]) -> None:
+            for cluster in self._uses.of((delta.key.namespace, kind, delta.key.name)):
+                enqueue(cluster)
+
+        return heard
+
+    def forget(self, cluster: ObjectKey) -> None:
+        """Drop what is known of a cluster that is gone, or uses nothing."""
+        self._uses.drop(cluster)
+        self._last.pop(cluster, None)
+
+    async def known(self, holdings: Holdings) -> tuple[Holdings, tuple[Refusal, ...]]:
+        """Return the cluster with what is known of its data, and what is refused for want of more."""
+        cluster = holdings.cluster
+        where = ObjectKey(cluster.metadata.namespace, cluster.metadata.name)
+        pods, stored = uses_of(cluster), keystore.sources(asked_of(cluster))
+        if not pods and not stored:
+            self.forget(where)
+            return self._with(holdings, Known()), ()
+        # Noted before anything is read: what changes from now on brings the cluster back here.
+        self._uses.put(where, where.namespace, pods | stored)
+        try:
+            self._key = self._key or await digest_key(self._api, self._namespace)
+        except (ApiError, ValueError) as error:
+            refused = unlocked(cluster.metadata.name, str(error), held=bool(stored))
+            return replace(holdings, keystore=None if stored else {}), (refused,)
+        seen = (pods, asked_of(cluster), self._versions(where.namespace, pods | stored))
+        last = self._last.get(where)
+        if last is not None and last[0] == seen and seen[-1] is not None and not holdings.live:
+            return self._with(holdings, last[1]), last[1].refusals
+        found = await self._read(pods | stored, where.namespace)
+        copy = await self._copy(holdings) if any(incomplete(asked, found) for asked in asked_of(cluster)) else ()
+        now = known(cluster, pods, found, copy, self._key)
+        if now.refusals:
+            self._last.pop(where, None)
+        else:
+            self._last[where] = (seen, now)
+        return self._with(holdings, now), now.refusals
+
+    def _with(self, holdings: Holdings, found: Known) -> Holdings:
+        return with_data(holdings, found, self._clock.now().timestamp())
+
+    def _versions(self, namespace: str, used: frozenset[Dependency]) -> Mapping[tuple[str, str], str] | None:
+        """Return the versions that the watches show; None where one of the objects is not watched."""
+        found: dict[tuple[str, str], str] = {}
+        for kind, name in {(d.kind, d.name) for d in used}:
+            store = self._watched.get(kind)
+            if store is None or not store.has_synced:
+                return None
+            view = store.get(ObjectKey(namespace, name))
+            found[kind, name] = f"{view.metadata.uid} {view.metadata.resource_version}" if view is not None else ""
+        return found
+
+    async def _read(self, used: frozenset[Dependency], namespace: str) -> Read:
+        objects: dict[tuple[str, str], Any] = {}
+        troubles: dict[tuple[str, str], str] = {}
+        for kind, name in sorted({(d.kind, d.name) for d in used}):
+            try:
+                objects |= await read_sources(self._api, [Dependency(kind, name)], namespace)
+            except ApiError as error:
+                troubles[kind, name] = error.message
+        return Read(objects, troubles)
+
+    async def _copy(self, holdings: Holdings) -> Sequence[keystore.Setting]:
+        """Return the settings that members have, out of the configuration of one that has any."""
+        namespace = holdings.cluster.metadata.namespace
+        for meta in (secret.metadata for secret in holdings.secrets):
+            if names.LABEL_MEMBER not in meta.labels or names.ANNOTATION_CHECKSUM not in meta.annotations:
+                continue
+            try:
+                body = await self._api.get(SECRETS.raw(), ObjectKey(namespace, meta.name))
+            except ApiError:
+                continue  # What is not found anywhere is waited for.
+            if found := keystore.read(texts(body)):
+                return found
+        return ()
+
+
+def with_data(holdings: Holdings, found: Known, now: float) -> Holdings:
+    """Return the cluster with what is known of its data at time `now`, in seconds since the epoch."""
+    cluster = holdings.cluster
+    data = dict(found.data) or None
+    if data != cluster.status.data:
+        changing = heard(remembered.changing(cluster.status), cluster.status.data or {}, found.data, now)
+        status = msgspec.structs.replace(cluster.status, data=data, data_changed=written(changing))
+        cluster = msgspec.structs.replace(cluster, status=status)
+    return replace(holdings, cluster=cluster, keystore=found.files)
+
+
+def written(changing: Changing | None) -> DataChangeStatus | None:
+    """Return changes as the status has them: whole seconds, and none of those that they take to settle is lost."""
+    if changing is None:
+        return None
+    return DataChangeStatus(since=rfc3339(changing.since), last=rfc3339(math.ceil(changing.last)))
+
+
+def texts(body: dict[str, Any]) -> dict[str, str]:
+    """Return the files of a Secret that are ours, as text."""
+    data: dict[str, str] = body.get("data") or {}
+    ours = {name: value for name, value in data.items() if name.startswith(keystore.PREFIX)}
+    return {name: base64.b64decode(value).decode(errors="replace") for name, value in ours.items()}

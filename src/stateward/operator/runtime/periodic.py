@@ -1,0 +1,65 @@
+"""One piece of work over all objects of a kind, done whenever something was heard, and at least once a minute."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+import structlog
+
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.queue.workers import TOLD
+from stateward.kube.timing.clock import Clock
+from stateward.operator.runtime.failing import Failing
+
+_log = structlog.get_logger(__name__)
+
+TOGETHER = 2.0
+"""Seconds within which changes are taken up together."""
+AGAIN = 60.0
+"""Seconds after which the work is done again, whether or not something was heard."""
+
+
+class Periodic:
+    """Does `work` again and again; failures are told of `name`, which says in a few words what is compared."""
+
+    def __init__(self, name: str, work: Callable[[], Awaitable[None]], clock: Clock, failing: Failing[str]) -> None:
+        self._name = name
+        self._work = work
+        self._clock = clock
+        self._failing = failing
+        self._heard = asyncio.Event()
+        self._stopped = asyncio.Event()
+
+    def hear(self, _: object = None) -> None:
+        """Have the work done soon: something has changed."""
+        self._heard.set()
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        self._stopped.set()
+        self._heard.set()
+
+    async def run(self) -> None:
+        """Work until cancelled, or until `stop`."""
+        failures = 0
+        while not self._stopped.is_set():
+            try:
+                await self._work()
+                failures = await self._recovered(failures)
+            except Exception as error:  # noqa: BLE001 - clusters are looked after whatever this is
+                failures += 1
+                trace = None if isinstance(error, ApiError) else error
+                words = f"{type(error).__name__}: {error}"
+                _log.warning("a comparison failed", of=self._name, error=words, exc_info=trace)
+                if failures >= TOLD:
+                    await self._failing.failed(self._name, failures, error)
+            self._heard.clear()
+            await self._clock.sleep(TOGETHER)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(AGAIN):
+                    await self._heard.wait()
+
+    async def _recovered(self, failures: int) -> int:
+        if failures >= TOLD:
+            await self._failing.recovered(self._name)
+        return 0

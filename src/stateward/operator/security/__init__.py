@@ -1,0 +1,1 @@
+"""Certificates, credentials and trust of secured clusters: made once, renewed in time."""

@@ -1,0 +1,258 @@
+"""What operator and agents know each other by: an authority for each cluster, a certificate and token for each agent.
+
+The authority's key and what tokens are made from are in a Secret of the cluster that no pod mounts; each member's
+Secret has its own certificate, key and token. A token is made from the end of its certificate, so it changes with each
+renewal, and the operator knows it without reading a member's Secret. A process that was taken over knows what lets it
+into its own agent, and into no other one. When a certificate is due stands in the Secret's annotations, so the caches
+tell it and no content has to be read for it. The agents read their files again when these change: a renewal restarts
+nothing.
+"""
+
+import base64
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from stateward import pki
+from stateward.api import names
+from stateward.api.base import GROUP
+from stateward.api.cluster import Cluster
+from stateward.engines.objects import owner
+from stateward.kube.client.client import Api, ApplyOptions
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key, ObjectMeta, PartialObject
+from stateward.kube.timing.clock import Clock
+from stateward.operator.databases.agents import Access
+from stateward.operator.objects.caches import Caches
+from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.kinds import kind_of
+from stateward.operator.objects.ownership import exists, key_in
+
+ANNOTATION_ISSUER = f"{GROUP}/issuer"
+"""On a member's Secret: which authority has signed."""
+ANNOTATION_ENDS = f"{GROUP}/certificate-ends"
+"""On a member's Secret: when its certificate ends, in seconds since the epoch."""
+ANNOTATION_EARLIER = f"{GROUP}/certificate-ended"
+"""On a member's Secret: the end of the certificate before, whose token its agent may still have."""
+SHARED = "shared"
+"""In place of that time: the agent may still have the token that all members once had."""
+LABEL_PURPOSE = f"{GROUP}/purpose"
+PURPOSE = "agent"
+TEXTS = ("root", "token")
+RAW_SECRETS = kinds.SECRETS.raw()
+
+
+class Keys(Struct, frozen=True):
+    """The secrets of one cluster."""
+
+    authority: pki.Authority
+    root: str
+    """What the tokens of members are made from."""
+    shared: str = ""
+    """The token that all members once had, where the cluster is as old as that."""
+
+    def token(self, name: str, ends: str) -> str:
+        """Return the token of the agent with a name, beside a certificate that ends so."""
+        if ends == SHARED:
+            return self.shared
+        made = hmac.digest(self.root.encode(), f"{name} {ends}".encode(), "sha256")
+        return base64.urlsafe_b64encode(made).decode().rstrip("=")
+
+
+class Credentials:
+    """Makes, keeps and renews the secrets between operator and agents."""
+
+    def __init__(self, api: Api, caches: Caches, clock: Clock) -> None:
+        self._api = api
+        self._caches = caches
+        self._clock = clock
+        self._known: dict[str, tuple[str, Keys]] = {}
+        self._doubted: set[Key] = set()
+
+    def doubt(self, cluster: Cluster, member: str) -> None:
+        """Have the content of a member's Secret looked at, because its agent and the operator do not know each other.
+
+        Caches show no content, and somebody may have changed it: the member could not be restarted until its renewal.
+        """
+        self._doubted.add(Key(cluster.metadata.namespace, names.agent(member)))
+
+    async def access(self, cluster: Cluster, member: str) -> Access:
+        """Return how the agent of a member is talked to; raises ApiError, NotOurs."""
+        keys, namespace = await self._keys(cluster), cluster.metadata.namespace
+        told = self._told(Key(namespace, names.agent(member)))
+        name = agent_name(namespace, member)
+        earlier = told.get(ANNOTATION_EARLIER, SHARED)
+        return Access(
+            keys.authority.bundle,
+            keys.token(name, told.get(ANNOTATION_ENDS, "")),
+            keys.token(name, earlier) if earlier else "",
+        )
+
+    async def keep(self, holdings: Holdings) -> None:
+        """Renew what is due, of the members whose pods have agents; raises ApiError, NotOurs.
+
+        Nothing is made for a member that was let go: its Secret would be left behind when its objects are removed.
+        """
+        running = (s for s in holdings.sets if s.spec.replicas and not s.metadata.terminating)
+        managed = [s for s in running if names.ANNOTATION_AGENT in s.spec.template.metadata.annotations]
+        keys = await self._keys(holdings.cluster) if managed else None
+        for workload in managed:
+            if keys is not None:
+                await self._ensure(holdings.cluster, workload.metadata.name, keys)
+
+    async def ensure(self, cluster: Cluster, member: str) -> None:
+        """Make or renew a member's Secret where it is missing or due; raises ApiError, NotOurs."""
+        await self._ensure(cluster, member, await self._keys(cluster))
+
+    async def _ensure(self, cluster: Cluster, member: str, keys: Keys) -> None:
+        key = Key(cluster.metadata.namespace, names.agent(member))
+        cached = self._caches.of(kinds.SECRETS).get(key)
+        good = cached is not None and self._good(cached.metadata, keys, cluster)
+        told = self._told(key)
+        if key in self._doubted:
+            good = good and await self._holds(key, keys, agent_name(key.namespace, member), told[ANNOTATION_ENDS])
+            self._doubted.discard(key)
+        if good:
+            return
+        await exists(self._api, kinds.SECRETS, key, cluster)
+        signs = keys.authority.signs
+        pair = pki.issue(signs, member, [agent_name(key.namespace, member)], self._now())
+        ends = str(int(pki.ends(pair.certificate)))
+        before = (told.get(ANNOTATION_ENDS, "") if ANNOTATION_EARLIER in told else SHARED) if told else ""
+        annotations = {ANNOTATION_ISSUER: mark(signs), ANNOTATION_ENDS: ends, ANNOTATION_EARLIER: before}
+        token = keys.token(agent_name(key.namespace, member), ends)
+        data = {"tls.crt": pair.certificate, "tls.key": pair.key, "token": token}
+        await self._apply(secret(cluster, key.name, data, annotations, member))
+
+    def _told(self, key: Key) -> Mapping[str, str]:
+        """Return the annotations of a member's Secret, as the caches have it; none where there is none."""
+        cached: PartialObject | None = self._caches.of(kinds.SECRETS).get(key)
+        return cached.metadata.annotations if cached is not None else {}
+
+    async def _holds(self, key: Key, keys: Keys, name: str, ends: str) -> bool:
+        """Return whether a Secret holds what its annotations say: by it, agent and operator know each other."""
+        try:
+            files = contents(await self._api.get(RAW_SECRETS, key))
+        except NotFound:
+            return False
+        pair = pki.Pair(files.get("tls.crt", ""), files.get("tls.key", ""))
+        return files.get("token") == keys.token(name, ends) and pki.fits(pair, keys.authority.signs, (name,))
+
+    def _good(self, meta: ObjectMeta, keys: Keys, cluster: Cluster) -> bool:
+        labelled = meta.labels.get(names.LABEL_ENGINE) == kind_of(cluster).engine
+        ours = meta.controller_uid == cluster.metadata.uid and labelled and not meta.terminating
+        signed = meta.annotations.get(ANNOTATION_ISSUER) == mark(keys.authority.signs)
+        end, own = meta.annotations.get(ANNOTATION_ENDS, ""), ANNOTATION_EARLIER in meta.annotations
+        if not (ours and signed and own and end.isdigit()):
+            return False
+        left = int(end) - self._now()
+        # One that ends with its authority could be made no longer.
+        return left > pki.DAYS * 86400 * pki.LEFT or (
+            left > 0 and int(end) >= int(pki.ends(keys.authority.signs.certificate))
+        )
+
+    async def _keys(self, cluster: Cluster) -> Keys:
+        """Return the cluster's secrets as they should be now; read again only when their Secret has changed."""
+        key = Key(cluster.metadata.namespace, f"{cluster.metadata.name}-agents")
+        cached = self._caches.of(kinds.SECRETS).get(key)
+        version = cached.metadata.resource_version if cached is not None else ""
+        known = self._known.get(cluster.metadata.uid)
+        keys = known[1] if known is not None and version and known[0] == version else await self._read(cluster, key)
+        now = self._now()
+        if keys is None:
+            keys = Keys(pki.new_authority(f"{key} agents", now), secrets.token_urlsafe(32))
+        elif keys.root and pki.changed(keys.authority, now) is keys.authority:
+            self._known[cluster.metadata.uid] = (version, keys)
+            return keys
+        keys = Keys(pki.changed(keys.authority, now), keys.root or secrets.token_urlsafe(32), keys.shared)
+        written = await self._apply(secret(cluster, key.name, written_as(keys), {}))
+        self._known[cluster.metadata.uid] = (written.metadata.resource_version, keys)
+        return keys
+
+    async def _read(self, cluster: Cluster, key: Key) -> Keys | None:
+        """Return what the Secret holds; None when it is not there, or holds what makes no sense."""
+        if not await exists(self._api, kinds.SECRETS, key, cluster):
+            return None
+        try:
+            found = await self._api.get(RAW_SECRETS, key)
+        except NotFound:
+            return None
+        return read_as(contents(found))
+
+    async def _apply(self, body: dict[str, Any]) -> Any:
+        options = ApplyOptions(manager=names.FIELD_MANAGER, force=True)
+        written = await self._api.apply(kinds.SECRETS, key_in(body), body, options)
+        owner_key = Key(written.metadata.namespace, written.metadata.labels[names.LABEL_CLUSTER])
+        self._caches.expectations(owner_key).wrote(self._caches.of(kinds.SECRETS), written)
+        return written
+
+    def _now(self) -> float:
+        return self._clock.now().timestamp()
+
+
+def contents(found: dict[str, Any]) -> dict[str, str]:
+    """Return the content of a Secret as text."""
+    encoded: dict[str, str] = found.get("data") or {}
+    return {name: base64.b64decode(value).decode(errors="replace") for name, value in encoded.items()}
+
+
+def agent_name(namespace: str, member: str) -> str:
+    """Return the name that a member's agent proves."""
+    return f"{member}.{namespace}.agent"
+
+
+def mark(pair: pki.Pair) -> str:
+    """Return what tells one authority from another."""
+    return hashlib.sha256(pair.certificate.encode()).hexdigest()[:16]
+
+
+def secret(
+    cluster: Cluster, name: str, data: dict[str, str], annotations: dict[str, str], member: str = ""
+) -> dict[str, Any]:
+    """Return a Secret of the cluster."""
+    engine = kind_of(cluster).engine
+    labels = {names.LABEL_CLUSTER: cluster.metadata.name, names.LABEL_ENGINE: engine, LABEL_PURPOSE: PURPOSE}
+    metadata = {
+        "name": name,
+        "namespace": cluster.metadata.namespace,
+        "labels": {**labels, **({names.LABEL_MEMBER: member} if member else {})},
+        "annotations": annotations,
+        "ownerReferences": [owner(cluster)],
+    }
+    encoded = {key: base64.b64encode(value.encode()).decode() for key, value in data.items()}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": encoded}
+
+
+def written_as(keys: Keys) -> dict[str, str]:
+    """Return the files of the cluster's Secret."""
+    authority = keys.authority
+    coming = authority.coming
+    return {
+        "root": keys.root,
+        **({"token": keys.shared} if keys.shared else {}),
+        "tls.crt": authority.signs.certificate,
+        "tls.key": authority.signs.key,
+        **({} if coming is None else {"next.crt": coming.certificate, "next.key": coming.key}),
+        **({"retired.crt": "".join(authority.retired)} if authority.retired else {}),
+        "ca.crt": authority.bundle,
+    }
+
+
+def read_as(data: dict[str, str]) -> Keys | None:
+    """Return the secrets that the files hold, without what of them makes no sense; `root` is empty in old ones.
+
+    None where nothing can be done without that: then they are made anew.
+    """
+    coming = pki.Pair(data.get("next.crt", ""), data.get("next.key", ""))
+    signs = pki.Pair(data.get("tls.crt", ""), data.get("tls.key", ""))
+    given = (data.get(name, "") for name in TEXTS)
+    root, shared = (text if text.isascii() and text.isprintable() else "" for text in given)
+    if not (root or shared) or not pki.signs(signs):
+        return None
+    authority = pki.Authority(signs, coming if pki.signs(coming) else None, pki.sound(data.get("retired.crt", "")))
+    return Keys(authority, root, shared)

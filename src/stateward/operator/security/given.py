@@ -1,0 +1,110 @@
+"""Reads the Secrets that people give a cluster for its security: a CA, a certificate for clients, an administrator.
+
+One that is not allowed for the cluster is as good as none. The right to write a cluster is no right to read Secrets,
+and what is in these comes into pods whose image and commands the cluster's author chooses.
+"""
+
+import base64
+from collections.abc import Collection
+from typing import Any
+
+from stateward.api.search import SearchCluster
+from stateward.api.security import Security
+from stateward.kube.client.client import Api
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import ApiError, NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.clock import Clock
+from stateward.operator.pod_rights.labels import labelled
+from stateward.operator.pod_rights.named import allowed
+from stateward.operator.security.material import Files
+
+RAW_SECRETS = kinds.SECRETS.raw()
+LOOK_AGAIN = 30.0
+"""Seconds after which a Secret that somebody gave is read again."""
+
+Place = tuple[Key, str]
+"""A Secret, and the cluster that names it: it may be allowed for one and not for another."""
+
+
+class Given:
+    """What was given to the clusters of one kind."""
+
+    def __init__(self, api: Api, clock: Clock, *, labelled: bool) -> None:
+        self._api = api
+        self._clock = clock
+        self._labelled = labelled
+        self._known: dict[Place, tuple[float, Files]] = {}
+        self._barred: set[Place] = set()
+
+    async def read(self, key: Key, cluster: SearchCluster) -> Files:
+        """Return the content of a Secret, empty where there is none that is allowed; the last one if unreadable.
+
+        Raises ApiError where nothing was ever read.
+        """
+        place, now = (key, cluster.metadata.name), self._clock.now().timestamp()
+        known = self._known.get(place)
+        if known is not None and now - known[0] < LOOK_AGAIN:
+            return known[1]
+        try:
+            files = await self._read(place, cluster)
+        except ApiError:
+            if known is None:
+                raise
+            files = known[1]
+        self._known[place] = (now, files)
+        return files
+
+    async def _read(self, place: Place, cluster: SearchCluster) -> Files:
+        self._barred.discard(place)
+        try:
+            found = await self._api.get(RAW_SECRETS, place[0])
+        except NotFound:
+            return {}
+        if self._labelled and not allowed(found["metadata"].get("labels") or {}, cluster):
+            self._barred.add(place)
+            return {}
+        return decoded(found)
+
+    def denied(self, name: str, cluster: SearchCluster) -> bool:
+        """Return whether a Secret was there when it was last read, and not allowed for the cluster."""
+        return (Key(cluster.metadata.namespace, name), cluster.metadata.name) in self._barred
+
+    def missing(self, name: str, cluster: SearchCluster) -> str:
+        """Return why nothing was read of a Secret."""
+        lacks = f"it {labelled(cluster)}, by which it is allowed for the cluster"
+        return lacks if self.denied(name, cluster) else "there is no such Secret"
+
+    def barred(self, cluster: SearchCluster, fields: Collection[str]) -> dict[str, str]:
+        """Return why Secrets with certificates may not be used, for those of the fields whose Secret is not allowed."""
+        named = {field: name for field, name in certificates(cluster).items() if field in fields}
+        found = {field: name for field, name in named.items() if self.denied(name, cluster)}
+        return {field: self.missing(name, cluster) for field, name in found.items()}
+
+    def forget(self, cluster: Key) -> None:
+        """Drop what was read for a cluster that is gone."""
+        for place in [place for place in self._known if (place[0].namespace, place[1]) == cluster]:
+            del self._known[place]
+            self._barred.discard(place)
+
+
+def certificates(cluster: SearchCluster) -> dict[str, str]:
+    """Return the names of the Secrets with certificates that the spec names, by field."""
+    asked = cluster.spec.security or Security()
+    found = {
+        "spec.security.caSecretName": asked.ca_secret_name,
+        "spec.security.http.secretName": asked.http.secret_name if asked.http is not None else None,
+    }
+    return {field: name for field, name in found.items() if name}
+
+
+def decoded(found: dict[str, Any]) -> Files:
+    """Return the content of a Secret as text; what is no text counts as not there."""
+    files: dict[str, str] = {}
+    data: dict[str, str] = found.get("data") or {}
+    for name, value in data.items():
+        try:
+            files[name] = base64.b64decode(value).decode()
+        except ValueError:
+            continue
+    return files

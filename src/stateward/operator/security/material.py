@@ -1,0 +1,225 @@
+"""What a secured cluster's members, clients and operator prove themselves by, and when it is made anew.
+
+Pure: what was read goes in, with the time; what should be comes out. Nothing that is still good is made anew, so what
+was read comes out as it was, and a renewal is the only thing that changes it.
+"""
+
+import secrets
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from stateward import pki
+from stateward.api.products import ELASTICSEARCH, product_of
+from stateward.api.security import DEFAULT_LIFETIME, SHORTEST_LIFETIME, Security, lifetime_seconds
+from stateward.engines.access import Access
+from stateward.engines.search import xpack
+from stateward.engines.search.flavor import SearchCluster
+from stateward.engines.search.security import alternatives, member_name, operator_name, service_name
+from stateward.operator.security import rotation, trust
+from stateward.pki.files import CERTIFICATE, KEY, TRUSTED, authority_files, authority_of
+from stateward.pki.given import UnusableError, given_authority, given_server
+
+HTTP, HTTP_KEY = "http.crt", "http.key"
+USERNAME, PASSWORD = "username", "password"
+PASSWORD_BYTES = 24
+DAY = 86400.0
+
+Files = Mapping[str, str]
+"""The content of a Secret, by file."""
+
+
+class Stored(Struct, frozen=True):
+    """The content of a cluster's Secrets; None where there is no such Secret."""
+
+    authority: Files | None = None
+    members: Files | None = None
+    operator: Files | None = None
+    given_authority: Files | None = None
+    """What spec.security.caSecretName names; None where it names nothing."""
+    given_server: Files | None = None
+    """What spec.security.http.secretName names; None where it names nothing."""
+    administrator: Files | None = None
+    """Name and password of the first administrator, where members are told of them; None where that may not be read."""
+
+
+class Material(Struct, frozen=True):
+    """Everything that a secured cluster proves itself by."""
+
+    authority: pki.Authority
+    member: pki.Pair
+    server: pki.Pair
+    """What clients see."""
+    operator: pki.Pair
+    trusted: str
+    """Whom the operator trusts."""
+    password: str = ""
+    """The operator's, where certificates prove no user."""
+    users: Mapping[str, str] = {}
+    """The files by which the members know users, where certificates prove none."""
+    last: trust.Last = trust.Last()
+    """Whom the operator trusts besides, because some members may still show them."""
+
+    def access(self, cluster: SearchCluster) -> Access:
+        """Return how the operator gets in."""
+        own = {CERTIFICATE: self.operator.certificate, KEY: self.operator.key, TRUSTED: self.trusted}
+        return _access(cluster, {**own, PASSWORD: self.password})
+
+    @property
+    def files(self) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+        """The content of the authority's, the members' and the operator's Secret."""
+        bundle = self.authority.bundle
+        member = {CERTIFICATE: self.member.certificate, KEY: self.member.key, TRUSTED: bundle}
+        server = {HTTP: self.server.certificate, HTTP_KEY: self.server.key}
+        operator = {CERTIFICATE: self.operator.certificate, KEY: self.operator.key, TRUSTED: self.trusted}
+        operator |= self.last.files()
+        if not self.password:
+            return authority_files(self.authority), {**member, **server}, operator
+        return (
+            authority_files(self.authority),
+            {**member, **server, **self.users},
+            {**operator, PASSWORD: self.password},
+        )
+
+
+class Made(Struct, frozen=True):
+    """The material as it should be, and what of the given was passed over, as sentences by field of the spec."""
+
+    material: Material | None
+    faults: Mapping[str, str] = {}
+    rotation: str = ""
+    """Where a change of the authority stands, in a sentence."""
+    access: Access | None = None
+    """How the operator gets in; also with what there is, where nothing new can be made."""
+
+
+def made(cluster: SearchCluster, stored: Stored, now: float) -> Made:
+    """Return the material of a cluster at a time; None where nothing can be made of what was given."""
+    security = cluster.spec.security or Security()
+    faults: dict[str, str] = {}
+    all_heard = rotation.heard(cluster, _mark(stored))
+    authority = _authority(cluster, stored, now, faults, all_heard=all_heard)
+    if authority is None:
+        before = stored.operator or {}
+        return Made(None, faults, access=_access(cluster, before) if before.keys() >= {CERTIFICATE, TRUSTED} else None)
+    days = _lifetime(security) / DAY
+    names = alternatives(cluster)
+    member = _kept(stored.members, authority, names, now) or pki.issue(
+        authority.signs, member_name(cluster), names, now, days
+    )
+    client = (f"operator.{service_name(cluster)}",)
+    operator = _kept(stored.operator, authority, client, now) or pki.issue(
+        authority.signs, operator_name(cluster), client, now, days
+    )
+    server, given = _server(cluster, stored, now, faults) or (member, "")
+    wanted = authority.bundle + given
+    last = trust.last(stored.operator or {}, wanted, now, all_heard=all_heard)
+    trusted = wanted + last.certificates
+    material = Material(authority, member, server, operator, trusted, *_users(cluster, stored), last)
+    said = rotation.sentence(authority, now, all_heard=all_heard)
+    return Made(material, faults, said, material.access(cluster))
+
+
+def _access(cluster: SearchCluster, files: Files) -> Access:
+    """Return how the operator gets in with the content of its Secret."""
+    password = files.get(PASSWORD, "")
+    user = xpack.OPERATOR if password else ""
+    return Access(service_name(cluster), files[TRUSTED], files[CERTIFICATE], files.get(KEY, ""), user, password)
+
+
+def _mark(stored: Stored) -> str:
+    """Return the mark of what the members were given last."""
+    members, authority = stored.members or {}, stored.authority or {}
+    return rotation.mark(members.get(CERTIFICATE, ""), members.get(HTTP, ""), authority.get(TRUSTED, ""))
+
+
+def _users(cluster: SearchCluster, stored: Stored) -> tuple[str, Mapping[str, str]]:
+    """Return the operator's password, and the files that tell members of it and of the administrator's."""
+    if product_of(cluster) is not ELASTICSEARCH:
+        return "", {}
+    known = stored.administrator or {}
+    name, password = known.get(USERNAME, ""), known.get(PASSWORD, "")
+    own = (stored.operator or {}).get(PASSWORD) or secrets.token_urlsafe(PASSWORD_BYTES)
+    people = {xpack.OPERATOR: own} | ({name: password} if password and xpack.usable(name) else {})
+    before = (stored.members or {}).get(xpack.USERS, "")
+    # An administrator that may not be read any more stays as the members know them.
+    others = stored.administrator is None
+    return own, xpack.users(people, before, lambda: secrets.token_bytes(xpack.SALT), others=others)
+
+
+def _lifetime(security: Security) -> int:
+    """Return the lifetime in seconds, the usual one while the spec makes no sense: a renewal does not wait for it."""
+    try:
+        return max(SHORTEST_LIFETIME, lifetime_seconds(security.certificate_lifetime))
+    except ValueError:
+        return DEFAULT_LIFETIME
+
+
+def _authority(
+    cluster: SearchCluster, stored: Stored, now: float, faults: dict[str, str], *, all_heard: bool
+) -> pki.Authority | None:
+    """Return the cluster's authority, with the next step of its life taken where that is due."""
+    field = "spec.security.caSecretName"
+    given: pki.Pair | None = None
+    if stored.given_authority is not None:
+        try:
+            given = given_authority(stored.given_authority, now)
+        except UnusableError as error:
+            faults[field] = str(error)
+    if stored.authority is None:
+        if given is None and field in faults:
+            return None
+        fresh = pki.Authority(given) if given else pki.new_authority(f"{cluster.metadata.name} CA", now)
+        return _with_the_trusted(fresh, stored)
+    try:
+        authority = authority_of(stored.authority)
+    except (KeyError, ValueError):
+        faults["status.security.caSecretName"] = (
+            "the Secret with the cluster's CA holds none: put it back from a backup, or delete it to have a new CA made"
+        )
+        return None
+    if given is not None:
+        return pki.followed(authority, given, now, heard=all_heard)
+    return pki.changed(authority, now, heard=all_heard) if stored.given_authority is None else authority
+
+
+def _with_the_trusted(authority: pki.Authority, stored: Stored) -> pki.Authority:
+    """Go on trusting what the members trust: somebody deleted the Secret of an authority that has signed for them."""
+    trusted = pki.sound((stored.members or {}).get(TRUSTED, ""))
+    own = pki.split(authority.signs.certificate)[0]
+    return pki.Authority(authority.signs, None, tuple(each for each in trusted if each != own))
+
+
+def _kept(files: Files | None, authority: pki.Authority, names: tuple[str, ...], now: float) -> pki.Pair | None:
+    """Return the certificate that is there already, if it is for these names, is trusted and is not due."""
+    pair = pki.Pair((files or {}).get(CERTIFICATE, ""), (files or {}).get(KEY, ""))
+    known = (pki.Pair(each, "") for each in pki.split(authority.bundle))
+    if not pair.certificate or not any(pki.fits(pair, each, names) for each in known):
+        return None
+    return None if pki.due(pair.certificate, now) and _renewable(pair, authority, now) else pair
+
+
+def _renewable(pair: pki.Pair, authority: pki.Authority, now: float) -> bool:
+    """Return whether a new certificate would be valid longer, and believed by everybody.
+
+    None outlives the authority that signs it; and one that signs since today, because the last one was lost, may not
+    have been heard of everywhere.
+    """
+    end = pki.ends(pair.certificate)
+    early = pki.young(authority, now) and end > now + pki.SETTLING
+    return end < pki.ends(authority.signs.certificate) and not early
+
+
+def _server(cluster: SearchCluster, stored: Stored, now: float, faults: dict[str, str]) -> tuple[pki.Pair, str] | None:
+    """Return the certificate for clients that was given, or the last good one; None where none was given."""
+    if stored.given_server is None:
+        return None
+    try:
+        return given_server(stored.given_server, service_name(cluster), now)
+    except UnusableError as error:
+        faults["spec.security.http.secretName"] = str(error)
+    before = stored.members or {}
+    pair = pki.Pair(before.get(HTTP, ""), before.get(HTTP_KEY, ""))
+    if pair.certificate == before.get(CERTIFICATE, "") or not pki.belongs(pair):
+        return None
+    return pair, "".join(pki.sound((stored.operator or {}).get(TRUSTED, "")))

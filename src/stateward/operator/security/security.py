@@ -1,0 +1,256 @@
+"""Keeps the Secrets of secured clusters: made once, renewed long before they end, never made anew when merely unread.
+
+Caches hold Secrets as metadata only, so contents are read live: again only when the cache shows another version, and
+what people give every half minute. Contents stay in here and in the database's connections; they are in no log, event,
+status or plan.
+"""
+
+import base64
+import secrets
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from stateward.api import names
+from stateward.api.cluster import Cluster
+from stateward.api.products import ELASTICSEARCH, product_of
+from stateward.api.security import Security
+from stateward.engines.access import Access
+from stateward.engines.objects import owner
+from stateward.engines.search import xpack
+from stateward.engines.search.flavor import SearchCluster
+from stateward.engines.search.security import (
+    administrator_secret,
+    authority_secret,
+    members_secret,
+    operator_secret,
+    secured,
+)
+from stateward.kube.client.client import Api, ApplyOptions
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.clock import Clock
+from stateward.operator.objects.caches import Caches
+from stateward.operator.objects.kinds import kind_of
+from stateward.operator.objects.ownership import exists, key_in
+from stateward.operator.objects.unowned import SUFFIXES, Unowned, belongs, mark
+from stateward.operator.security.given import Given, decoded
+from stateward.operator.security.material import PASSWORD, PASSWORD_BYTES, USERNAME, Files, Made, Material, Stored, made
+from stateward.operator.security.newcomers import REASON, secured_as_new
+from stateward.operator.security.protection import protection
+from stateward.planning.model.security import Protection
+
+RAW_SECRETS = kinds.SECRETS.raw()
+ADMINISTRATOR = "admin"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A cluster as it can be secured, and what it takes to talk to it."""
+
+    cluster: SearchCluster
+    """With security switched on or off as it is carried out, whatever the spec left open."""
+    access: Access | None = None
+    protection: Protection | None = None
+    asked: SearchCluster | None = None
+    """The cluster with what was decided for it, where it is new and left it open; None where nothing was."""
+
+
+class Keeper:
+    """Makes, renews and reads the Secrets of secured clusters."""
+
+    def __init__(
+        self, api: Api, caches: Caches, clock: Clock, *, by_default: bool = False, labelled: bool = False
+    ) -> None:
+        self._api = api
+        self._by_default = by_default
+        self._caches = caches
+        self._clock = clock
+        self._unowned = Unowned(api, caches)
+        self._read: dict[Key, tuple[str, Files]] = {}
+        self._given = Given(api, clock, labelled=labelled)
+
+    async def keep(self, cluster: SearchCluster, *, alone: bool = False) -> Kept:
+        """Make and renew what is missing or due; raises ApiError, NotOurs: then nothing is known.
+
+        `alone` is whether no member of the cluster was seen.
+        """
+        await self._unowned.sweep(Key(cluster.metadata.namespace, cluster.metadata.name), cluster.metadata.uid)
+        await self._unowned.heal(cluster)
+        begun = self._there(authority_secret(cluster), cluster)
+        asked = secured_as_new(cluster, alone=alone, begun=begun) if self._by_default else cluster
+        if asked is cluster:
+            return await self._keep(cluster)
+        kept = await self._keep(asked)
+        known = msgspec.structs.replace(kept.protection, reason=REASON) if kept.protection is not None else None
+        return replace(kept, protection=known, asked=asked)
+
+    async def _keep(self, cluster: SearchCluster) -> Kept:
+        if not secured(cluster) and not self._there(authority_secret(cluster), cluster):
+            return Kept(cluster)
+        stored = await self._stored(cluster)
+        if product_of(cluster) is ELASTICSEARCH:
+            # Its members are told of the administrator by a file, so there has to be one first.
+            stored = msgspec.structs.replace(stored, administrator=await self._told(cluster))
+        found = made(cluster, stored, self._now())
+        if found.material is not None:
+            await self._write(cluster, stored, found.material)
+        administrator = await self._administrator_fault(cluster)
+        barred = self._given.barred(cluster, found.faults)
+        return resolved(cluster, msgspec.structs.replace(found, faults={**found.faults, **barred}), administrator)
+
+    async def administrator(self, cluster: Cluster) -> tuple[str, str]:
+        """Return name and password of the first administrator; raises ApiError, KeyError."""
+        if not isinstance(cluster, SearchCluster):
+            raise KeyError(f"{cluster.kind} has no administrator")
+        key = Key(cluster.metadata.namespace, administrator_secret(cluster))
+        given = (cluster.spec.security or Security()).admin_secret_name is not None
+        files = await (self._given.read(key, cluster) if given else self._live(key))
+        if not files:
+            raise KeyError(administrator_secret(cluster))
+        return files[USERNAME], files[PASSWORD]
+
+    async def gone(self, cluster: Key) -> None:
+        """Delete the Secrets without an owner that a cluster has left, once it is certainly gone; raises ApiError."""
+        await self._unowned.sweep(cluster)
+
+    def forget(self, cluster: Key) -> None:
+        """Drop what was read of a cluster that is gone; names that begin alike are only read once more."""
+        for key in [
+            key for key in self._read if key.namespace == cluster.namespace and key.name.startswith(cluster.name)
+        ]:
+            del self._read[key]
+        self._given.forget(cluster)
+
+    async def _stored(self, cluster: SearchCluster) -> Stored:
+        namespace = cluster.metadata.namespace
+        asked = cluster.spec.security or Security()
+        server = asked.http.secret_name if asked.http is not None else None
+        return Stored(
+            authority=await self._own(authority_secret(cluster), cluster),
+            members=await self._own(members_secret(cluster), cluster),
+            operator=await self._own(operator_secret(cluster), cluster),
+            given_authority=await self._given.read(Key(namespace, asked.ca_secret_name), cluster)
+            if asked.ca_secret_name
+            else None,
+            given_server=await self._given.read(Key(namespace, server), cluster) if server else None,
+        )
+
+    async def _own(self, name: str, cluster: SearchCluster) -> Files | None:
+        """Return the content of one of ours; None when it is certainly not there, whatever the cache says."""
+        key = Key(cluster.metadata.namespace, name)
+        cached = self._caches.of(kinds.SECRETS).get(key)
+        known = self._read.get(key)
+        if cached is not None and known is not None and known[0] == cached.metadata.resource_version:
+            return known[1]
+        if not await exists(self._api, kinds.SECRETS, key, cluster):
+            return None
+        try:
+            found = await self._api.get(RAW_SECRETS, key)
+        except NotFound:
+            return None
+        self._read[key] = (found["metadata"]["resourceVersion"], decoded(found))
+        return self._read[key][1]
+
+    async def _live(self, key: Key) -> Files | None:
+        try:
+            return decoded(await self._api.get(RAW_SECRETS, key))
+        except NotFound:
+            return None
+
+    async def _write(self, cluster: SearchCluster, stored: Stored, material: Material) -> None:
+        authority, members, operator = material.files
+        wanted = (
+            (authority_secret(cluster), stored.authority, authority),
+            (members_secret(cluster), stored.members, members),
+            (operator_secret(cluster), stored.operator, operator),
+        )
+        for name, before, after in wanted:
+            if before != after:
+                await self._apply(cluster, name, after)
+        asked = cluster.spec.security or Security()
+        name = administrator_secret(cluster)
+        if asked.admin_secret_name is None and not self._there(name, cluster):
+            key = Key(cluster.metadata.namespace, name)
+            if not await exists(self._api, kinds.SECRETS, key, cluster):
+                await self._apply(cluster, name, new_administrator())
+
+    async def _told(self, cluster: SearchCluster) -> Files | None:
+        """Return name and password of the administrator, made when there is none and none was given.
+
+        None where the given one is not allowed: members keep the one that they know.
+        """
+        name = administrator_secret(cluster)
+        if (cluster.spec.security or Security()).admin_secret_name is not None:
+            files = await self._given.read(Key(cluster.metadata.namespace, name), cluster)
+            return None if self._given.denied(name, cluster) else files
+        found = await self._own(name, cluster)
+        if found is None:
+            found = new_administrator()
+            await self._apply(cluster, name, found)
+        return found
+
+    async def _administrator_fault(self, cluster: SearchCluster) -> str:
+        """Return why the administrator's Secret that was given cannot be used; empty where it can."""
+        name = (cluster.spec.security or Security()).admin_secret_name
+        if name is None:
+            return ""
+        files = await self._given.read(Key(cluster.metadata.namespace, name), cluster)
+        missing = [each for each in (USERNAME, PASSWORD) if not files.get(each)]
+        if missing:
+            return self._given.missing(name, cluster) if not files else f"it has no {' and no '.join(missing)}"
+        if product_of(cluster) is ELASTICSEARCH and not xpack.usable(files[USERNAME]):
+            return f"its username must be other than {xpack.OPERATOR}, of letters, digits, and _ . @ -"
+        return ""
+
+    async def _apply(self, cluster: SearchCluster, name: str, files: Files) -> None:
+        body = secret(cluster, name, files)
+        options = ApplyOptions(manager=names.FIELD_MANAGER, force=True)
+        written = await self._api.apply(kinds.SECRETS, key_in(body), body, options)
+        key = Key(cluster.metadata.namespace, cluster.metadata.name)
+        self._caches.expectations(key).wrote(self._caches.of(kinds.SECRETS), written)
+        self._read[key_in(body)] = (written.metadata.resource_version, files)
+
+    def _there(self, name: str, cluster: SearchCluster) -> bool:
+        cached = self._caches.of(kinds.SECRETS).get(Key(cluster.metadata.namespace, name))
+        return cached is not None and belongs(cached.metadata, cluster)
+
+    def _now(self) -> float:
+        return self._clock.now().timestamp()
+
+
+def resolved(cluster: SearchCluster, found: Made, administrator: str) -> Kept:
+    """Return the cluster with security as it is carried out: what cannot be made of the given is not switched on."""
+    asked = cluster.spec.security or Security()
+    was = cluster.status.security is not None and cluster.status.security.enabled
+    on = secured(cluster) and (was or (found.material is not None and not administrator))
+    spec = msgspec.structs.replace(cluster.spec, security=msgspec.structs.replace(asked, enabled=on))
+    known = protection(cluster, found, administrator, on=on)
+    status = msgspec.structs.replace(cluster.status, security=known.status())
+    return Kept(msgspec.structs.replace(cluster, spec=spec, status=status), found.access, known)
+
+
+def new_administrator() -> Files:
+    """Return an administrator with a password that nobody knows."""
+    return {USERNAME: ADMINISTRATOR, PASSWORD: secrets.token_urlsafe(PASSWORD_BYTES)}
+
+
+def secret(cluster: SearchCluster, name: str, files: Files) -> dict[str, Any]:
+    """Return a Secret of the cluster; those that people copy have a mark and no owner."""
+    key = Key(cluster.metadata.namespace, name)
+    copied = name in {f"{cluster.metadata.name}{suffix}" for suffix in SUFFIXES}
+    marked = {"annotations": {names.ANNOTATION_MADE_FOR: mark(cluster.metadata.uid, key)}}
+    metadata = {
+        "name": name,
+        "namespace": cluster.metadata.namespace,
+        "labels": {
+            names.LABEL_CLUSTER: cluster.metadata.name,
+            names.LABEL_ENGINE: kind_of(cluster).engine,
+            "app.kubernetes.io/managed-by": names.FIELD_MANAGER,
+        },
+        **(marked if copied else {"ownerReferences": [owner(cluster)]}),
+    }
+    data = {name: base64.b64encode(value.encode()).decode() for name, value in files.items()}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data}
