@@ -8,8 +8,8 @@ are measured without that, look by look.
 import os
 
 from bench.table import Row
-from stateward.simulation.campaign import Report, simulate_many
-from stateward.simulation.run import YEAR, Plan
+from stateward.simulation.campaign.campaign import Report, simulate_many
+from stateward.simulation.campaign.run import YEAR, Plan
 
 AIM = 2000
 """Cluster-hours a minute on two cores."""

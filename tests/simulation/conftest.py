@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 
-from stateward.simulation.loop import WorldLoop
+from stateward.simulation.timing.loop import WorldLoop
 
 
 def pytest_asyncio_loop_factories(

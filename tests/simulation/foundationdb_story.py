@@ -9,10 +9,10 @@ from typing import Any
 from stateward.api.base import GROUP, Json
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.metadata import Key
-from stateward.simulation import listening
 from stateward.simulation.foundationdb.ensemble import Ensemble
-from stateward.simulation.operators import Process
-from stateward.simulation.world import NAMESPACE, Layout, World
+from stateward.simulation.world import listening
+from stateward.simulation.world.operators import Process
+from stateward.simulation.world.world import NAMESPACE, Layout, World
 
 KIND = f"{GROUP}/foundationdbclusters"
 NAME = "logs"

@@ -13,10 +13,10 @@ from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.audit import Unaudited
 from stateward.simulation.apiserver.client import WorldApi
 from stateward.simulation.apiserver.network import Network
-from stateward.simulation.loop import run_virtual
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.http import Wire, WorldTransport
 from stateward.simulation.opensearch.shards import Copy, Shard
+from stateward.simulation.timing.loop import run_virtual
 from tests.simulation.story import Story, hot, managers
 from tests.support.recorded import AWAY, Ground, Picture, Scene, do, settled
 

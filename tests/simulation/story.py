@@ -7,13 +7,13 @@ from typing import Any
 
 from stateward.api import names
 from stateward.api.base import Json
-from stateward.simulation import listening
 from stateward.simulation.apiserver.store import Event, Stored
-from stateward.simulation.goal import unmet
+from stateward.simulation.campaign.run import QUIET, Plan, Run
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.node import Node
-from stateward.simulation.run import QUIET, Plan, Run
-from stateward.simulation.world import NAME, Layout
+from stateward.simulation.properties.goal import unmet
+from stateward.simulation.world import listening
+from stateward.simulation.world.world import NAME, Layout
 
 PODS, SETS, CLAIMS, SECRETS = "/pods", "apps/statefulsets", "/persistentvolumeclaims", "/secrets"
 CALM: frozenset[str] = frozenset()

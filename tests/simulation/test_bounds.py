@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from stateward.simulation import campaign
-from stateward.simulation.bounds import WALL, WALL_PER_HOUR, Bounds
+from stateward.simulation.campaign import campaign
+from stateward.simulation.campaign.run import Plan, Run, simulate_one
 from stateward.simulation.opensearch.shards import Copy
-from stateward.simulation.run import Plan, Run, simulate_one
+from stateward.simulation.timing.bounds import WALL, WALL_PER_HOUR, Bounds
 from tests.simulation.story import Story, hot, managers
 
 pytestmark = pytest.mark.simulation
@@ -66,7 +66,7 @@ def test_a_world_that_spins_ends_when_its_real_time_is_over(monkeypatch: pytest.
 
 
 def test_a_step_that_never_ends_is_interrupted_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stateward.simulation.run.GRACE", 0.1)
+    monkeypatch.setattr("stateward.simulation.campaign.run.GRACE", 0.1)
     spinning(monkeypatch, never_end)
     text = message(Bounds(wall=0.2))
     assert "a single step did not end; it was in never_end (test_bounds.py:" in text

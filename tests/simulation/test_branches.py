@@ -3,8 +3,15 @@
 import pytest
 
 from stateward.cli.advice import ADVICE
-from stateward.simulation.branches import ONLY_FOUNDATIONDB, OUT_OF_REACH, branches, decisions, missed, out_of_reach
-from stateward.simulation.scenes import ENGINES, FOUNDATIONDB
+from stateward.simulation.campaign.branches import (
+    ONLY_FOUNDATIONDB,
+    OUT_OF_REACH,
+    branches,
+    decisions,
+    missed,
+    out_of_reach,
+)
+from stateward.simulation.campaign.scenes import ENGINES, FOUNDATIONDB
 
 pytestmark = pytest.mark.simulation
 

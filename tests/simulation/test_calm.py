@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from stateward.simulation.calm import Calm
-from stateward.simulation.faults import FAULTS, Swarm
+from stateward.simulation.campaign.quiet_hours import Calm
+from stateward.simulation.faults.faults import FAULTS, Swarm
 from tests.simulation.story import Story, hot, managers
 
 pytestmark = pytest.mark.simulation

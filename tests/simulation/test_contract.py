@@ -12,7 +12,7 @@ from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
 from stateward.simulation.cluster.budgets import guard
-from stateward.simulation.loop import WorldClock
+from stateward.simulation.timing.loop import WorldClock
 from tests.contract.apply_contract import ApplyContract
 from tests.contract.deleting_contract import DeletingContract
 from tests.contract.reading_contract import ReadingContract

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from stateward.api.base import API_VERSION, Json
 from stateward.api.crd import CLUSTER_KINDS
 from stateward.api.structure import check_structure
-from stateward.simulation.drawn_edits import DrawnEdit, draw, faults
-from stateward.simulation.loop import run_virtual
+from stateward.simulation.people.drawn_edits import DrawnEdit, draw, faults
+from stateward.simulation.timing.loop import run_virtual
 from tests.simulation.steps import Steps
 from tests.simulation.story import Story, hot, managers
 

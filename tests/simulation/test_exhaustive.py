@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from stateward.simulation.loop import run_virtual
-from stateward.simulation.world import Layout
+from stateward.simulation.timing.loop import run_virtual
+from stateward.simulation.world.world import Layout
 from tests.simulation.steps import Steps
 from tests.simulation.story import Story, pool
 

@@ -7,9 +7,9 @@ import pytest
 from stateward.api import names
 from stateward.kube.objects.metadata import Key
 from stateward.planning.model.phase import Phase
-from stateward.simulation import accidents
 from stateward.simulation.cluster.agents import Agent
 from stateward.simulation.cluster.volumes import CLASSES
+from stateward.simulation.faults import accidents
 from stateward.simulation.opensearch.cluster import Cluster
 from tests.simulation.story import CLAIMS, PODS, SETS, Story, hot, managers, pool
 

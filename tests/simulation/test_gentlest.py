@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 
 from stateward.planning.model.observation import Effect
-from stateward.simulation.loop import run_virtual
-from stateward.simulation.telling import clock
+from stateward.simulation.timing.loop import run_virtual
+from stateward.simulation.world.telling import clock
 from tests.simulation.story import Story
 from tests.simulation.tales import KINDS, Kind, Tale, happened, picture, tales
 

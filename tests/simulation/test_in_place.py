@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from stateward.api import names
-from stateward.simulation import accidents
 from stateward.simulation.apiserver.store import Event
+from stateward.simulation.faults import accidents
 from tests.simulation.story import PODS, SECRETS, Story, hot, managers
 
 pytestmark = pytest.mark.simulation

@@ -7,7 +7,7 @@ import pytest
 from stateward.api import names
 from stateward.engines import agent
 from stateward.kube.client.client import DeleteOptions, Preconditions
-from stateward.simulation.run import AGENT_IMAGE
+from stateward.simulation.campaign.run import AGENT_IMAGE
 from tests.simulation.story import PODS, SETS, Story, hot, managers
 
 pytestmark = pytest.mark.simulation

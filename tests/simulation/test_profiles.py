@@ -2,11 +2,11 @@
 
 import pytest
 
-from stateward.simulation.campaign import attempt
-from stateward.simulation.profiles import profile_of
-from stateward.simulation.run import Plan
-from stateward.simulation.scenes import ENGINES, SCENES
-from stateward.simulation.wishes import REQUESTS
+from stateward.simulation.campaign.campaign import attempt
+from stateward.simulation.campaign.run import Plan
+from stateward.simulation.campaign.scenes import ENGINES, SCENES
+from stateward.simulation.people.profiles import profile_of
+from stateward.simulation.people.wishes import REQUESTS
 
 pytestmark = pytest.mark.simulation
 

@@ -7,8 +7,8 @@ import os
 
 import pytest
 
-from stateward.simulation.campaign import Report, simulate_many
-from stateward.simulation.run import Plan
+from stateward.simulation.campaign.campaign import Report, simulate_many
+from stateward.simulation.campaign.run import Plan
 
 pytestmark = pytest.mark.simulation
 

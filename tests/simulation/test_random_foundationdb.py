@@ -7,9 +7,9 @@ import pytest
 from stateward.api.base import Json
 from stateward.planning.facts.facts import Facts
 from stateward.planning.safety import safe_set as choice
-from stateward.simulation import listening
-from stateward.simulation.campaign import simulate_many
-from stateward.simulation.run import Plan, Run
+from stateward.simulation.campaign.campaign import simulate_many
+from stateward.simulation.campaign.run import Plan, Run
+from stateward.simulation.world import listening
 
 pytestmark = pytest.mark.simulation
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from stateward.simulation.run import YEAR, Plan, simulate_one
+from stateward.simulation.campaign.run import YEAR, Plan, simulate_one
 
 pytestmark = pytest.mark.simulation
 
@@ -14,7 +14,7 @@ RUNS = {19: 600.0, 1002: 2400.0}
 """Seeds and the seconds of trouble. In 1002 events are written again after errors, at times that chance decides."""
 PROGRAM = """
 import hashlib
-from stateward.simulation.run import Plan, simulate_one
+from stateward.simulation.campaign.run import Plan, simulate_one
 outcome, _ = simulate_one({seed}, Plan(chaos={chaos}, trace=True))
 print(len(outcome.story), hashlib.sha256(repr(outcome.story).encode()).hexdigest())
 """

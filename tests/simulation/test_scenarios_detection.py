@@ -13,7 +13,7 @@ from stateward.operator.detection.look import Findings, look
 from stateward.simulation.apiserver.client import WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.opensearch.http import Rates, Wire, WorldTransport
-from stateward.simulation.world import NAMESPACE
+from stateward.simulation.world.world import NAMESPACE
 from tests.simulation.story import PODS, Story, hot, managers
 
 pytestmark = pytest.mark.simulation

@@ -6,7 +6,7 @@ import pytest
 
 from stateward.api.base import Json
 from stateward.kube.objects.metadata import Key
-from stateward.simulation.world import NAMESPACE
+from stateward.simulation.world.world import NAMESPACE
 from tests.simulation.foundationdb_story import KIND, NAME
 from tests.simulation.foundationdb_story import Story as Ledger
 from tests.simulation.story import PODS, Story, hot, managers

@@ -8,7 +8,7 @@ from stateward.kube.objects.errors import Forbidden
 from stateward.operator.act.furnish import Furnisher
 from stateward.operator.objects.holdings import Holdings
 from stateward.planning.safety.disruption_budget import Budget
-from stateward.simulation.world import NAMESPACE
+from stateward.simulation.world.world import NAMESPACE
 from tests.simulation.story import PODS, SETS, Story, hot, managers
 
 pytestmark = pytest.mark.simulation

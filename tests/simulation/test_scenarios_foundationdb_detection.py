@@ -11,9 +11,9 @@ from stateward.operator.databases.foundationdb import FoundationDBFamily
 from stateward.operator.detection.look import Findings, look
 from stateward.simulation.apiserver.client import WorldApi
 from stateward.simulation.apiserver.network import Network
-from stateward.simulation.foundationdb_shell import WorldShell
 from stateward.simulation.opensearch.http import Rates, Wire
-from stateward.simulation.world import NAMESPACE
+from stateward.simulation.world.foundationdb_shell import WorldShell
+from stateward.simulation.world.world import NAMESPACE
 from tests.simulation.foundationdb_story import NAME, PODS, Story, pools
 
 pytestmark = pytest.mark.simulation

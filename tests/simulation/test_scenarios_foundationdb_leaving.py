@@ -11,8 +11,8 @@ from stateward.kube.objects.metadata import Key
 from stateward.planning.model.times import parse_time
 from stateward.simulation.apiserver.store import Event
 from stateward.simulation.foundationdb import cluster
-from stateward.simulation.foundationdb_pods import FoundationPod
-from stateward.simulation.world import NAMESPACE
+from stateward.simulation.world.foundationdb_pods import FoundationPod
+from stateward.simulation.world.world import NAMESPACE
 from tests.simulation.foundationdb_story import KIND, NAME, SETS, Story, pool, pools
 
 pytestmark = pytest.mark.simulation

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from stateward.api.base import Json
-from stateward.simulation.world import NAMESPACE
+from stateward.simulation.world.world import NAMESPACE
 from tests.simulation.story import CLAIMS, PODS, Story, hot, managers
 
 pytestmark = pytest.mark.simulation

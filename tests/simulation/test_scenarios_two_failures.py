@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stateward.simulation.world import Layout
+from stateward.simulation.world.world import Layout
 from tests.simulation.foundationdb_story import Story as Ledger
 from tests.simulation.steps import Steps
 from tests.simulation.story import PODS, Story, pool

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from stateward.simulation.apiserver.store import Stored
-from stateward.simulation.loop import run_virtual
 from stateward.simulation.opensearch.settings import ENABLE
+from stateward.simulation.timing.loop import run_virtual
 from tests.simulation.story import PODS, Story, hot, managers
 from tests.simulation.test_in_place_deaths import DEATHS, TOGETHER, phase_of, strike
 

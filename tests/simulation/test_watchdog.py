@@ -8,8 +8,8 @@ from stateward.api import names
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.audit import Write
 from stateward.simulation.apiserver.store import Stored
-from stateward.simulation.invariants import Watchdog
-from stateward.simulation.run import Plan, Run
+from stateward.simulation.campaign.run import Plan, Run
+from stateward.simulation.properties.invariants import Watchdog
 from tests.simulation.story import PODS, SETS, Story, hot, managers
 
 pytestmark = pytest.mark.simulation

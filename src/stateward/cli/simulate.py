@@ -9,11 +9,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from stateward.cli import screen, simulated
 from stateward.cli.advice import ADVICE
-from stateward.simulation.bounds import STEPS, WALL, WALL_PER_HOUR, Bounds
-from stateward.simulation.branches import missed
-from stateward.simulation.campaign import Report, report, simulate_many, usual
-from stateward.simulation.run import YEAR, Outcome, Plan, simulate_one
-from stateward.simulation.scenes import ENGINES, FOUNDATIONDB
+from stateward.simulation.campaign.branches import missed
+from stateward.simulation.campaign.campaign import Report, report, simulate_many, usual
+from stateward.simulation.campaign.run import YEAR, Outcome, Plan, simulate_one
+from stateward.simulation.campaign.scenes import ENGINES, FOUNDATIONDB
+from stateward.simulation.timing.bounds import STEPS, WALL, WALL_PER_HOUR, Bounds
 
 
 @click.command()

@@ -7,10 +7,10 @@ from rich.text import Text
 
 from stateward.cli.advice import ADVICE
 from stateward.cli.picture import columns
-from stateward.simulation.branches import branches, out_of_reach
-from stateward.simulation.campaign import Report
-from stateward.simulation.run import Outcome
-from stateward.simulation.telling import clock
+from stateward.simulation.campaign.branches import branches, out_of_reach
+from stateward.simulation.campaign.campaign import Report
+from stateward.simulation.campaign.run import Outcome
+from stateward.simulation.world.telling import clock
 
 SHOWN = 3
 """Violations that are shown of one run: what follows the first is often its consequence."""

@@ -6,12 +6,12 @@ from click.testing import CliRunner, Result
 from stateward.cli import simulate as command
 from stateward.cli.advice import ADVICE
 from stateward.cli.main import cli
-from stateward.simulation import campaign, run
-from stateward.simulation.branches import branches, out_of_reach
-from stateward.simulation.campaign import Report
-from stateward.simulation.invariants import Violation
-from stateward.simulation.scenes import ENGINES
-from stateward.simulation.telling import clock, edited
+from stateward.simulation.campaign import campaign, run
+from stateward.simulation.campaign.branches import branches, out_of_reach
+from stateward.simulation.campaign.campaign import Report
+from stateward.simulation.campaign.scenes import ENGINES
+from stateward.simulation.properties.invariants import Violation
+from stateward.simulation.world.telling import clock, edited
 
 
 def simulated(*words: str) -> Result:

@@ -42,7 +42,7 @@ from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
 from stateward.simulation.forecast.journey import travel
-from stateward.simulation.loop import WorldClock
+from stateward.simulation.timing.loop import WorldClock
 
 NOW = 1_000.0
 PLACE = Place("stateward-system", "stateward:1")

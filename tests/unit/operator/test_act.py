@@ -30,7 +30,7 @@ from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
-from stateward.simulation.loop import WorldClock
+from stateward.simulation.timing.loop import WorldClock
 
 MEMBER, POD, CLAIM = "logs-hot-1", "logs-hot-1-0", "data-logs-hot-1"
 LABELS = {names.LABEL_CLUSTER: "logs", names.LABEL_MEMBER: MEMBER}

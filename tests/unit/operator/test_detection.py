@@ -31,7 +31,7 @@ from stateward.operator.detection.cronjob import (
 from stateward.operator.detection.cronjob import name as job_name
 from stateward.operator.detection.look import access, suspected
 from stateward.operator.objects.caches import Caches
-from stateward.simulation.loop import run_virtual
+from stateward.simulation.timing.loop import run_virtual
 
 PLACE = Place("system", "stateward:1", "stateward-detection")
 LOGS = Key("data", "logs")

@@ -8,7 +8,7 @@ from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.runtime.failing import Failing, told
 from stateward.operator.runtime.metrics import Metrics
 from stateward.planning.model.times import parse_time
-from stateward.simulation.loop import run_virtual
+from stateward.simulation.timing.loop import run_virtual
 
 KEY = Key("data", "logs")
 

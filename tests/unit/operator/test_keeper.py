@@ -26,7 +26,7 @@ from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
-from stateward.simulation.loop import WorldClock
+from stateward.simulation.timing.loop import WorldClock
 
 OURS = ("logs-admin", "logs-ca", "logs-operator-tls", "logs-tls")
 

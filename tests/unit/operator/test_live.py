@@ -22,7 +22,7 @@ from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
-from stateward.simulation.loop import WorldClock
+from stateward.simulation.timing.loop import WorldClock
 from tests.unit.operator.test_process import operator, reconciler
 
 KEY = Key("data", "logs")

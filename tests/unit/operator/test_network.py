@@ -27,7 +27,7 @@ from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
-from stateward.simulation.loop import WorldClock, run_virtual
+from stateward.simulation.timing.loop import WorldClock, run_virtual
 
 SIDECAR = {"spec": {"containers": [{"name": "exporter", "ports": [{"containerPort": 9114}, {"containerPort": 9443}]}]}}
 POOL = {"name": "hot", "replicas": 3, "roles": ["master", "data"]}

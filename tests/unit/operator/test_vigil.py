@@ -14,7 +14,7 @@ from stateward.operator.objects.holdings import Holdings
 from stateward.planning.model.actions import StopProcess
 from stateward.planning.model.observation import Member, Unknown
 from stateward.planning.model.process import Process, ProcessState
-from stateward.simulation.loop import run_virtual
+from stateward.simulation.timing.loop import run_virtual
 from tests.unit.planning.world import World, hot, managers
 
 KEY = Key("prod", "logs")

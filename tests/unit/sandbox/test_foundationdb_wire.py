@@ -3,7 +3,7 @@
 import asyncio
 
 from sandbox.foundationdb.wire import Message, SilentError, most
-from stateward.simulation.loop import run_virtual
+from stateward.simulation.timing.loop import run_virtual
 
 
 async def after(seconds: float, name: str) -> Message:

@@ -13,10 +13,10 @@ from stateward.engines.base import UnreachableError
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.store import Stored
-from stateward.simulation.foundationdb_shell import WorldShell
-from stateward.simulation.loop import run_virtual
 from stateward.simulation.opensearch.http import Wire
-from stateward.simulation.world import NAMESPACE, Layout, World
+from stateward.simulation.timing.loop import run_virtual
+from stateward.simulation.world.foundationdb_shell import WorldShell
+from stateward.simulation.world.world import NAMESPACE, Layout, World
 
 NAMES = [f"logs-storage-{number}" for number in range(4)]
 HOSTS = [f"{name}-0.logs-members.{NAMESPACE}.svc:4500" for name in NAMES]

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 from stateward.api.base import Json
 from stateward.engines.search.wire import MISSING
-from stateward.simulation.loop import EPOCH
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.node import Node, Stage
 from stateward.simulation.opensearch.shards import Copy, Shard, State
+from stateward.simulation.timing.loop import EPOCH
 
 
 def greeting(node: Node) -> Json:

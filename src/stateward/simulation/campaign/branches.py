@@ -1,0 +1,88 @@
+"""What a campaign has to meet to be worth anything: every fault, every edit, every decision of the planner.
+
+A simulation that never took a branch has proved nothing about it. The list is derived from the code, so a new fault,
+action, state or reason is on it as soon as it exists; what a world cannot show is named here, each with its reason. The
+worlds of FoundationDB have to show what no other does: their own faults and edits, and what only such a database does.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+
+from stateward.planning.model import actions
+from stateward.planning.model.intent import State
+from stateward.planning.model.observation import Effect
+from stateward.simulation.campaign.scenes import FOUNDATIONDB, SCENES
+from stateward.simulation.people.user import DRAWN
+from stateward.simulation.people.wishes import REQUESTS
+from stateward.simulation.world.product import DEFAULT
+
+BY_WORD = "only databases that are made by a command, as FoundationDB"
+CROSSING = "only versions that do not talk to each other, as those of FoundationDB"
+NO_DATA = "nobody names a Secret or a ConfigMap of their own in these worlds, or secures the database"
+
+ONLY_FOUNDATIONDB: Mapping[str, str] = {
+    "action: Form": BY_WORD,
+    "action: Tend": BY_WORD,
+    "wait: DatabaseGone": BY_WORD,
+    "wait: MembersFirst": BY_WORD,
+    "wait: Tending": BY_WORD,
+    "wait: InMaintenance": "only databases that know of zones in maintenance, as FoundationDB",
+    "wait: RemovalPaced": "only databases with a wait between two members that leave, as FoundationDB has by default",
+    "wait: CrossingFirst": CROSSING,
+    "wait: ProgramsBeside": CROSSING,
+}
+"""Branches that only worlds with FoundationDB can take, and why."""
+
+OUT_OF_REACH: Mapping[str, str] = {
+    "effect: reload": "nothing that the model knows is set at run time yet",
+    "action: NoteData": NO_DATA,
+    "wait: DataSettling": NO_DATA,
+    "wait: DataUnknown": NO_DATA,
+    "wait: SecretMissing": NO_DATA,
+    "wait: SecretNotUsable": NO_DATA,
+    "wait: ImageWithoutVersion": "every image that people ask for has its version in its tag",
+    **ONLY_FOUNDATIONDB,
+}
+"""Branches that worlds with shards cannot take, and why; one that is met nevertheless is to be taken off."""
+
+BEYOND_FOUNDATIONDB: Mapping[str, str] = {
+    "wait: DatabaseGone": "whoever loses the volumes of most coordinators has lost the data; scenarios show it",
+}
+"""The same of worlds with FoundationDB."""
+
+
+def branches(reasons: Collection[str], engine: str = DEFAULT.engine) -> Iterator[str]:
+    """Yield the name of everything that runs of an engine are there to meet, as they count it.
+
+    `reasons` are those to wait.
+    """
+    scene = SCENES[engine]
+    yield from (f"fault: {fault.name}" for fault in scene.faults)
+    yield from (f"weather: {weather.name}" for weather in scene.weather)
+    yield from (f"user: {edit.name}" for edit in scene.edits)
+    yield from (f"user: {what}" for what, _, _ in REQUESTS)
+    yield from DRAWN
+    yield from ONLY_FOUNDATIONDB if engine == FOUNDATIONDB else decisions(reasons)
+
+
+def decisions(reasons: Collection[str]) -> Iterator[str]:
+    """Yield the name of everything that the planner may decide."""
+    yield from (f"action: {kind.__name__}" for kind in kinds_of_actions())
+    yield from (f"state: {state}" for state in State)
+    yield from (f"effect: {effect.name.lower()}" for effect in Effect)
+    yield from (f"wait: {reason}" for reason in sorted(reasons))
+
+
+def kinds_of_actions() -> list[type[actions.Action]]:
+    """Return every kind of action there is."""
+    return sorted(actions.Action.__subclasses__(), key=lambda kind: kind.__name__)
+
+
+def out_of_reach(engine: str = DEFAULT.engine) -> Mapping[str, str]:
+    """Return what the worlds of an engine cannot show, and why."""
+    return BEYOND_FOUNDATIONDB if engine == FOUNDATIONDB else OUT_OF_REACH
+
+
+def missed(counts: Mapping[str, int], reasons: Collection[str], engine: str = DEFAULT.engine) -> list[str]:
+    """Return what should have been met and was not."""
+    never = out_of_reach(engine)
+    return [name for name in branches(reasons, engine) if not counts.get(name) and name not in never]

@@ -1,0 +1,103 @@
+"""Many runs, on all cores: what they found, what they met, and how fast they were."""
+
+import gc
+import multiprocessing
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+
+from msgspec import Struct, structs
+
+from stateward.simulation.campaign.run import YEAR, Outcome, Plan, simulate_one
+from stateward.simulation.campaign.scenes import ENGINES, FOUNDATIONDB
+from stateward.simulation.properties.invariants import Violation
+from stateward.simulation.timing.bounds import Bounds
+
+MONTHLY = 10
+"""Of so many seeds one is a month of ordinary days, where nobody says for how long a run goes."""
+MONTH = 30 * 86400.0
+"""Seconds of virtual time."""
+
+
+class Report(Struct, frozen=True):
+    """What came of many runs."""
+
+    seeds: int
+    failed: tuple[Outcome, ...]
+    hours: float
+    """Simulated cluster-hours."""
+    seconds: float
+    """Real time."""
+    counts: Mapping[str, int]
+    """How often each fault, edit, action and event was met."""
+    skipped: float = 0.0
+    """Those of the hours that were passed over, because nothing could happen in them."""
+
+    @property
+    def hours_per_minute(self) -> float:
+        """Simulated cluster-hours for each real minute."""
+        return self.hours * 60 / self.seconds if self.seconds else 0.0
+
+
+def simulate_many(
+    engine: str,
+    seeds: Iterable[int],
+    *,
+    plan: Plan | None = None,
+    bounds: Bounds | None = None,
+    cores: int | None = None,
+    progress: Callable[[Outcome], None] = lambda _: None,
+) -> Report:
+    """Run all seeds, on all cores; without a plan each as `usual`. Raises ValueError for an engine unknown.
+
+    A failing seed is run again alone, with a trace, to tell its story.
+    """
+    if engine not in ENGINES:
+        raise ValueError(f"engine {engine!r} is not simulated; known are {', '.join(ENGINES)}")
+    began = time.perf_counter()
+    outcomes: list[Outcome] = []
+    work = partial(one_of_many, engine=engine, plan=plan, bounds=bounds)
+    # What the modules consist of is left out of the collection before each run: it takes as long as minutes of a world.
+    with multiprocessing.get_context("spawn").Pool(cores or os.cpu_count(), initializer=gc.freeze) as pool:
+        for outcome in pool.imap_unordered(work, seeds):
+            outcomes.append(outcome)
+            progress(outcome)
+    return report(outcomes, time.perf_counter() - began)
+
+
+def usual(engine: str, seed: int) -> Plan:
+    """Return what the run of a seed is where nobody says for how long: a storm of an hour, or ordinary days of a month.
+
+    A storm shows what things do that happen together, a month what is left when each of them is over. Every tenth seed
+    is a month, but with FoundationDB, where the calm between two faults cannot be passed over.
+    """
+    if engine == FOUNDATIONDB or seed % MONTHLY:
+        return Plan(engine=engine)
+    return Plan(engine=engine, chaos=MONTH, slower=YEAR)
+
+
+def one_of_many(seed: int, engine: str, plan: Plan | None, bounds: Bounds | None = None) -> Outcome:
+    """Run one seed of a campaign."""
+    plan = usual(engine, seed) if plan is None else plan
+    return attempt(seed, structs.replace(plan, engine=engine, bounds=bounds or plan.bounds))
+
+
+def attempt(seed: int, plan: Plan) -> Outcome:
+    """Run one seed; a world that breaks down is a violation of its run, and ends no other."""
+    try:
+        return simulate_one(seed, plan)[0]
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is shown with its seed
+        broken = Violation("crash", 0.0, f"the world broke down: {type(error).__name__}: {error}")
+        return Outcome(seed, (broken,), 0.0, {})
+
+
+def report(outcomes: Sequence[Outcome], seconds: float) -> Report:
+    """Return what came of runs that took that many real seconds together."""
+    counts: Counter[str] = Counter()
+    for outcome in outcomes:
+        counts.update(outcome.counts)
+    failed = sorted((o for o in outcomes if o.violations), key=lambda o: o.seed)
+    hours, skipped = sum(o.hours for o in outcomes), sum(o.skipped for o in outcomes)
+    return Report(len(outcomes), tuple(failed), hours, seconds, dict(sorted(counts.items())), skipped)

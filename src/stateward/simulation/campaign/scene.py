@@ -1,0 +1,140 @@
+"""What a run has to be told of its engine: the world it lives in, who edits there, what fails, and what must be."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Protocol
+
+from stateward.api.base import Json
+from stateward.simulation.faults.faults import FAULTS, WEATHER, Fault, Weather
+from stateward.simulation.people.edits import Edit
+from stateward.simulation.people.profiles import PROFILES, Profile, pools_of
+from stateward.simulation.people.user import CHOICE, User
+from stateward.simulation.properties.goal import unmet
+from stateward.simulation.world.operators import Process
+from stateward.simulation.world.product import Product
+from stateward.simulation.world.world import RIGID, Layout, World
+
+
+class Scene(Protocol):
+    """One engine's part of a run."""
+
+    @property
+    def layouts(self) -> Sequence[Layout]:
+        """The machines that there may be."""
+        ...
+
+    @property
+    def faults(self) -> Sequence[Fault]:
+        """What may strike."""
+        ...
+
+    @property
+    def weather(self) -> Sequence[Weather]:
+        """What may be so for a whole run."""
+        ...
+
+    @property
+    def profiles(self) -> Sequence[Profile]:
+        """The characters that every other seed has, in turn."""
+        ...
+
+    @property
+    def edits(self) -> Sequence[Edit]:
+        """What people may do to the spec."""
+        ...
+
+    def world(self, seed: int, layout: Layout, loop: asyncio.AbstractEventLoop) -> World:
+        """Return a world for the engine."""
+        ...
+
+    def process(self, world: World, name: str, *, leader_elect: bool) -> Process:
+        """Return an operator process."""
+        ...
+
+    def user(self, world: World, spec: Json, often: Sequence[str]) -> User:
+        """Return who edits."""
+        ...
+
+    def spec(self, chance: random.Random, profile: Profile | None) -> Json:
+        """Return a cluster to begin with."""
+        ...
+
+    def unmet(self, world: World) -> list[str]:
+        """Return what is not as it should be."""
+        ...
+
+    def fill(self, world: World) -> None:
+        """Put some data into a database that was just formed."""
+        ...
+
+
+@dataclass(frozen=True)
+class SearchScene:
+    """Runs with OpenSearch or Elasticsearch."""
+
+    product: Product
+    layouts: Sequence[Layout] = (
+        Layout(),
+        Layout(zones=1, nodes_per_zone=3, capacity=8),
+        Layout(zones=2, nodes_per_zone=3),
+        Layout(where="node"),
+        Layout(where=""),
+    )
+    faults: Sequence[Fault] = FAULTS
+    weather: Sequence[Weather] = WEATHER
+    profiles: Sequence[Profile] = PROFILES
+    edits: Sequence[Edit] = CHOICE
+
+    def world(self, seed: int, layout: Layout, loop: asyncio.AbstractEventLoop) -> World:
+        """Return a world for the engine."""
+        world = World(seed, layout, loop, self.product)
+        world.kubelets.habits.missing = frozenset({self.product.absent})
+        world.databases.habits.broken = frozenset({self.product.broken})
+        return world
+
+    def process(self, world: World, name: str, *, leader_elect: bool) -> Process:
+        """Return an operator process."""
+        return Process(world, name, leader_elect=leader_elect)
+
+    def user(self, world: World, spec: Json, often: Sequence[str]) -> User:
+        """Return who edits."""
+        return User(world, spec, often=often)
+
+    def spec(self, chance: random.Random, profile: Profile | None) -> Json:
+        """Return a cluster to begin with: drawn, but for what the profile says."""
+        drawn: Json = {"version": self.product.versions[0], "pools": self._pools(chance)}
+        if profile is None:
+            return drawn
+        pools = pools_of(profile, self.product)
+        return {**drawn, **deepcopy(profile.more), **({"pools": pools} if pools else {})}
+
+    def unmet(self, world: World) -> list[str]:
+        """Return what is not as it should be."""
+        return unmet(world)
+
+    def fill(self, world: World) -> None:
+        """Put some indices into a database that was just formed."""
+        database = world.database()
+        for number in range(3 if database is not None else 0):
+            assert database is not None  # noqa: S101 - asked right above
+            database.create_index(f"first-{number}", 1, 50 * 2**20, 5.0)
+
+    def _pools(self, chance: random.Random) -> list[Json]:
+        storage: Json = {"size": f"{chance.randint(2, 20)}Gi"}
+        if chance.random() < 0.2:
+            storage["storageClass"] = RIGID
+        data: Json = {"name": "hot", "replicas": chance.randint(2, 4), "roles": ["data", "ingest"], "storage": storage}
+        managers = chance.choice((1, 3, 3))
+        if chance.random() < 0.3:
+            roles = [self.product.manager, "data"]
+            return [{"name": "all", "replicas": 3, "roles": roles, "storage": dict(storage)}]
+        pools: list[Json] = [
+            {"name": "managers", "replicas": managers, "roles": [self.product.manager], "storage": {"size": "1Gi"}},
+            data,
+        ]
+        if chance.random() < 0.3:
+            pools.append({"name": "gateway", "replicas": 1, "roles": [], "storage": {"size": "1Gi"}})
+        return pools

@@ -1,0 +1,140 @@
+"""What a person may do to the spec of a FoundationDB cluster; members and volumes are edited like those of others."""
+
+from stateward.api.base import Json
+from stateward.simulation.people.edits import Draft, Edit
+from stateward.simulation.people.unplaceable_edits import UNPLACEABLE_EDITS
+from stateward.simulation.people.volume_edits import VOLUME_EDITS
+from stateward.simulation.people.wishes import WISHES
+
+VERSIONS = ("7.1.57", "7.1.67", "7.3.63")
+"""Versions that can be had; processes of the last one do not talk to those of the others."""
+ABSENT, BROKEN = "7.1.99", "7.1.98"
+"""A version whose image cannot be pulled, and one that ends as soon as it starts."""
+LEAST = {"storage": 4, "log": 3, "stateless": 2}
+"""The fewest members of a pool that people ask for: what two copies on different nodes need, and one more."""
+MOST = {"storage": 7, "log": 5, "stateless": 4}
+
+
+def _version(draft: Draft) -> bool:
+    return _to(draft, +1)
+
+
+def _downgrade(draft: Draft) -> bool:
+    return _to(draft, -1)
+
+
+def _to(draft: Draft, step: int) -> bool:
+    now = draft.spec["version"]
+    at = VERSIONS.index(now) + step if now in VERSIONS else 1
+    if not 0 <= at < len(VERSIONS):
+        return False
+    draft.spec["version"] = VERSIONS[at]
+    return True
+
+
+def _absent(draft: Draft) -> bool:
+    if draft.spec["version"] == VERSIONS[-1]:
+        return False
+    draft.spec["version"] = draft.chance.choice((ABSENT, BROKEN))
+    return True
+
+
+def _knob(draft: Draft) -> bool:
+    draft.holder().setdefault("knobs", {})[f"drawn_{draft.chance.randint(1, 3)}"] = str(draft.chance.randint(1, 1000))
+    return True
+
+
+def _unknob(draft: Draft) -> bool:
+    holder = next((h for h in [draft.spec, *draft.pools] if h.get("knobs")), None)
+    if holder is None:
+        return False
+    holder["knobs"].popitem()
+    return True
+
+
+def _environment(draft: Draft) -> bool:
+    variable = {"name": "COLOR", "value": draft.chance.choice(("red", "blue", "grey"))}
+    draft.pool()["podTemplate"] = {"spec": {"containers": [{"name": "foundationdb", "env": [variable]}]}}
+    return True
+
+
+def _grow(draft: Draft) -> bool:
+    pool = draft.pool()
+    if pool["replicas"] >= MOST[pool["processClass"]]:
+        return False
+    pool["replicas"] += 1
+    return True
+
+
+def _shrink(draft: Draft) -> bool:
+    pool = draft.pool()
+    if pool["replicas"] <= LEAST[pool["processClass"]]:
+        return False
+    pool["replicas"] -= 1
+    return True
+
+
+def _add_pool(draft: Draft) -> bool:
+    if any(pool["name"] == "extra" for pool in draft.pools):
+        return False
+    draft.pools.append(pool_of("extra", "storage", draft.chance.randint(1, 2)))
+    return True
+
+
+def _drop_pool(draft: Draft) -> bool:
+    kept = [pool for pool in draft.pools if pool["name"] != "extra"]
+    if len(kept) == len(draft.pools):
+        return False
+    draft.spec["pools"] = kept
+    return True
+
+
+def _processes(draft: Draft) -> bool:
+    """Have one process more in each pod of a pool, or one fewer."""
+    pool = draft.pool()
+    pool["processesPerMember"] = 3 - pool.get("processesPerMember", 1)
+    return True
+
+
+def _pause(draft: Draft) -> bool:
+    update = draft.spec.setdefault("update", {})
+    update["paused"] = not update.get("paused", False)
+    return True
+
+
+def _invalid(draft: Draft) -> bool:
+    spec, pool = draft.spec, draft.pool()
+    draft.chance.choice(
+        (
+            lambda: pool.update(replicas=-1),
+            lambda: pool.update(name="Not A Name"),
+            lambda: pool.update(processClass="everything"),
+            lambda: spec.update(version="newest"),
+            lambda: spec["pools"].append(dict(pool)),
+        )
+    )()
+    return True
+
+
+EDITS = (
+    Edit("version up", 4, _version),
+    Edit("version down", 1, _downgrade),
+    Edit("version that does not start", 1, _absent),
+    Edit("knob changed", 3, _knob),
+    Edit("knob removed", 1, _unknob),
+    Edit("environment changed", 2, _environment),
+    Edit("pool grown", 4, _grow),
+    Edit("pool shrunk", 4, _shrink),
+    Edit("pool added", 2, _add_pool),
+    Edit("pool removed", 2, _drop_pool),
+    Edit("processes of a member changed", 1, _processes),
+    Edit("paused or resumed", 1, _pause),
+    Edit("invalid edit", 2, _invalid),
+)
+CHOICE = (*EDITS, *VOLUME_EDITS, *UNPLACEABLE_EDITS, *WISHES)
+"""Everything that a person may do to the spec."""
+
+
+def pool_of(name: str, process_class: str, replicas: int) -> Json:
+    """Return a pool."""
+    return {"name": name, "processClass": process_class, "replicas": replicas, "storage": {"size": "2Gi"}}

@@ -1,0 +1,46 @@
+"""A person who edits a FoundationDB cluster: as others do, with what only its spec has."""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import ClassVar
+
+from stateward.api.base import Json
+from stateward.simulation.apiserver.documents import part
+from stateward.simulation.people.edits import Edit
+from stateward.simulation.people.foundationdb_edits import CHOICE, VERSIONS
+from stateward.simulation.people.unplaceable_edits import make_placeable
+from stateward.simulation.people.user import LEFT_OUT, User
+from stateward.simulation.people.wishes import CALM
+
+
+class FoundationUser(User):
+    """Edits one cluster resource."""
+
+    choice: ClassVar[Sequence[Edit]] = CHOICE
+    left_out: ClassVar[frozenset[str]] = LEFT_OUT | {"redundancy", "storageEngine", "faultDomain", "processClass"}
+    """Also fields that say what the database is and not how it runs: one edit of them is another database."""
+
+    def calm_down(self) -> None:
+        """Ask for something that can be had, whatever was asked for before."""
+        spec: Json = deepcopy(self.spec)
+        spec["version"] = self._reachable()
+        for wish in ("update", "members"):
+            spec.pop(wish, None)
+        for holder in [spec, *spec["pools"]]:
+            make_placeable(holder)
+        spec.get("volumes", {}).pop("onShrink", None)
+        for pool in spec["pools"]:
+            if pool["storage"].get("storageClass") == "rigid":
+                pool["storage"]["storageClass"] = "fast"
+        self._apply("an edit that makes sense", spec)
+        self.annotate(CALM)
+
+    def _reachable(self) -> str:
+        """Return a version that can be had from here: the newest that a process has run, or a newer one if wanted."""
+        running = {w.version for d in self._world.foundations.databases.values() for w in d.processes.values()}
+        resource = self._world.resource(self._name)
+        deployed = part(resource.doc, "status").get("version", "") if resource is not None else ""
+        passed = [version for version in {*running, deployed} if version in VERSIONS]
+        newest = max(passed, key=VERSIONS.index, default=VERSIONS[0])
+        wanted = self.spec["version"]
+        return wanted if wanted in VERSIONS[VERSIONS.index(newest) :] else newest

@@ -1,0 +1,74 @@
+"""Edits that pass every check and that no node can satisfy: they may cost nothing but time."""
+
+from stateward.api.base import Json
+from stateward.simulation.apiserver.documents import part
+from stateward.simulation.people.edits import Draft, Edit
+
+NO_SUCH_CLASS = "no-such-class"
+NO_SUCH_PRIORITY = "no-such-priority"
+TOO_MUCH = "512Gi"
+"""More memory than any node of the world has."""
+
+
+def _class(draft: Draft) -> bool:
+    draft.pool()["storage"]["storageClass"] = NO_SUCH_CLASS
+    return True
+
+
+def _classes(draft: Draft) -> bool:
+    """Misspell the class of all pools at once, as people do who edit with a search and replace."""
+    for pool in draft.pools:
+        pool["storage"]["storageClass"] = NO_SUCH_CLASS
+    return True
+
+
+def _memory(draft: Draft) -> bool:
+    draft.pool()["resources"] = {"limits": {"memory": TOO_MUCH}}
+    return True
+
+
+def _selector(draft: Draft) -> bool:
+    draft.pool()["podTemplate"] = {"spec": {"nodeSelector": {"no-such": "label"}}}
+    return True
+
+
+def _selector_and_class(draft: Draft) -> bool:
+    """Ask for another class on nodes that do not exist: the class alone would replace all members."""
+    pool = draft.pool()
+    pool["podTemplate"] = {"spec": {"nodeSelector": {"no-such": "label"}}}
+    pool["storage"]["storageClass"] = "fast"
+    return True
+
+
+def _priority(draft: Draft) -> bool:
+    draft.pool()["podTemplate"] = {"spec": {"priorityClassName": NO_SUCH_PRIORITY}}
+    return True
+
+
+def _surge(draft: Draft) -> bool:
+    update = draft.spec.setdefault("update", {})
+    if update.pop("surge", None) is None:
+        update["surge"] = "Preferred"
+    return True
+
+
+UNPLACEABLE_EDITS = (
+    Edit("storage class that does not exist", 2, _class),
+    Edit("storage class of all pools that does not exist", 1, _classes),
+    Edit("more memory than any node has", 1, _memory),
+    Edit("selector that fits no node", 1, _selector),
+    Edit("storage class changed where no node fits", 1, _selector_and_class),
+    Edit("priority class that does not exist", 1, _priority),
+    Edit("surge preferred or required", 1, _surge),
+)
+
+
+def make_placeable(holder: Json) -> None:
+    """Take off what no node can satisfy: of a whole spec, or of a pool."""
+    spec = part(holder, "podTemplate", "spec")
+    if "nodeSelector" in spec or "priorityClassName" in spec:
+        del holder["podTemplate"]
+    if part(holder, "resources", "limits").get("memory") == TOO_MUCH:
+        del holder["resources"]
+    if part(holder, "storage").get("storageClass") == NO_SUCH_CLASS:
+        del holder["storage"]["storageClass"]

@@ -1,0 +1,157 @@
+"""What must hold when a member is let go: others serve in its place, and it takes no vote and no only copy.
+
+This is the property "an edit never lowers the members that serve, nor the copies, below what they were, beyond what the
+user allowed": only a release takes a member away for good, and the user allows it by a smaller `replicas`, or for one
+member with `update.surge: Preferred`.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from stateward.api import names
+from stateward.kube.objects.metadata import Key
+from stateward.simulation.apiserver.documents import Doc, items, part
+from stateward.simulation.apiserver.store import Stored
+from stateward.simulation.cluster.budgets import ready
+from stateward.simulation.properties.looks import Look
+from stateward.simulation.world.world import World
+
+SETS, PODS, CLAIMS = "apps/statefulsets", "/pods", "/persistentvolumeclaims"
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A member that is let go, and what the operator could know of its cluster."""
+
+    world: World
+    workload: Stored
+    cluster: Key
+    read_at: float
+    """When it read from the API server."""
+    look: Look | None
+    """The database as it saw it last, if ever."""
+    spec: Doc
+    served: Collection[str]
+    """UIDs of the StatefulSets whose pods were ever ready."""
+
+    @property
+    def member(self) -> str:
+        """Its name."""
+        return self.workload.labels.get(names.LABEL_MEMBER, "")
+
+    def stopped(self, member: str) -> bool:
+        """Return whether a person keeps a member's process stopped."""
+        resource = self.world.store.get(self.world.clusters, self.cluster)
+        asked = part(resource.doc, "metadata", "annotations") if resource is not None else {}
+        return member in asked.get(names.ANNOTATION_STOPPED, "").split(",")
+
+    @property
+    def pool(self) -> str:
+        """The pool that it belongs to."""
+        return self.workload.labels.get(names.LABEL_POOL, "")
+
+
+def judge(going: Departure) -> Iterator[tuple[str, str]]:
+    """Yield what must not be, as the letter of its property and a clause."""
+    # Whoever served, held data or voted under its name did so on a volume that is lost.
+    if unused(going):
+        return
+    yield from ((("d", shortage),) if (shortage := too_few(going)) else ())
+    held = still_held(going)
+    if held:
+        yield "b", f" while it has {held}"
+    if going.look is not None and going.member in going.look.voters:
+        yield "c", " while it votes"
+
+
+def unused(going: Departure) -> bool:
+    """Return whether no process ever ran on the volume that the member has now."""
+    workload = going.workload.key
+    claim = going.world.store.get(CLAIMS, Key(workload.namespace, names.claim(workload.name)))
+    return claim is not None and not going.world.used(claim.uid)
+
+
+def still_held(going: Departure) -> str:
+    """Return what the member must not take with it: less where a person says that it need not be drained."""
+    look, member = going.look, going.member
+    if look is None:
+        return ""
+    if member in part(going.spec, "members").get("replaceWithoutDraining", ()):
+        others = let_go(going) & look.nodes - {member}
+        last = (shard for shard, holders in look.holders.items() if member in holders <= others | {member})
+        told = look.tolerance is not None and member in look.nodes and len(others) >= look.tolerance
+        short = f"data that the database cannot lose, as {len(others)} others go and it can bear {look.tolerance}"
+        return next((f"the last started copy of {shard}" for shard in last), short if told else "")
+    places = look.data - look.drained - {member}
+    held = (shard for shard, nodes in look.copies.items() if member in nodes)
+    # With a copy that stays on every other member that may have one, the member's own has nowhere to go.
+    stay = {shard: nodes - look.moving.get(shard, frozenset()) for shard, nodes in look.holders.items()}
+    return next((f"a copy of {shard}" for shard in held if not places or not places <= stay[shard]), "")
+
+
+def let_go(going: Departure) -> frozenset[str]:
+    """Return the members of the cluster that were told to go, whether or not their processes have ended."""
+    mine = (s for s in going.world.store.all(SETS) if s.labels.get(names.LABEL_CLUSTER) == going.cluster.name)
+    return frozenset(s.key.name for s in mine if s.doc["spec"].get("replicas", 1) == 0)
+
+
+def too_few(going: Departure) -> str:
+    """Return that too few others would serve without the member, as a clause.
+
+    One that does not serve may go when the others have joined at some time. One that never found a place holds nothing,
+    and may go before another one is there.
+    """
+    if going.workload.uid not in going.served:
+        return ""
+    spared = part(going.spec, "update").get("surge") == "Preferred"
+    mine = [p for p in items(going.spec, "pools") if p["name"] == going.pool]
+    roles = [] if mine else roles_of(going)
+    of = {role: [p for p in items(going.spec, "pools") if role in p.get("roles", ())] for role in roles}
+    for pools in [mine] if mine else of.values():
+        wanted, names_ = sum(p["replicas"] for p in pools), {p["name"] for p in pools}
+        there = others(going, names_ | {going.pool})
+        if there < wanted - spared:
+            return f", and of {', '.join(sorted(names_))} only {there} of {wanted} members serve without it"
+    return ""
+
+
+def roles_of(going: Departure) -> list[str]:
+    """Return the roles of a member whose pool is gone, as its database shows them."""
+    look, found = going.look, list[str]()
+    if look is not None and going.world.product.kind is going.world.kind:
+        found += ["data"] if going.member in look.data else []
+        found += [going.world.product.manager] if going.member in look.voting else []
+    return found
+
+
+def others(going: Departure, pools: set[str]) -> int:
+    """Return how many other members of these pools serve, when the operator read or now.
+
+    Where the member itself does not serve, those count as well that have joined at some time: it is no loss.
+    """
+    store, count, idle = going.world.store, 0, not works(going)
+    for stored in store.all(SETS):
+        labels = stored.labels
+        same = labels.get(names.LABEL_CLUSTER) == going.cluster.name and labels.get(names.LABEL_POOL) in pools
+        if not same or labels.get(names.LABEL_MEMBER) == going.member:
+            continue
+        before = store.past(SETS, stored.key, going.read_at) or stored
+        meant = any(s.doc["spec"].get("replicas", 1) > 0 for s in (before, stored))
+        joined = going.look is not None and stored.key.name in going.look.nodes
+        known = serves(going, stored.key) or (idle and (joined or stored.uid in going.served))
+        count += meant and (known or going.stopped(stored.key.name))
+    return count
+
+
+def works(going: Departure) -> bool:
+    """Return whether the member served when the operator read: its pod was Ready, and its database listed it."""
+    pod = going.world.store.past(PODS, Key(going.workload.key.namespace, names.pod(going.member)), going.read_at)
+    unlisted = going.look is not None and going.look.at >= going.read_at and going.member not in going.look.nodes
+    return pod is not None and ready(pod) and not unlisted
+
+
+def serves(going: Departure, member: Key) -> bool:
+    """Return whether the pod of a member is ready, or was when the operator read."""
+    store, key = going.world.store, Key(member.namespace, names.pod(member.name))
+    pods = (store.get(PODS, key), store.past(PODS, key, going.read_at))
+    return any(pod is not None and ready(pod) for pod in pods)

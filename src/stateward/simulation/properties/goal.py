@@ -1,0 +1,154 @@
+"""Whether the world is as the cluster resource asks: looked at from outside, not by the operator's own words."""
+
+import json
+from collections.abc import Iterator
+
+import msgspec
+
+from stateward.api import names
+from stateward.api.base import Json
+from stateward.api.quantity import parse_bytes
+from stateward.api.search import SearchCluster
+from stateward.kube.objects.metadata import Key
+from stateward.planning.model.observation import Pool
+from stateward.simulation.apiserver.documents import Doc, items, part
+from stateward.simulation.apiserver.store import Stored
+from stateward.simulation.cluster.budgets import ready
+from stateward.simulation.world.world import NAME, World
+
+SETS, PODS, CLAIMS = "apps/statefulsets", "/pods", "/persistentvolumeclaims"
+
+
+def unmet(world: World, name: str = NAME) -> list[str]:
+    """Return everything that is not as it should be, in words; empty when the desired state is reached."""
+    resource = world.resource(name)
+    if resource is None:
+        return ["there is no cluster resource"]
+    cluster: SearchCluster = resource.view(world.product.kind.resource.view)
+    pools = {pool.name: pool for pool in world.product.desired(cluster).pools}
+    found = [*status_problems(resource), *_database(world, name, cluster)]
+    members = [s for s in world.store.all(SETS) if s.labels.get(names.LABEL_CLUSTER) == name]
+    for pool in pools.values():
+        count = sum(m.labels.get(names.LABEL_POOL) == pool.name for m in members)
+        if count != pool.replicas:
+            found.append(f"pool {pool.name} has {count} members instead of {pool.replicas}")
+    for member in members:
+        pool = pools.get(member.labels.get(names.LABEL_POOL, ""))
+        if pool is None:
+            found.append(f"{member.key.name} belongs to no pool")
+        else:
+            found += _member(world, member, pool, cluster.spec.version)
+    return [*found, *left_behind(world, name, {member.key.name for member in members})]
+
+
+def left_behind(world: World, name: str, members: set[str]) -> Iterator[str]:
+    """Yield the Secrets of members that are gone: they are collected some time later."""
+    for secret in world.store.all("/secrets"):
+        member = secret.labels.get(names.LABEL_MEMBER, "")
+        if secret.labels.get(names.LABEL_CLUSTER) == name and member and member not in members:
+            yield f"Secret {secret.key.name} is left behind"
+
+
+def status_problems(resource: Stored) -> Iterator[str]:
+    """Yield what the status says that it is not."""
+    status = part(resource.doc, "status")
+    if status.get("observedGeneration") != resource.meta["generation"]:
+        yield "the status is of an older generation"
+    state = {c["type"]: c["status"] for c in items(resource.doc, "status", "conditions")}
+    if state.get("Ready") != "True":
+        waits = "; ".join(wait["message"] for wait in items(resource.doc, "status", "waiting"))
+        yield f"the status is not Ready: {status.get('doing', '')} {waits}"
+
+
+def _member(world: World, member: Stored, pool: Pool, version: str) -> Iterator[str]:
+    name = member.key.name
+    pod = world.store.get(PODS, Key(member.key.namespace, names.pod(name)))
+    mine = pod is not None and any(o["uid"] == member.uid for o in items(pod.doc, "metadata", "ownerReferences"))
+    if pod is None or not mine or not ready(pod) or pod.terminating:
+        yield f"{name} has no pod that is ready"
+        return
+    annotations = part(pod.doc, "metadata", "annotations")
+    if annotations.get(names.ANNOTATION_PHASE) or names.ANNOTATION_BEGUN in annotations:
+        yield f"the restart of {name} has not ended"
+    made_from = json.loads(annotations.get(names.ANNOTATION_INPUTS, "{}"))
+    if made_from != dict(pool.inputs):
+        differing = sorted(k for k in {*made_from, *pool.inputs} if made_from.get(k) != pool.inputs.get(k))
+        yield f"{name} was made from other inputs: {', '.join(differing)}"
+    process = world.databases.nodes.get(pod.uid)
+    if process is None or process.version != version:
+        yield f"{name} does not run {version}"
+        return
+    secret = world.store.get("/secrets", member.key)
+    if process.files != (part(secret.doc, "data") if secret is not None else {}):
+        yield f"{name} runs with another configuration than its Secret has"
+    yield from claim_problems(world, member, pool)
+
+
+def claim_problems(world: World, member: Stored, pool: Pool) -> Iterator[str]:
+    """Yield what the volume of a member is not."""
+    claim = world.store.get(CLAIMS, Key(member.key.namespace, names.claim(member.key.name)))
+    if pool.ephemeral:
+        return
+    if claim is None:
+        yield f"{member.key.name} has no claim"
+        return
+    size = parse_bytes(str(part(claim.doc, "status", "capacity").get("storage", "0")))
+    if size < pool.volume_size:
+        yield f"the volume of {member.key.name} has {size} bytes instead of {pool.volume_size}"
+    if pool.storage_class is not None and part(claim.doc, "spec").get("storageClassName") != pool.storage_class:
+        yield f"the volume of {member.key.name} is of another class"
+
+
+def _database(world: World, name: str, cluster: SearchCluster) -> Iterator[str]:
+    database = world.database(name)
+    if database is None:
+        yield "no database was formed"
+        return
+    wanted = {s.key.name for s in world.store.all(SETS) if s.labels.get(names.LABEL_CLUSTER) == name}
+    there = {node.name for node in database.nodes.values() if node.reachable}
+    if there != wanted:
+        yield f"in the database are {sorted(there)} instead of {sorted(wanted)}"
+    if database.health != "green" and _possible(world, cluster):
+        yield f"the database is {database.health}"
+    settings = {**database.settings.persistent, **database.settings.transient}
+    left = {key for key in settings if "stateward" in key or key.startswith("cluster.routing")}
+    if left:
+        yield f"settings were left behind: {', '.join(sorted(left))}"
+    if database.going:
+        yield f"records of nodes that go down are left: {', '.join(why for _, why in database.going.values())}"
+    if database.exclusions:
+        yield f"votes are still excluded: {', '.join(sorted(database.exclusions))}"
+    if not database.leader:
+        yield "nobody is elected"
+
+
+def _possible(world: World, cluster: SearchCluster) -> bool:
+    pools = world.product.desired(cluster).pools
+    return sum(pool.replicas for pool in pools if pool.data) > 1
+
+
+def picture(world: World, name: str = NAME) -> dict[str, Json]:
+    """Return everything that belongs to a cluster, without what differs between two runs that end alike."""
+    found: dict[str, Json] = {}
+    kinds = (SETS, CLAIMS, "/secrets", "/configmaps", "/services", "policy/poddisruptionbudgets")
+    for kind in kinds:
+        for stored in world.store.all(kind):
+            if stored.labels.get(names.LABEL_CLUSTER) == name:
+                found[f"{kind} {stored.key.name}"] = _plain(stored.doc)
+    return found
+
+
+def _plain(doc: Doc) -> Json:
+    meta = {n: doc["metadata"].get(n) for n in ("labels", "annotations", "finalizers")}
+    body = {n: v for n, v in doc.items() if n not in {"metadata", "status"}}
+    if doc["metadata"]["name"].endswith("-seeds"):
+        body = {}  # Addresses and identities differ.
+    text = msgspec.json.encode({"metadata": meta, **body}, order="deterministic").decode()
+    # Who waited for leave to form the cluster is told to a pod once, and means nothing later.
+    waits = '{"name":"STATEWARD_BOOTSTRAP_CANDIDATE","value":"true"},'
+    note = f'"{names.ANNOTATION_BOOTSTRAP_CANDIDATE}":"true",'
+    return json.loads(text.replace(waits, "").replace(note, "").replace(f'"volumeName":"{_volume(doc)}"', '"v":""'))
+
+
+def _volume(doc: Doc) -> str:
+    return str(part(doc, "spec").get("volumeName", ""))

@@ -1,0 +1,274 @@
+"""What must hold in every state: the properties that are checked at each of the operator's writes.
+
+The letters are those of docs/found-by-simulation.md. A write is judged by what the operator could know: the API server
+as it was at its last live read, the database as it was at its last look. What happened after that, nobody can blame it
+for.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from msgspec import Struct, structs
+
+from stateward.api import names
+from stateward.engines.search.desired import max_unavailable
+from stateward.kube.objects.metadata import Key
+from stateward.simulation.apiserver.audit import Write
+from stateward.simulation.apiserver.documents import Doc, items, part
+from stateward.simulation.apiserver.store import Event, Stored
+from stateward.simulation.cluster.agents import Agent
+from stateward.simulation.cluster.budgets import ready
+from stateward.simulation.foundationdb.ensemble import Ensemble
+from stateward.simulation.opensearch.cluster import Cluster
+from stateward.simulation.properties.departures import Departure, judge
+from stateward.simulation.properties.looks import Look, look_at, look_at_processes, meant, restarts_together
+from stateward.simulation.world.world import NAME, NAMESPACE, World
+
+PODS, SETS, CLAIMS = "/pods", "apps/statefulsets", "/persistentvolumeclaims"
+OWN_RECORDS = frozenset({"events.k8s.io/events", "coordination.k8s.io/leases"})
+
+
+class Violation(Struct, frozen=True):
+    """A property that did not hold, when, and how, in words."""
+
+    property: str
+    at: float
+    message: str
+
+    def __str__(self) -> str:
+        """Read as one line."""
+        return f"[{self.property}] at {self.at:.1f} s: {self.message}"
+
+
+@dataclass(slots=True)
+class Round:
+    """What one process knew, and what it took down since it knew it."""
+
+    read_at: float = -1.0
+    taken: set[str] = field(default_factory=set[str])
+
+
+class Watchdog:
+    """Watches the writes of one operator process (an `Audit`), and keeps what was violated."""
+
+    def __init__(self, world: World, violations: list[Violation]) -> None:
+        self.violations = violations
+        self.writes = 0
+        """Writes that changed something, without leases and events."""
+        self.latest: deque[str] = deque(maxlen=5)
+        """The latest of these writes, in words."""
+        self.disruptions: list[tuple[float, str]] = []
+        self._world = world
+        self._store = world.store
+        self._looks: dict[str, Look] = {}
+        self._rounds: dict[Key, Round] = {}
+        self._served: dict[str, float] = {}
+        """Since when the member of a StatefulSet, by UID, has served for the first time."""
+        self._store.subscribers.append(self._heard)
+
+    # What the operator reads.
+
+    def looked(self, cluster: Cluster) -> None:
+        """Note that the operator was given the state of a database."""
+        last = self._looks.get(cluster.name)
+        now = self._world.now
+        if last is not None and last.version == cluster.version:
+            self._looks[cluster.name] = structs.replace(last, at=now)
+            return
+        self._looks[cluster.name] = look_at(cluster, now)
+
+    def saw(self, ensemble: Ensemble) -> None:
+        """Note that the operator was given the status of a database of FoundationDB."""
+        name = f"{NAMESPACE}.{NAME}"
+        last = self._looks.get(name)
+        found = look_at_processes(ensemble, self._world.now, last.seen if last is not None else frozenset())
+        if found is not None:
+            self._looks[name] = found
+
+    def read(self, kind: str, key: Key) -> None:
+        """Note a live read."""
+        if kind == self._world.clusters:
+            self._rounds[key] = Round(self._world.now)
+
+    # What it writes.
+
+    def writing(self, write: Write) -> None:
+        """Judge a write right before it is carried out."""
+        live = self._store.get(write.kind, write.key)
+        if write.kind in OWN_RECORDS:
+            return
+        if write.verb in {"delete", "evict"}:
+            self._check_preconditions(write)
+        if live is not None and write.kind != self._world.clusters:
+            self._check_owner(write, live)
+        if live is None or not self._current(write, live):
+            return
+        if write.verb == "delete" and write.kind == PODS:
+            self._check_disruption(live, in_place=False)
+        elif write.kind == SETS and part(write.body, "spec").get("replicas") == 0:
+            self._check_release(live)
+        elif write.verb == "delete" and write.kind == CLAIMS:
+            self._check_volume(live)
+
+    def wrote(self, write: Write) -> None:
+        """Count a write that changed something."""
+        if write.kind not in OWN_RECORDS:
+            self.writes += 1
+            self.latest.append(f"{write.verb} {write.kind} {write.key.name} {write.subresource}".strip())
+
+    def _current(self, write: Write, live: Stored) -> bool:
+        """Return whether a write will be carried out, or be refused by its own preconditions."""
+        wanted = write.options.preconditions if write.options else None
+        if wanted is None:
+            given = part(write.body, "metadata")
+            version = given.get("resourceVersion")
+            return given.get("uid", live.uid) == live.uid and (not version or version == live.meta["resourceVersion"])
+        version = wanted.resource_version
+        return wanted.uid == live.uid and (not version or version == live.meta["resourceVersion"])
+
+    def _check_preconditions(self, write: Write) -> None:
+        wanted = write.options.preconditions if write.options else None
+        if wanted is None or not wanted.uid or not wanted.resource_version:
+            self._violated("a", f"{write.kind} {write.key} is deleted without UID and resourceVersion")
+
+    def _check_owner(self, write: Write, live: Stored) -> None:
+        cluster = live.labels.get(names.LABEL_CLUSTER, "")
+        resource = self._store.get(self._world.clusters, Key(live.key.namespace, cluster)) if cluster else None
+        owner = next((o["uid"] for o in items(live.doc, "metadata", "ownerReferences") if o.get("controller")), "")
+        meant = next((o["uid"] for o in items(write.body, "metadata", "ownerReferences") if o.get("controller")), "")
+        if owner and owner == meant:
+            return
+        marked, _, place = live.meta.get("annotations", {}).get(names.ANNOTATION_MADE_FOR, "").partition(" ")
+        if not owner and place == str(live.key):
+            gone = resource is None or resource.uid != marked
+            if gone is not (write.verb == "delete"):
+                state = "gone" if gone else "there"
+                self._violated("f", f"{write.verb} of {write.kind} {write.key}, whose cluster is {state}")
+            return
+        loose = write.kind in {PODS, CLAIMS}
+        if not cluster or (not loose and owner and (resource is None or owner != resource.uid)):
+            self._violated("f", f"{write.verb} of {write.kind} {write.key}, which belongs to somebody else")
+        elif not loose and not owner:
+            self._violated("f", f"{write.verb} of {write.kind} {write.key}, which belongs to nobody")
+
+    def _check_disruption(self, pod: Stored, *, in_place: bool) -> None:
+        member = pod.labels.get(names.LABEL_MEMBER, "")
+        cluster = pod.labels.get(names.LABEL_CLUSTER, "")
+        key = Key(pod.key.namespace, cluster)
+        turn = self._rounds.get(key)
+        if turn is None:
+            self._violated("d", f"pod {pod.key.name} is deleted without a live read")
+            return
+        before = self._store.past(PODS, pod.key, turn.read_at)
+        if restarts_together(pod) or (before is not None and before.uid == pod.uid and restarts_together(before)):
+            self._tell(pod, "")
+            return  # All go at once, because that was asked for.
+        look = self._looks.get(f"{key.namespace}.{key.name}")
+        spec = self._spec(key, turn.read_at)
+        if look is None or spec is None:
+            return
+        down = self._down(key, look, turn.read_at)
+        unseen = look.at < turn.read_at or member not in look.nodes
+        if member in down or (unseen and (before is None or not ready(before))):
+            self._tell(pod, "which is taken down, was broken already")
+            return
+        self._tell(pod, "")
+        if look.at < turn.read_at and in_place and meant(member, self._resource(key, turn.read_at), before):
+            # Of a database that does not answer nobody knows more than who is down: one at a time.
+            if down or turn.taken:
+                others = ", ".join(sorted(down | turn.taken))
+                self._violated("c", f"{member} is stopped unseen while {others} are down")
+            turn.taken.add(member)
+            return
+        if look.at < turn.read_at:
+            self._violated("c", f"{member} is taken down by a look at the database from before the live read")
+        self._judge(member, down | frozenset(turn.taken), look, spec)
+        turn.taken.add(member)
+
+    def stopping(self, agent: Agent) -> None:
+        """Judge the stop of a process in its pod like the deletion of a pod."""
+        pod = self._store.get(PODS, agent.container.pod)
+        if pod is not None:
+            self._check_disruption(pod, in_place=True)
+
+    def _tell(self, pod: Stored, suffix: str) -> None:
+        self.disruptions.append((self._world.now, pod.labels.get(names.LABEL_MEMBER, "")))
+        if suffix:
+            self._world.ground.tell(f"  pod {pod.key.name}, {suffix}")
+
+    def _judge(self, member: str, down: frozenset[str], look: Look, spec: Doc) -> None:
+        total = sum(pool["replicas"] for pool in spec["pools"])
+        update = part(spec, "update")
+        budget = max_unavailable(update.get("maxUnavailable", 1), total)
+        if len(down) + 1 > budget:
+            text = f"{member} is taken down while {', '.join(sorted(down))} are down, and only {budget} may be"
+            self._violated("c", text)
+        remaining = (look.voters & look.nodes) - down - {member}
+        alone = len(look.voting) == 1
+        if member in look.voters and not alone and len(remaining) * 2 <= len(look.voters):
+            self._violated("c", f"{member} is taken down, and the managers lose their quorum")
+        if update.get("singleCopy") == "Interrupt" or look.data <= {member}:
+            return
+        for shard, holders in look.holders.items():
+            if member in holders and not holders - down - {member}:
+                self._violated("c", f"{member} is taken down with the last started copy of {shard}")
+
+    def _check_release(self, workload: Stored) -> None:
+        member = workload.labels.get(names.LABEL_MEMBER, "")
+        key = Key(workload.key.namespace, workload.labels.get(names.LABEL_CLUSTER, ""))
+        turn, look = self._rounds.get(key), self._looks.get(f"{key.namespace}.{key.name}")
+        if turn is None:
+            self._violated("d", f"{member} is let go without a live read")
+            return
+        spec = self._spec(key, turn.read_at) or {}
+        for letter, why in judge(Departure(self._world, workload, key, turn.read_at, look, spec, self._served)):
+            self._violated(letter, f"{member} is let go{why}")
+
+    def _check_volume(self, claim: Stored) -> None:
+        key = Key(claim.key.namespace, claim.labels.get(names.LABEL_CLUSTER, ""))
+        turn = self._rounds.get(key)
+        spec = self._spec(key, turn.read_at) if turn is not None else None
+        if turn is None or spec is None:
+            self._violated("d", f"volume {claim.key.name} is deleted without a live read")
+            return
+        disk = self._world.databases.disks.get(claim.uid)
+        # One that no process ever ran on holds nothing to keep.
+        if disk is not None and part(spec, "volumes").get("onScaleDown", "Retain") != "Delete":
+            self._violated("b", f"volume {claim.key.name} is deleted, and volumes are to be kept")
+        database = self._world.databases.clusters.get(disk.identity) if disk is not None else None
+        for shard in database.shards if database is not None and disk is not None else ():
+            elsewhere = any(c.active and c.allocation in shard.in_sync for c in shard.copies)
+            if disk is not None and disk.copies.get(shard.name) in shard.in_sync and not elsewhere:
+                self._violated("b", f"volume {claim.key.name} is deleted with the last copy of {shard.name}")
+
+    def _spec(self, key: Key, at: float) -> Doc | None:
+        found = self._resource(key, at)
+        return part(found.doc, "spec") if found is not None else None
+
+    def _resource(self, key: Key, at: float) -> Stored | None:
+        return self._store.past(self._world.clusters, key, at) or self._store.get(self._world.clusters, key)
+
+    def _down(self, key: Key, look: Look, at: float) -> frozenset[str]:
+        """Return the members that were in the database once, should run, and could be known not to serve."""
+        found: set[str] = set()
+        for workload in self._store.all(SETS):
+            if workload.labels.get(names.LABEL_CLUSTER) != key.name or workload.key.namespace != key.namespace:
+                continue
+            member = workload.key.name
+            if member not in look.seen:
+                continue  # It was in one that is lost, if in any.
+            if self._served.get(workload.uid, at + 1) > at or not workload.doc["spec"].get("replicas", 1):
+                continue
+            pod = self._store.past(PODS, Key(key.namespace, names.pod(member)), at)
+            if pod is None or pod.terminating or not ready(pod) or member not in look.nodes:
+                found.add(member)
+        return frozenset(found)
+
+    def _heard(self, kind: str, event: Event) -> None:
+        if kind == PODS and event.new is not None and ready(event.new):
+            for owner in items(event.new.doc, "metadata", "ownerReferences"):
+                self._served.setdefault(owner["uid"], self._world.now)
+
+    def _violated(self, letter: str, message: str) -> None:
+        self._world.ground.tell(f"VIOLATION [{letter}] {message}")
+        self.violations.append(Violation(letter, self._world.now, message))

@@ -1,0 +1,1 @@
+"""One world, put together: the API server, Kubernetes' own controllers, nodes, databases, and operator processes."""

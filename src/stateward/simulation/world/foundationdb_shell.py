@@ -1,0 +1,42 @@
+"""The database's command line in the pods of the world, with a network in between that may fail."""
+
+import asyncio
+from collections.abc import Callable
+
+from stateward.engines.base import UnreachableError
+from stateward.engines.foundationdb.commands import STATUS, Printed
+from stateward.kube.objects.metadata import Key
+from stateward.simulation.foundationdb.commandline import Run
+from stateward.simulation.foundationdb.ensemble import Ensemble
+from stateward.simulation.opensearch.http import Wire
+from stateward.simulation.world.foundationdb_pods import FoundationPods
+
+
+class WorldShell:
+    """Runs commands in pods as the driver's shell does, onto the model."""
+
+    def __init__(self, pods: FoundationPods, wire: Wire, looked: Callable[[Ensemble], None] = lambda _: None) -> None:
+        """Run commands in these pods; `looked` hears of each status that is asked for, right after the answer."""
+        self.wire = wire
+        self._looked = looked
+        self._pods = pods
+
+    async def run(self, pod: str, command: str, seconds: int) -> Printed:
+        """Return what `fdbcli --exec COMMAND` left behind within a time; raises UnreachableError."""
+        self.wire.alive()
+        await self.wire.reach(float(seconds))
+        namespace, _, name = pod.partition("/")
+        found = self._pods.pods.get(Key(namespace, name))
+        if found is None or not found.reachable:
+            raise UnreachableError(f"{name}: no command can run in it")
+        client = found.client()
+        database = self._pods.database(client.description)
+        run = Run(lambda request: database.ask(client, request), asyncio.sleep, database.identity)
+        code, output = await run.execute(command, float(seconds))
+        found.file = client.file
+        if command == STATUS:
+            self._looked(database)
+        else:
+            self.wire.told(command)
+        await self.wire.back()
+        return Printed(code, self.wire.body(output.encode()).decode(errors="replace"))

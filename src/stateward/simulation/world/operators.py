@@ -1,0 +1,147 @@
+"""Operator processes: the shipped operator on a client of this world, started, killed and started again."""
+
+import asyncio
+from collections.abc import Callable
+from typing import cast
+
+from stateward.engines.room import LOOK, Rooms
+from stateward.kube.election.fence import LostLease
+from stateward.kube.objects.lease_record import LeaseTiming
+from stateward.operator.databases.engine import Family
+from stateward.operator.databases.foundationdb import FoundationDBFamily
+from stateward.operator.process import Operator
+from stateward.operator.runtime.options import OperatorOptions
+from stateward.simulation.apiserver.audit import Audit, Unaudited
+from stateward.simulation.apiserver.client import WorldApi
+from stateward.simulation.apiserver.network import Network
+from stateward.simulation.apiserver.network import Rates as ApiRates
+from stateward.simulation.foundationdb.ensemble import Ensemble
+from stateward.simulation.opensearch.cluster import Cluster
+from stateward.simulation.opensearch.http import Rates as EngineRates
+from stateward.simulation.opensearch.http import Wire, WorldTransport
+from stateward.simulation.world.database_calls import Stopping, WorldAgents
+from stateward.simulation.world.decisions import Decisions
+from stateward.simulation.world.foundationdb_shell import WorldShell
+from stateward.simulation.world.world import SYSTEM, World
+
+RESTART = (1.0, 20.0)
+"""Seconds until a process that ended is started again."""
+LEASE = LeaseTiming(duration=60, renew_deadline=40.0, retry=8.0)
+"""Four times the usual times: the same steps, and a quarter of the requests, which would cost more than all looks."""
+
+
+class Process:
+    """One operator process and its successors; faults set its rates, and may kill it."""
+
+    def __init__(self, world: World, name: str, *, leader_elect: bool = False, foundationdb: bool = False) -> None:
+        self.name = name
+        self.api_rates = ApiRates()
+        self.engine_rates = EngineRates()
+        self.lags: dict[str, float] = {}
+        self.stales: dict[str, int] = {}
+        self.wrote: Callable[[str, str], None] = lambda _verb, _kind: None
+        self.told: Callable[[str], None] = lambda _: None
+        self.failed: Callable[[BaseException], None] = lambda _: None
+        self.audit: Audit = Unaudited()
+        self.agent_image = ""
+        """The image from which agents come into new pods; they are made without one where it is empty."""
+        self.stopping: Stopping = lambda _: None
+        self.looked: Callable[[Cluster], None] = lambda _: None
+        self.saw: Callable[[Ensemble], None] = lambda _: None
+        self.max_replacements = OperatorOptions().max_replacements
+        self.pod_policy = OperatorOptions().pod_policy
+        self.pod_references = OperatorOptions().pod_references
+        self.api: WorldApi | None = None
+        self._world = world
+        self._leader_elect = leader_elect
+        self._foundationdb = foundationdb
+        self._starts = 0
+        self._wire: Wire | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether the process runs."""
+        return self._task is not None and not self._task.done()
+
+    def start(self) -> None:
+        """Start a process that remembers nothing."""
+        if self.running:
+            return
+        self._starts += 1
+        ground = self._world.ground
+        identity = f"{self.name}-{self._starts}"
+        network = Network(
+            ground.stream(f"{identity}/api"), ground.count, self._wrote, self.api_rates, self.lags, self.stales
+        )
+        self._wire = Wire(ground.stream(f"{identity}/engine"), ground.count, self._told, self.engine_rates)
+        self.api = WorldApi(self._world.server, self._world.bell, network, "stateward", self.audit)
+        options = OperatorOptions(
+            leader_elect=self._leader_elect,
+            lease_namespace=SYSTEM,
+            lease_timing=LEASE,
+            identity=identity,
+            workers=2,
+            max_replacements=self.max_replacements,
+            pod_policy=self.pod_policy,
+            pod_references=self.pod_references,
+        )
+        chance = ground.stream(f"{identity}/jitter")
+        heard = Decisions(ground)
+        family = self._family(self._wire)
+        operator = Operator(self.api, (family,), options, clock=ground.clock, chance=chance, metrics=heard)
+        self._task = ground.loop.create_task(operator.run())
+        self._task.add_done_callback(self._ended)
+
+    def _family(self, wire: Wire) -> Family:
+        """Return the one kind of cluster that it handles: each other one would cost every run its watches."""
+        agents = WorldAgents(self._world.agents, wire, self._hears, self.stopping)
+        if self._foundationdb:
+            shell = WorldShell(self._world.foundations, wire, self.saw)
+            return FoundationDBFamily(shell, self.agent_image, agents, Rooms(usual=LOOK))
+        databases = self._world.databases
+        transport = WorldTransport(databases, wire, self.looked)
+        return self._world.product.family(transport, self.agent_image, agents, announces=databases.announced)
+
+    def kill(self) -> None:
+        """End the process between two instructions; nothing of it goes on, not even its clean-up."""
+        if not self.running or self._task is None or self.api is None or self._wire is None:
+            return
+        self._world.ground.tell(f"operator {self.name} is killed")
+        self.api.network.dead = self._wire.dead = True
+        self._task.cancel()
+        self._world.ground.soon(*RESTART, self.start)
+
+    def freeze(self, seconds: float) -> None:
+        """Keep everything from arriving on the process's watches for a while."""
+        if self.api is not None:
+            self.api.network.frozen_until = self._world.now + seconds
+
+    def _hears(self, node: str) -> bool:
+        world = self._world
+        isolated = world.databases.isolated | world.foundations.isolated
+        return node not in isolated and node not in world.kubelets.powerless
+
+    def _wrote(self, verb: str, kind: str) -> None:
+        self.wrote(verb, kind)
+
+    def _told(self, what: str) -> None:
+        self.told(what)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is None:
+            return
+        for cause in leaves(error):
+            if not isinstance(cause, LostLease):
+                self.failed(cause)
+        self._world.ground.tell(f"operator {self.name} ends: {error}")
+        self._world.ground.soon(*RESTART, self.start)
+
+
+def leaves(error: BaseException) -> list[BaseException]:
+    """Return the errors inside groups of errors."""
+    if isinstance(error, BaseExceptionGroup):
+        inside = cast("tuple[BaseException, ...]", error.exceptions)
+        return [leaf for inner in inside for leaf in leaves(inner)]
+    return [error]
