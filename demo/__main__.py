@@ -17,8 +17,8 @@ from demo.story import NAME, Story, TooLateError
 from demo.verdict import Verdict
 from demo.view import View
 from demo.writer import Bounds, Writer, missing
-from stateward.cli.failures import failure_of, leaf
-from stateward.cli.session import Session, Target, open_session
+from stateward.cli.shared.failures import failure_of, leaf
+from stateward.cli.shared.session import Session, Target, open_session
 from stateward.operator.objects.caches import CLUSTERS
 from stateward.operator.runtime import logs
 

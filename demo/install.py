@@ -4,7 +4,7 @@ import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
-from stateward.cli.manifests import SOURCE_NAMESPACE, adapted, documents, source
+from stateward.cli.run.manifests import SOURCE_NAMESPACE, adapted, documents, source
 from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, Preconditions
 from stateward.kube.objects.errors import NotFound, UnknownResource
 from stateward.kube.objects.metadata import Key

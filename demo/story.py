@@ -7,9 +7,9 @@ from typing import Any
 from demo.install import MANAGER
 from demo.place import VERSIONS
 from stateward.api.cluster import Cluster
-from stateward.cli.explanation import explain_cluster
-from stateward.cli.follow import Following
-from stateward.cli.session import Session
+from stateward.cli.shared.session import Session
+from stateward.cli.status.explanation import explain_cluster
+from stateward.cli.status.follow import Following
 from stateward.kube.client.client import ApplyOptions
 from stateward.operator.objects.kinds import CLUSTERS, OPENSEARCH
 

@@ -12,8 +12,8 @@ from rich.text import Text
 from demo.ledger import Ledger
 from stateward.api.cluster import Cluster
 from stateward.api.status import MemberStatus
-from stateward.cli.news import news
-from stateward.cli.picture import HEALTH, columns, state_style, version
+from stateward.cli.shared.picture import HEALTH, columns, state_style, version
+from stateward.cli.status.news import news
 
 LINE_SECONDS = 10.0
 """How often the writer is reported on in plain output."""

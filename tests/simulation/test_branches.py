@@ -2,7 +2,7 @@
 
 import pytest
 
-from stateward.cli.advice import ADVICE
+from stateward.cli.status.advice import ADVICE
 from stateward.simulation.campaign.branches import (
     ONLY_FOUNDATIONDB,
     OUT_OF_REACH,

@@ -9,27 +9,27 @@ from typing import Any
 import click
 
 from stateward import __version__
-from stateward.cli.failures import Failure, failure_of
+from stateward.cli.shared.failures import Failure, failure_of
 
 COMMANDS = {
-    "status": "stateward.cli.status:status",
-    "plan": "stateward.cli.plan:plan",
-    "explain": "stateward.cli.explain:explain",
-    "list": "stateward.cli.clusters:clusters",
-    "pause": "stateward.cli.pause:pause",
-    "resume": "stateward.cli.pause:resume",
-    "restart": "stateward.cli.restart:restart",
-    "stop": "stateward.cli.stop:stop",
-    "start": "stateward.cli.stop:start",
-    "replace": "stateward.cli.replace:replace",
-    "keep": "stateward.cli.replace:keep",
-    "detect": "stateward.cli.detect:detect",
-    "validate": "stateward.cli.validate:validate",
-    "package": "stateward.cli.package:package",
-    "installation": "stateward.cli.installations:installation",
-    "manifests": "stateward.cli.manifests:manifests",
-    "simulate": "stateward.cli.simulate:simulate",
-    "operator": "stateward.cli.operator:operator",
+    "status": "stateward.cli.status.status:status",
+    "plan": "stateward.cli.preview.plan:plan",
+    "explain": "stateward.cli.status.explain:explain",
+    "list": "stateward.cli.status.clusters:clusters",
+    "pause": "stateward.cli.steering.pause:pause",
+    "resume": "stateward.cli.steering.pause:resume",
+    "restart": "stateward.cli.steering.restart:restart",
+    "stop": "stateward.cli.steering.stop:stop",
+    "start": "stateward.cli.steering.stop:start",
+    "replace": "stateward.cli.steering.replace:replace",
+    "keep": "stateward.cli.steering.replace:keep",
+    "detect": "stateward.cli.steering.detect:detect",
+    "validate": "stateward.cli.preview.validate:validate",
+    "package": "stateward.cli.packages.package:package",
+    "installation": "stateward.cli.packages.installations:installation",
+    "manifests": "stateward.cli.run.manifests:manifests",
+    "simulate": "stateward.cli.run.simulate:simulate",
+    "operator": "stateward.cli.run.operator:operator",
 }
 """Each command as `module:attribute`, in the order in which help lists them."""
 

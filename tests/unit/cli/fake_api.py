@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from click.testing import Result
 
-from stateward.cli.session import Session, Target
+from stateward.cli.shared.session import Session, Target
 from stateward.kube.client.client import (
     ApplyOptions,
     Body,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stateward.cli.absent import CAUSES
+from stateward.cli.shared.absent import CAUSES
 from stateward.planning.facts.missing_members import Cause
 from tests.unit.cli.fake_api import FakeApi, Run
 from tests.unit.cli.samples import cluster

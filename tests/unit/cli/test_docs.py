@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from stateward.api.parse import convert_cluster
 from stateward.api.validation import validate
-from stateward.cli.advice import ADVICE
 from stateward.cli.main import COMMANDS, cli
+from stateward.cli.status.advice import ADVICE
 from stateward.planning.facts.missing_members import Cause
 from stateward.planning.model.intent import State
 from stateward.planning.model.phase import AFTER, Phase

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import stateward
-from stateward.cli.advice import ADVICE, MEANING
+from stateward.cli.status.advice import ADVICE, MEANING
 from stateward.planning.model.intent import State
 from tests.unit.cli.fake_api import FakeApi, Run
 from tests.unit.cli.samples import cluster

@@ -4,8 +4,8 @@ import pytest
 from click.testing import CliRunner
 
 from stateward.cli import main as entry
-from stateward.cli.failures import failure_of
 from stateward.cli.main import COMMANDS, cli, program
+from stateward.cli.shared.failures import failure_of
 from stateward.kube.objects import errors
 from stateward.operator.process import LostLease
 
@@ -57,7 +57,7 @@ def test_a_lost_lease_ends_with_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
     async def lose(_: object) -> None:
         raise ExceptionGroup("tasks", [ExceptionGroup("more", [LostLease("the lease was lost")])])
 
-    monkeypatch.setattr("stateward.cli.operator.run_operator", lose)
+    monkeypatch.setattr("stateward.cli.run.operator.run_operator", lose)
     result = CliRunner().invoke(entry.cli, ["operator"])
     assert (result.exit_code, result.stderr) == (1, "stateward: the lease was lost; the next start begins anew\n")
 
@@ -66,7 +66,7 @@ def test_ctrl_c_ends_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
     async def interrupted(_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("stateward.cli.operator.run_operator", interrupted)
+    monkeypatch.setattr("stateward.cli.run.operator.run_operator", interrupted)
     result = CliRunner().invoke(entry.cli, ["operator"])
     assert (result.exit_code, result.output) == (130, "")
 

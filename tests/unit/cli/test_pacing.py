@@ -6,8 +6,8 @@ import pytest
 
 from stateward.api import names
 from stateward.api.cluster import Cluster
-from stateward.cli.ages import about
-from stateward.cli.pacing import pacing
+from stateward.cli.preview.pacing import pacing
+from stateward.cli.shared.ages import about
 from stateward.engines.search.recovery import Speed
 from stateward.kube.objects.metadata import ObjectMeta
 from stateward.kube.objects.pods import Condition, ContainerStatus, Pod, PodStatus

@@ -8,7 +8,7 @@ import pytest
 
 from stateward.api import names
 from stateward.api.search import OpenSearchCluster
-from stateward.cli.look import Carried, endpoints
+from stateward.cli.preview.look import Carried, endpoints
 from stateward.engines import opensearch
 from stateward.engines.base import Call, RefusedError, UnreachableError
 from stateward.kube.objects.errors import Forbidden, Status

@@ -7,10 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.api.cluster import Cluster
-from stateward.cli.forecast import forecast
-from stateward.cli.look import Look
-from stateward.cli.preview import Kind, Preview, preview
-from stateward.cli.screen import show
+from stateward.cli.preview.forecast import forecast
+from stateward.cli.preview.look import Look
+from stateward.cli.preview.preview import Kind, Preview, preview
+from stateward.cli.shared.screen import show
 from stateward.planning.model.observation import Database, Observation
 from stateward.simulation.forecast.pace import Pace
 from tests.unit.cli.clusters import NOW, SPEC, changed, new, running, typed

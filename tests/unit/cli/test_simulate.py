@@ -3,9 +3,9 @@
 import pytest
 from click.testing import CliRunner, Result
 
-from stateward.cli import simulate as command
-from stateward.cli.advice import ADVICE
 from stateward.cli.main import cli
+from stateward.cli.run import simulate as command
+from stateward.cli.status.advice import ADVICE
 from stateward.simulation.campaign import campaign, run
 from stateward.simulation.campaign.branches import branches, out_of_reach
 from stateward.simulation.campaign.campaign import Report

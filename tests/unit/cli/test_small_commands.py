@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from stateward.cli.preview import Kind, preview
+from stateward.cli.preview.preview import Kind, preview
 from stateward.kube.objects.metadata import Key
 from tests.unit.cli.clusters import NOW, changed
 from tests.unit.cli.fake_api import FakeApi, Run

@@ -16,7 +16,7 @@ from demo.verdict import Verdict
 from demo.view import View, screen
 from stateward.api.parse import convert_cluster
 from stateward.api.validation import errors, validate
-from stateward.cli.manifests import documents, source
+from stateward.cli.run.manifests import documents, source
 from tests.unit.cli.samples import cluster
 
 

@@ -20,8 +20,8 @@ from stateward.api.parse import convert_cluster
 from stateward.api.replacement import ReplacementPolicy
 from stateward.api.search import SearchCluster
 from stateward.api.validation import errors, validate
-from stateward.cli.preview import Kind as Change
-from stateward.cli.preview import preview
+from stateward.cli.preview.preview import Kind as Change
+from stateward.cli.preview.preview import preview
 from stateward.engines.foundationdb.status import Status
 from stateward.engines.foundationdb.target import FoundationTarget
 from stateward.engines.foundationdb.upkeep import redundancy

@@ -1,0 +1,1 @@
+"""Commands for packages of templates and for installations of them."""

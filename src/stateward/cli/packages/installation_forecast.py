@@ -1,0 +1,59 @@
+"""What a change of an installation would do, in lines for people and as a document for programs."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from stateward.cli.packages.installation_plan import Outlook
+from stateward.cli.packages.package_diff import shown
+from stateward.packages.foresight import Foresight
+
+
+def lines(found: Outlook) -> Iterator[str]:
+    """Yield an outlook in lines."""
+    name, package = found.wanted.metadata.name, found.package
+    before = f"{found.before.version} → " if found.before and found.before.version != package.version else ""
+    yield f"{name}  Installation in namespace {found.namespace}, {package.name} {before}{package.version}"
+    yield ""
+    if found.refused:
+        yield f"refused: {found.refused}"
+    elif found.chosen is None:
+        yield "nothing is to be done: it is as it is asked for"
+    else:
+        yield f"plan {found.chosen.plan}: {found.chosen.why}"
+    if found.foresight is not None:
+        yield from _foreseen(found.foresight)
+    yield from (f"would wait: {text}" for text in found.held)
+    yield from (f"note: {text}" for text in found.notes)
+    yield ""
+    yield "nothing was changed yet"
+
+
+def _foreseen(found: Foresight) -> Iterator[str]:
+    yield from shown(found.difference)
+    yield from (f"task {text}" for text in found.others)
+    yield from (f"not known how it was made: {identity}" for identity in found.unclear)
+
+
+def document(found: Outlook) -> dict[str, Any]:
+    """Return an outlook for programs."""
+    foresight = found.foresight
+    difference = foresight.difference if foresight is not None else None
+    made: dict[str, Any] = {
+        "name": found.wanted.metadata.name,
+        "namespace": found.namespace,
+        "package": found.package.name,
+        "version": found.package.version,
+        "plan": found.chosen.plan if found.chosen else "",
+        "because": found.chosen.why if found.chosen else "",
+        "changes": difference.changes if difference else (),
+        "restarts": difference.restarts if difference else (),
+        "tasks": foresight.others if foresight else (),
+        "notKnown": [str(identity) for identity in foresight.unclear] if foresight else [],
+        "refused": found.refused,
+        "wouldWait": found.held,
+        "notes": found.notes,
+        "goesThrough": found.goes_through,
+    }
+    return msgspec.to_builtins(made)

@@ -1,0 +1,105 @@
+"""What a preview of an installation reads: packages, what was made, who else uses it, and what is in the way."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+
+from stateward.api.base import Json
+from stateward.api.installation import Installation
+from stateward.api.package import Package as PackageObject
+from stateward.cli.shared.failures import Failure
+from stateward.cli.shared.session import Session
+from stateward.kube.objects.errors import Forbidden, NotFound, UnknownResource
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
+from stateward.operator.installations.execution.opening import NoPackageError, opened
+from stateward.operator.installations.objects.belongings import belongings
+from stateward.operator.installations.objects.kinds import ServedKinds
+from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, PACKAGES
+from stateward.operator.restarts.views import ANNOTATION_CONTROL, WORKLOADS
+from stateward.packages.foresight import Made, Now
+from stateward.packages.ledger import is_running
+from stateward.packages.objects import identity_of
+from stateward.packages.progress import Stage
+from stateward.packages.records import Package
+from stateward.packages.rendering import Use
+from stateward.packages.standing import owner_of
+from stateward.packages.steps import LABEL_INSTALLATION, set_id
+from stateward.packages.trees import at, text
+
+Offered = Mapping[str, PackageObject]
+"""Packages that come with a change itself, by the names of their objects."""
+
+
+async def package_called(session: Session, name: str, offered: Offered) -> Package:
+    """Return a package by the name of its object; raises Failure, ApiError."""
+    try:
+        if name in offered:
+            return opened(offered[name])
+        for resource, namespace in ((PACKAGES, session.namespace), (CLUSTER_PACKAGES, "")):
+            try:
+                return opened(await session.api.get(resource, Key(namespace, name)))
+            except NotFound:
+                continue
+    except NoPackageError as error:
+        raise Failure(error.message) from error
+    raise Failure(f"there is no Package {name!r} in namespace {session.namespace}, and no ClusterPackage of that name")
+
+
+async def made_from(session: Session, live: Installation | None, offered: Offered) -> tuple[Use | None, list[str]]:
+    """Return what an installation was made from (None: nothing yet, or not known), and what is worth knowing of it."""
+    if live is None:
+        return None, []
+    run = live.status.run
+    busy = run is not None and (is_running(run) or run.stage == Stage.FAILED)
+    state = run.target if run is not None and busy else live.status.installed
+    if state is None:
+        return None, []
+    notes = ["its last plan has not come to its end: it is compared with what that was to make"] if busy else []
+    package = await package_called(session, state.package, offered)
+    if package.digest != state.digest:
+        return None, [*notes, f"{state.package} has other content than when it was used: what was made is not known"]
+    return Use(package, live.metadata.name, session.namespace, state.parameters), notes
+
+
+async def there_now(session: Session, live: Installation | None) -> Now:
+    """Return what there is; raises ApiError when that cannot be known."""
+    owned = await belongings(session.api, ServedKinds(session.api), live) if live is not None else []
+    mine = {found.identity for found in owned}
+    others = [body async for body in _asking(session) if identity_of(body) not in mine]
+    return Now(tuple(Made(found.identity, found.meta.metadata.annotations) for found in owned), tuple(others))
+
+
+async def _asking(session: Session) -> AsyncIterator[Json]:
+    """Yield the workloads that ask for a restart when data that they use changes, whoever has made them."""
+    for kind, resource in WORKLOADS.items():
+        try:
+            page = await session.api.list(resource.raw(), Selection(session.namespace))
+        except Forbidden:
+            continue
+        for body in page.items:
+            if text(at(body, "metadata", "annotations", ANNOTATION_CONTROL)).strip().lower() == "true":
+                yield {**body, "apiVersion": resource.api_version, "kind": kind}
+
+
+async def in_the_way(session: Session, wanted: Installation, bodies: Iterable[Json]) -> list[str]:
+    """Return which objects that are to be made are there already, and whose they are; raises ApiError."""
+    kinds, found = ServedKinds(session.api), list[str]()
+    own = set_id(wanted.metadata.name, session.namespace)
+    for body in bodies:
+        identity = identity_of(body)
+        try:
+            kind = await kinds.find(text(body.get("apiVersion")), identity.kind)
+        except (NotFound, UnknownResource):
+            found.append(f"the API server has no {identity.kind} in {body.get('apiVersion')}")
+            continue
+        key = Key(session.namespace if kind.namespaced else "", identity.name)
+        try:
+            live = await session.api.get(kind, key)
+        except (NotFound, Forbidden):
+            continue
+        owner = owner_of(live)
+        if owner not in ("", own):
+            name = text(at(live, "metadata", "labels", LABEL_INSTALLATION))
+            found.append(f"{identity} belongs to another installation, {name}: one of the two has to do without it")
+        elif not owner and not wanted.spec.adopt:
+            found.append(f"{identity} is there already: delete it, or set spec.adopt to take it over")
+    return found

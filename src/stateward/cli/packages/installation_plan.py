@@ -1,0 +1,140 @@
+"""What a change of an installation would do, worked out from what is on the server. Asks, and changes nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import msgspec
+
+from stateward.api.base import Json
+from stateward.api.installation import Installation, InstallationStatus, StateStatus
+from stateward.api.package import Package as PackageObject
+from stateward.api.structure import check_structure
+from stateward.cli.packages.installation_look import Offered, in_the_way, made_from, package_called, there_now
+from stateward.cli.packages.installation_rights import lacking
+from stateward.cli.shared.failures import Failure
+from stateward.cli.shared.session import Session
+from stateward.kube.objects.errors import NotFound
+from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, INSTALLATIONS, PACKAGES
+from stateward.packages.choice import Chosen, Refused, State, choose
+from stateward.packages.decision import ANNOTATION_TRIGGER, Begin, GoOn, Rest, Stop, decide
+from stateward.packages.foresight import Foresight, foresee
+from stateward.packages.ledger import state_of
+from stateward.packages.parameters import BadValue, in_force
+from stateward.packages.records import Package
+from stateward.packages.rendering import Use, places
+from stateward.packages.steps import work_of
+from stateward.packages.templates import TemplateProblem
+from stateward.packages.trees import at
+from stateward.packages.work import BY_CHANGES
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a change would do: the plan that it runs and what that does, or why none may run (`refused`).
+
+    `held` is what would make the plan wait, `notes` what is worth knowing, `asked` whether somebody asked for it.
+    """
+
+    wanted: Installation
+    namespace: str
+    package: Package
+    before: StateStatus | None
+    chosen: Chosen | None = None
+    refused: str = ""
+    foresight: Foresight | None = None
+    held: tuple[str, ...] = ()
+    asked: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def goes_through(self) -> bool:
+        """Whether nothing is refused and nothing stands in the way."""
+        return not self.refused and not self.held
+
+
+def installations_in(found: Sequence[tuple[str, Any]], name: str | None) -> list[Installation]:
+    """Return the installations among documents, of that name if there is one; raises Failure for one that is none."""
+    mine = [(place, item) for place, item in _ours(found, {INSTALLATIONS.kind}) if name in (None, _name(item))]
+    return [_typed(place, item, Installation) for place, item in mine]
+
+
+def packages_in(found: Sequence[tuple[str, Any]]) -> Offered:
+    """Return the packages among documents by the names of their objects; raises Failure for one that is none."""
+    kinds = {PACKAGES.kind, CLUSTER_PACKAGES.kind}
+    return {_name(item): _typed(place, item, PackageObject) for place, item in _ours(found, kinds)}
+
+
+def _ours(found: Sequence[tuple[str, Any]], kinds: set[str]) -> list[tuple[str, Json]]:
+    documents = [(place, cast("Json", item)) for place, item in found if isinstance(item, dict)]
+    return [(place, item) for place, item in documents if item.get("kind") in kinds]
+
+
+def _name(document: Json) -> str:
+    return str(at(document, "metadata", "name") or "")
+
+
+def _typed(place: str, document: Json, record: type[Any]) -> Any:
+    if problems := check_structure(document, record):
+        raise Failure("\n".join(f"{place}: {problem}" for problem in problems))
+    return msgspec.convert(document, record)
+
+
+async def outlook(session: Session, wanted: Installation, offered: Offered) -> Outlook:
+    """Return what would become of an installation; raises Failure, ApiError."""
+    try:
+        live = await session.api.get(INSTALLATIONS, session.key(wanted.metadata.name))
+    except NotFound:
+        live = None
+    package = await package_called(session, wanted.spec.package, offered)
+    status = live.status if live is not None else InstallationStatus()
+    found = decided(Outlook(wanted, session.namespace, package, status.installed), status)
+    if found.chosen is None:
+        return found
+    before, notes = await made_from(session, live, offered)
+    now = await there_now(session, live)
+    try:
+        after = Use(package, wanted.metadata.name, session.namespace, found.chosen.state.values)
+        foresight = foresee(before, after, found.chosen.plan, now, wanted.spec.retention)
+    except (TemplateProblem, BadValue) as error:
+        return replace(found, refused=str(error))
+    held = await in_the_way(session, wanted, foresight.new)
+    if account := wanted.spec.service_account_name:
+        lacks, unknown = await lacking(session, account, _applied(after, found.chosen.plan))
+        held, notes = [*held, *lacks], [*notes, *unknown]
+    if found.asked and found.chosen.plan not in BY_CHANGES:
+        notes += [f"{identity} is there and is done once more" for identity in foresight.work]
+    return replace(found, foresight=foresight, held=tuple(held), notes=(*found.notes, *notes))
+
+
+def _applied(use: Use, plan: str) -> list[Json]:
+    """Return all objects that a plan applies."""
+    return [rendered.body for place in places(use.package, plan) for rendered in work_of(use, place).apply]
+
+
+def decided(found: Outlook, status: InstallationStatus) -> Outlook:
+    """Return an outlook with what the operator would decide: a plan, nothing, or that a person is needed."""
+    wish = found.wanted.metadata.annotations.get(ANNOTATION_TRIGGER, "")
+    before = found.before.parameters if found.before is not None else None
+    state = State(found.package.digest, in_force(found.package, found.wanted.spec.parameters, before))
+    match decide(found.package, status, state, wish, found.wanted.metadata.name):
+        case Begin(chosen=chosen, granted=granted):
+            return replace(found, chosen=chosen, asked=bool(granted))
+        case Stop() as stop:
+            return replace(found, refused=stop.whole)
+        case Rest():
+            return found
+        case GoOn(problem=problem) if problem is not None:
+            return replace(found, refused=problem.whole)
+        case GoOn():
+            return _after(found, status, state)
+
+
+def _after(found: Outlook, status: InstallationStatus, state: State) -> Outlook:
+    """Return an outlook on what comes after the plan that runs."""
+    running = status.run.plan if status.run is not None else ""
+    noted = replace(found, notes=(f"plan {running} runs now and goes on; what belongs to another plan comes after it",))
+    chosen = choose(found.package, state_of(status.installed), state)
+    if isinstance(chosen, Refused):
+        return replace(noted, refused=chosen.message)
+    return replace(noted, chosen=chosen)

@@ -1,0 +1,167 @@
+"""`installation`: where installations of packages are, how far their plans have come, and what has run before."""
+
+from collections.abc import Iterator
+
+import click
+
+from stateward.api.installation import Installation, RunStatus
+from stateward.cli.packages.installation_look import package_called
+from stateward.cli.shared.failures import Failure
+from stateward.cli.shared.session import Session, installation_options, run
+from stateward.kube.cache.listing import list_all
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects.errors import ApiError, NotFound
+from stateward.kube.objects.resource import Selection
+from stateward.operator.installations.objects.views import INSTALLATIONS as INSTALLED
+from stateward.packages.choice import CLEANUP
+from stateward.packages.decision import ANNOTATION_TRIGGER
+
+
+@click.group()
+def installation() -> None:
+    """Look at installations of packages, and run their plans."""
+
+
+@installation.command("list")
+@click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces.")
+@installation_options
+def list_command(*, all_namespaces: bool, **target: str) -> None:
+    """List installations."""
+
+    async def work(session: Session) -> tuple[str, list[Installation]]:
+        where = Selection("" if all_namespaces else session.namespace)
+        return session.namespace, list((await list_all(session.api, INSTALLED, where)).hand_over())
+
+    namespace, there = run(work, **target)
+    if not there:
+        where = "any namespace" if all_namespaces else f"namespace {namespace!r}; --all-namespaces looks everywhere"
+        click.echo(f"there is no installation in {where}", err=True)
+    for found in sorted(there, key=lambda one: (one.metadata.namespace, one.metadata.name)):
+        prefix = f"{found.metadata.namespace}/" if all_namespaces else ""
+        click.echo(f"{prefix}{found.metadata.name}: {summary(found)}")
+
+
+@installation.command()
+@click.argument("name")
+@installation_options
+def status(name: str, **target: str) -> None:
+    """Say where an installation is and what it waits for."""
+    found = run(lambda session: read_installation(session, name), **target)
+    for line in shown(found):
+        click.echo(line)
+
+
+@installation.command()
+@click.argument("name")
+@installation_options
+def plan(name: str, **target: str) -> None:
+    """Show how far the plan is that runs, or how the last one ended."""
+    found = run(lambda session: read_installation(session, name), **target)
+    if found.status.run is None:
+        click.echo(f"{name}: no plan has run yet")
+        return
+    for line in steps(found.status.run):
+        click.echo(line)
+
+
+@installation.command()
+@click.argument("name")
+@installation_options
+def history(name: str, **target: str) -> None:
+    """Show the plans that have run, the newest first."""
+    found = run(lambda session: read_installation(session, name), **target)
+    for past in found.status.history:
+        why = f": {past.message}" if past.message else ""
+        click.echo(f"{_moment(past.ended)} {past.plan} {past.version} {past.stage}, because {past.why}{why}")
+    if not found.status.history:
+        click.echo(f"{name}: no plan has ended yet")
+
+
+@installation.command()
+@click.argument("name")
+@click.argument("plan_name", metavar="PLAN")
+@click.option("--yes", "agreed", metavar="NAME", default="", help="For cleanup: the name once more, to confirm it.")
+@installation_options
+def trigger(name: str, plan_name: str, agreed: str, **target: str) -> None:
+    """Run a plan.
+
+    It begins when the one that runs now has ended. Jobs that are done are done once more, but for those of the plans
+    deploy, update and upgrade. Sets the annotation stateward.dev/run-plan. The plan cleanup removes what runs, so it
+    has to be confirmed: --yes NAME.
+    """
+    if plan_name == CLEANUP and agreed != name:
+        raise Failure(f"the plan {CLEANUP} removes what runs: to run it all the same, add --yes {name}")
+
+    async def work(session: Session) -> None:
+        found = await read_installation(session, name)
+        await _known(session, found, plan_name)
+        which = f"{plan_name}/{name}" if plan_name == CLEANUP else plan_name
+        wish = f"{which}/{session.clock.now():%Y-%m-%dT%H:%M:%S.%fZ}"
+        patch = {"metadata": {"annotations": {ANNOTATION_TRIGGER: wish}}}
+        await session.api.patch(INSTALLED, session.key(found.metadata.name), patch, kind=PatchKind.MERGE)
+
+    run(work, **target)
+    click.echo(
+        f"{name}: plan {plan_name} is asked for; `kubectl stateward installation plan {name}` shows how far it is"
+    )
+
+
+async def _known(session: Session, found: Installation, plan_name: str) -> None:
+    """Refuse a plan that the package does not have; where the package cannot be read, the operator says it."""
+    try:
+        package = await package_called(session, found.spec.package, {})
+    except (Failure, ApiError):
+        return
+    if plan_name not in package.operator.plans:
+        raise Failure(f"{plan_name!r}: {package.name} has the plans {', '.join(package.operator.plans)}")
+
+
+async def read_installation(session: Session, name: str) -> Installation:
+    """Return an installation; one that is not there is a failure that says so."""
+    try:
+        return await session.api.get(INSTALLED, session.key(name))
+    except NotFound as error:
+        raise no_such_installation(session, name) from error
+
+
+def no_such_installation(session: Session, name: str) -> Failure:
+    """Return the failure that an installation is not there."""
+    return Failure(
+        f"there is no installation {name!r} in namespace {session.namespace!r};"
+        " `kubectl stateward installation list` shows all"
+    )
+
+
+def summary(found: Installation) -> str:
+    """Return where an installation is, in a line."""
+    here, state = found.status, found.status.installed
+    version = f"{found.spec.package}, installed {state.version}" if state else f"{found.spec.package}, not installed"
+    stalled = any(c.type == "Stalled" and c.status == "True" for c in here.conditions)
+    ready = any(c.type == "Ready" and c.status == "True" for c in here.conditions)
+    word = "needs a person" if stalled else "ready" if ready else "working"
+    return f"{version}: {word}" + (f": {here.doing}" if here.doing else "")
+
+
+def shown(found: Installation) -> Iterator[str]:
+    """Yield where an installation is, in lines."""
+    yield f"{found.metadata.name}: {summary(found)}"
+    for condition in found.status.conditions:
+        if condition.type == "Stalled" and condition.status == "True":
+            yield f"{condition.reason}: {condition.message}"
+    if found.status.run is not None:
+        yield from steps(found.status.run)
+
+
+def steps(found: RunStatus) -> Iterator[str]:
+    """Yield how far a run is, in lines."""
+    version = f" of {found.target.version}" if found.target else ""
+    message = f": {found.message}" if found.message else ""
+    yield f"plan {found.plan}{version}: {found.stage}, since {_moment(found.started)}, because {found.why}{message}"
+    for step in found.steps:
+        text = f": {step.message}" if step.message and step.stage != "Done" else ""
+        tries = f" ({step.failures} times)" if step.failures else ""
+        yield f"  {step.phase}/{step.step}: {step.stage}{tries}{text}"
+
+
+def _moment(text: str) -> str:
+    return f"{text[:19]}Z" if text else "?"

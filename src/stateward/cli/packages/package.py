@@ -1,0 +1,137 @@
+"""`package`: look at packages of templates, parameters and plans, make them, and read what they would make."""
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from stateward.api.problem import Severity
+from stateward.cli.packages.package_diff import diff
+from stateward.cli.packages.package_files import checked, files_at, load, rendered_plan, values_of, working
+from stateward.cli.packages.package_install import install, uninstall, upgrade
+from stateward.cli.packages.package_new import skeleton
+from stateward.cli.packages.package_push import push
+from stateward.cli.packages.package_registry import keep
+from stateward.cli.shared.failures import Failure
+from stateward.packages.archive import pack
+from stateward.packages.checks import check_name, check_package
+from stateward.packages.editing import installation_schema
+from stateward.packages.reading import InvalidPackage, read_package
+from stateward.packages.records import Package
+from stateward.packages.rendering import Use
+from stateward.packages.schema import schema
+from stateward.packages.yamltext import to_yaml
+
+
+@click.group()
+def package() -> None:
+    """Look at packages, make them, and read what they would make.
+
+    A package is a folder with operator.yaml, params.yaml and templates, in the format kudo.dev/v1beta1; or a tarball of
+    one, or an OCI artifact in a layout on this machine or in a registry (oci://HOST/REPOSITORY:TAG). Only install,
+    upgrade and uninstall ask an API server.
+    """
+
+
+for command in (diff, push, install, upgrade, uninstall):
+    package.add_command(command)
+
+
+@package.command()
+@click.argument("path")
+@click.option("--strict", is_flag=True, help="Let warnings fail, too.")
+def verify(path: str, *, strict: bool) -> None:
+    """Say everything that is wrong with a package.
+
+    PATH is its folder or tarball. Each finding names the file, the field or line, and what is accepted there.
+    Exit code 1 when there is an error.
+    """
+    try:
+        found = read_package(files_at(path))
+        problems = check_package(found)
+    except InvalidPackage as error:
+        found, problems = None, error.problems
+    for problem in problems:
+        click.echo(f"{path}: {problem.severity.value}: {problem}")
+    if found is not None:
+        click.echo(f"{path}: {summary(found)}")
+    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+    if any(problem.severity in failing for problem in problems):
+        click.get_current_context().exit(1)
+
+
+@package.command()
+@click.argument("path")
+@click.option("-p", "--parameter", "given", multiple=True, help="A value, NAME=VALUE; repeatable.")
+@click.option("-P", "--parameters", "file", default="", help="A YAML file of values by name.")
+@click.option("--plan", default="deploy", show_default=True, help="The plan to render.")
+@click.option("--name", default="", help="Name of the installation; default: the package's.")
+@click.option("-n", "--namespace", default="default", show_default=True, help="Namespace of the installation.")
+def render(path: str, given: tuple[str, ...], file: str, plan: str, **where: str) -> None:
+    """Print the objects that a package makes.
+
+    They are what is there when the plan is done, as YAML, each with the template that it comes from.
+    """
+    found = load(path)
+    use = Use(found, where["name"] or found.name, where["namespace"], checked(found, values_of(given, file)))
+    for rendered in rendered_plan(use, plan):
+        note = f" ({rendered.converted})" if rendered.converted else ""
+        click.echo(f"---\n# templates/{rendered.template}{note}\n{to_yaml(rendered.body)}", nl=False)
+
+
+@package.command("schema")
+@click.argument("path")
+@click.option("--installation", is_flag=True, help="Of a whole Installation, not of a file of values.")
+def schema_command(path: str, *, installation: bool) -> None:
+    """Print the JSON schema of a package's parameters.
+
+    Editors complete and check values with it.
+    """
+    made = (installation_schema if installation else schema)(load(path))
+    text = msgspec.json.format(msgspec.json.encode(made), indent=2)
+    click.echo(text.decode())
+
+
+@package.command()
+@click.argument("path")
+@click.option("-o", "--output", default="", help="File to write; default: NAME-VERSION.tgz here.")
+@click.option("--oci", "folder", default="", help="OCI layout to write it into, in place of a tarball.")
+def build(path: str, output: str, folder: str) -> None:
+    """Make a tarball or an OCI artifact of a package.
+
+    It is checked first. The same files make the same tarball to the byte; the digest that is printed identifies them.
+    """
+    files, found = working(path)
+    if folder:
+        click.echo(f"{folder}: {found.name} {found.version}, {keep(Path(folder), found, files)}")
+        return
+    target = Path(output or f"{found.name}-{found.version}.tgz")
+    target.write_bytes(pack(files))
+    click.echo(f"{target}: {summary(found)}")
+
+
+@package.command()
+@click.argument("name")
+@click.option("-d", "--directory", default="", help="Folder to make; default: NAME here.")
+def new(name: str, directory: str) -> None:
+    """Begin a package.
+
+    It makes a folder with a Deployment, its configuration, and plans to deploy it and to save its data. The package is
+    complete: `package verify` finds nothing wrong with it.
+    """
+    for problem in check_name(name):
+        raise Failure(str(problem))
+    folder = Path(directory or name)
+    if folder.exists() and any(folder.iterdir()):
+        raise Failure(f"{folder} is there already and not empty")
+    for path, text in skeleton(name).items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    click.echo(f"{folder}: a package to begin with; look at what it makes with `stateward package render {folder}`")
+
+
+def summary(found: Package) -> str:
+    """Return what a package is, in a line."""
+    app = f" (application {found.operator.app_version})" if found.operator.app_version else ""
+    plans = ", ".join(found.operator.plans)
+    return f"{found.name} {found.version}{app}: {len(found.parameters)} parameters, plans {plans}, {found.digest}"

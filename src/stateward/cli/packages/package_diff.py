@@ -1,0 +1,69 @@
+"""`package diff`: what a new version, or new values, would change, and which pods would restart because of what."""
+
+from collections.abc import Iterator
+
+import click
+
+from stateward.cli.packages.package_files import checked, load, rendered_plan, values_of
+from stateward.packages.difference import Change, Difference, Fate, Restart, difference
+from stateward.packages.rendering import Use
+
+_MARKS = {Fate.ADDED: "+", Fate.CHANGED: "~", Fate.REMOVED: "-"}
+_MOST_FIELDS = 8
+
+
+@click.command()
+@click.argument("old")
+@click.argument("new", required=False)
+@click.option("--before", multiple=True, help="A value of OLD, NAME=VALUE; repeatable.")
+@click.option("--before-parameters", default="", help="A YAML file of values of OLD.")
+@click.option("-p", "--parameter", "given", multiple=True, help="A value of NEW, NAME=VALUE, over those of OLD.")
+@click.option("-P", "--parameters", "file", default="", help="A YAML file of values of NEW, in place of those of OLD.")
+@click.option("--plan", default="deploy", show_default=True, help="The plan to render.")
+@click.option("--name", default="", help="Name of the installation; default: the package's.")
+@click.option("-n", "--namespace", default="default", show_default=True, help="Namespace of the installation.")
+def diff(old: str, new: str | None, before: tuple[str, ...], given: tuple[str, ...], **rest: str) -> None:
+    """Show what a change makes of an installation.
+
+    OLD and NEW are folders or tarballs; without NEW the values change and the package stays. Each object that is added
+    (+), changed (~) or removed (-) is named with its fields, and each workload whose pods restart with what for. Values
+    of fields are not shown: they may be secret.
+    """
+    first = load(old)
+    second = load(new) if new else first
+    values = values_of(before, rest["before_parameters"])
+    name = rest["name"] or first.name
+    was = rendered_plan(Use(first, name, rest["namespace"], checked(first, values)), rest["plan"])
+    kept = {key: value for key, value in values.items() if key in second.parameters}
+    wanted = values_of(given, rest["file"]) if rest["file"] else kept | values_of(given, "")
+    will = rendered_plan(Use(second, name, rest["namespace"], checked(second, wanted)), rest["plan"])
+    for line in shown(difference((r.body for r in was), (r.body for r in will))):
+        click.echo(line)
+
+
+def shown(found: Difference) -> Iterator[str]:
+    """Yield a difference as lines."""
+    for change in found.changes:
+        yield _change(change)
+    if not found.changes:
+        yield "no object changes"
+    for restart in found.restarts:
+        yield f"pods of {restart.identity} restart: {_because(restart)}"
+    if found.changes and not found.restarts:
+        yield "no pod restarts"
+
+
+def _change(change: Change) -> str:
+    fields = _few(change.fields)
+    return f"{_MARKS[change.fate]} {change.identity}" + (f": {fields}" if fields else "")
+
+
+def _because(restart: Restart) -> str:
+    reasons = [f"its template changes ({_few(restart.template)})"] if restart.template else []
+    reasons += [f"it uses {key.partition(':')[0]}, whose key {key.partition(':')[2]} changes" for key in restart.keys]
+    return "; ".join(reasons)
+
+
+def _few(fields: tuple[str, ...]) -> str:
+    more = f" and {len(fields) - _MOST_FIELDS} more" if len(fields) > _MOST_FIELDS else ""
+    return ", ".join(fields[:_MOST_FIELDS]) + more

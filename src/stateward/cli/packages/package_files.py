@@ -1,0 +1,114 @@
+"""Packages and values from the machine that a command runs on; what is wrong with them ends the command in a line."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from stateward.api.problem import Problem, errors
+from stateward.cli.packages.package_registry import fetched, in_folder, is_layout
+from stateward.cli.shared.failures import Failure
+from stateward.packages import yamltext
+from stateward.packages.archive import LARGEST, LARGEST_PLAIN, MOST_FILES, BadArchive, unpack
+from stateward.packages.checks import check_package
+from stateward.packages.objects import Rendered
+from stateward.packages.parameters import BadValue, check_values
+from stateward.packages.reading import OPERATOR, InvalidPackage, belongs, read_package
+from stateward.packages.records import Package
+from stateward.packages.rendering import Use, render_plan
+from stateward.packages.templates import TemplateProblem
+from stateward.registry.references import is_reference
+
+
+def files_at(path: str) -> dict[str, bytes]:
+    """Return the files of a folder, a tarball, an OCI layout or what a registry has, by path; raises Failure."""
+    if is_reference(path):
+        return fetched(path)
+    place = Path(path)
+    if place.is_dir():
+        return in_folder(place) if is_layout(place) else _folder(place)
+    folder, _, tag = path.rpartition(":")
+    if folder and not place.exists() and is_layout(Path(folder)):
+        return in_folder(Path(folder), tag)
+    if place.stat().st_size > LARGEST_PLAIN:
+        raise Failure(f"{path}: a package may have {LARGEST} bytes together, and this has more")
+    try:
+        return unpack(place.read_bytes())
+    except BadArchive as error:
+        raise Failure(f"{path}: {error}; a package is a folder with {OPERATOR}, or a tarball of one") from error
+
+
+def _folder(folder: Path) -> dict[str, bytes]:
+    found = {str(file.relative_to(folder)): file for file in sorted(folder.rglob("*")) if file.is_file()}
+    mine = {path: file for path, file in found.items() if belongs(path)}
+    inside = folder.resolve()
+    for path, file in mine.items():
+        # A folder that somebody else has made could lay any file of this machine into the package.
+        if not file.resolve().is_relative_to(inside):
+            raise Failure(f"{folder}: {path}: leads out of the package, to {file.resolve()}")
+    if sum(file.stat().st_size for file in mine.values()) > LARGEST or len(mine) > MOST_FILES:
+        raise Failure(f"{folder}: a package may have {LARGEST} bytes and {MOST_FILES} files, and this has more")
+    return {path: file.read_bytes() for path, file in mine.items()}
+
+
+def working(path: str) -> tuple[dict[str, bytes], Package]:
+    """Return the files of a package that works; raises Failure."""
+    files = {name: content for name, content in files_at(path).items() if belongs(name)}
+    try:
+        found = read_package(files)
+    except InvalidPackage as error:
+        raise Failure(f"{path} is no package:\n" + lines(error.problems)) from error
+    if wrong := errors(check_package(found)):
+        raise Failure(f"{path} is not a package that works:\n" + lines(wrong))
+    return files, found
+
+
+def load(path: str) -> Package:
+    """Return the package of a folder or tarball; raises Failure."""
+    try:
+        return read_package(files_at(path))
+    except InvalidPackage as error:
+        raise Failure(f"{path} is no package:\n" + "\n".join(f"  {p}" for p in error.problems)) from error
+
+
+def values_of(given: tuple[str, ...], file: str) -> dict[str, Any]:
+    """Return values from a file and, over those, from `NAME=VALUE` options; raises Failure."""
+    values = _values_in(file) if file else {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise Failure(f"{text}: a parameter is given as NAME=VALUE")
+        values[name] = value
+    return values
+
+
+def _values_in(file: str) -> dict[str, Any]:
+    try:
+        found = yamltext.document(Path(file).read_text(encoding="utf-8"))
+    except (yamltext.NotYaml, UnicodeDecodeError) as error:
+        raise Failure(f"{file}: is not YAML: {error}") from error
+    if found is not None and not isinstance(found, dict):
+        raise Failure(f"{file}: must be an object of values by the names of parameters")
+    return cast("dict[str, Any]", found or {})
+
+
+def checked(found: Package, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the values; those that the package does not accept are a failure that names them."""
+    if problems := check_values(found, values):
+        raise Failure("these parameters are not accepted:\n" + lines(problems))
+    return values
+
+
+def rendered_plan(use: Use, plan: str) -> list[Rendered]:
+    """Return what a plan makes; a template that fails, and a plan that is not there, are failures."""
+    plans = use.package.operator.plans
+    if plan not in plans:
+        raise Failure(f"{use.package.name} has no plan {plan!r}; it has {', '.join(plans)}")
+    try:
+        return render_plan(use, plan)
+    except (TemplateProblem, BadValue) as error:
+        raise Failure(str(error)) from error
+
+
+def lines(problems: list[Problem]) -> str:
+    """Return problems one to a line."""
+    return "\n".join(f"  {problem}" for problem in problems)

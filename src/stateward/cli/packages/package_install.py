@@ -1,0 +1,168 @@
+"""`package install`, `upgrade` and `uninstall`: packages and what becomes of them on an API server."""
+
+from typing import Any
+
+import click
+
+from stateward.api.base import API_VERSION, Json
+from stateward.api.installation import Installation
+from stateward.cli.packages.installation_forecast import lines as forecast
+from stateward.cli.packages.installation_look import package_called
+from stateward.cli.packages.installation_plan import Outlook
+from stateward.cli.packages.installations import INSTALLED, no_such_installation, read_installation
+from stateward.cli.packages.package_files import checked, lines, values_of, working
+from stateward.cli.packages.package_objects import object_name, package_object, trial
+from stateward.cli.shared.failures import Failure
+from stateward.cli.shared.session import Session, installation_options, run
+from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
+from stateward.kube.objects.errors import AlreadyExists, NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.operator.installations.execution.opening import opened
+from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, INSTALLATIONS, PACKAGES
+from stateward.packages.parameters import check_values, in_force
+from stateward.packages.records import Package
+
+ACCOUNT = (
+    "Service account of the namespace with whose rights the operator makes all of it; without it the one that the"
+    " operator was started with: `default`, unless it was told another."
+)
+
+
+@click.command()
+@click.argument("path")
+@click.argument("name", required=False)
+@click.option("-p", "--parameter", "given", multiple=True, help="A value, NAME=VALUE; repeatable.")
+@click.option("-P", "--parameters", "file", default="", help="A YAML file of values by name.")
+@click.option("--adopt", is_flag=True, help="Take over objects that are there already and are nobody's.")
+@click.option("--service-account", default="", help=ACCOUNT)
+@click.option("--shared", is_flag=True, help="Make the package available in all namespaces.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be made and what is in the way.")
+@installation_options
+def install(path: str, name: str | None, given: tuple[str, ...], file: str, *, dry_run: bool, **chosen: Any) -> None:
+    """Install a package.
+
+    PATH is its folder, its tarball or oci://HOST/REPOSITORY:TAG; NAME what the installation is called, by default the
+    package's name. The operator runs the plan `deploy`; `kubectl stateward installation status NAME` says how far.
+    """
+    files, package = working(path)
+    values = checked(package, values_of(given, file))
+    called, adopt, shared = name or package.name, chosen.pop("adopt"), chosen.pop("shared")
+    account = chosen.pop("service_account")
+    if dry_run:
+        more = {"adopt": adopt, "serviceAccountName": account}
+        show(run(lambda session: trial(session, called, package, files, values, **more), **chosen))
+        return
+
+    async def work(session: Session) -> None:
+        stored = await _store(session, package, files, shared=shared)
+        spec: Json = {"package": stored, "parameters": dict(values)} | ({"adopt": True} if adopt else {})
+        spec |= {"serviceAccountName": account} if account else {}
+        head = {"apiVersion": API_VERSION, "kind": "Installation", "metadata": {"name": called}}
+        try:
+            await session.api.create(INSTALLATIONS, head | {"spec": spec}, namespace=session.namespace)
+        except AlreadyExists as error:
+            raise Failure(f"{called} is installed already: `package upgrade {called}` changes it") from error
+
+    run(work, **chosen)
+    click.echo(f"{called}: {package.name} {package.version} is being installed")
+
+
+@click.command()
+@click.argument("name")
+@click.argument("path", required=False)
+@click.option("-p", "--parameter", "given", multiple=True, help="A value, NAME=VALUE, over those in force; repeatable.")
+@click.option("-P", "--parameters", "file", default="", help="A YAML file of values, in place of those in force.")
+@click.option("--service-account", default="", help="Another service account with whose rights the operator works.")
+@click.option("--shared", is_flag=True, help="Make the package available in all namespaces.")
+@click.option("--dry-run", is_flag=True, help="Only show what would change, and whose pods restart because of what.")
+@installation_options
+def upgrade(
+    name: str, path: str | None, given: tuple[str, ...], file: str, *, shared: bool, dry_run: bool, **target: str
+) -> None:
+    """Change an installation.
+
+    NAME gets another version of its package (the folder, tarball or oci:// reference PATH), other values, another
+    service account, or several of these.
+    """
+    account = target.pop("service_account")
+    fresh = working(path) if path else None
+
+    async def changed(session: Session) -> tuple[Installation, Package, dict[str, Any]]:
+        live = await read_installation(session, name)
+        package = fresh[1] if fresh else await package_called(session, live.spec.package, {})
+        kept = {key: value for key, value in live.spec.parameters.items() if key in package.parameters}
+        return live, package, values_of(given, file) if file else kept | values_of(given, "")
+
+    async def look(session: Session) -> Outlook:
+        live, package, values = await changed(session)
+        more: dict[str, Any] = {"retention": live.spec.retention.value, "adopt": live.spec.adopt}
+        more["serviceAccountName"] = account or live.spec.service_account_name
+        if fresh is None:
+            more["package"] = live.spec.package
+        return await trial(session, name, package, fresh[0] if fresh else None, values, **more)
+
+    if dry_run:
+        show(run(look, **target))
+        return
+
+    async def work(session: Session) -> str:
+        live, package, values = await changed(session)
+        before = live.status.installed.parameters if live.status.installed else None
+        if problems := check_values(package, in_force(package, values, before), before):
+            raise Failure("these parameters are not accepted:\n" + lines(problems))
+        stored = await _store(session, package, fresh[0], shared=shared) if fresh else live.spec.package
+        await _patch(session, live, stored, values, account)
+        return f"{name}: {package.name} {package.version}"
+
+    click.echo(f"{run(work, **target)} is on its way")
+
+
+def show(found: Outlook) -> None:
+    """Print what would happen; exit code 1 when not everything would go through."""
+    for line in forecast(found):
+        click.echo(line)
+    click.get_current_context().exit(0 if found.goes_through else 1)
+
+
+@click.command()
+@click.argument("name")
+@installation_options
+def uninstall(name: str, **target: str) -> None:
+    """Remove an installation.
+
+    Its plan `cleanup` runs, and what it made is removed; volume claims stay unless spec.retention says Delete.
+    """
+
+    async def work(session: Session) -> None:
+        live = await read_installation(session, name)
+        try:
+            exact = DeleteOptions(Preconditions(live.metadata.uid))
+            await session.api.delete(INSTALLATIONS, session.key(name), exact)
+        except NotFound as error:
+            raise no_such_installation(session, name) from error
+
+    run(work, **target)
+    click.echo(f"{name} is being removed")
+
+
+async def _store(session: Session, package: Package, files: dict[str, bytes], *, shared: bool) -> str:
+    """Make the object of a package, unless it is there with the same content; return its name."""
+    resource, namespace = (CLUSTER_PACKAGES, "") if shared else (PACKAGES, session.namespace)
+    name, body = object_name(package), package_object(package, files, resource.kind)
+    try:
+        await session.api.create(resource, body, namespace=namespace)
+    except AlreadyExists as error:
+        if opened(await session.api.get(resource, Key(namespace, name))).digest != package.digest:
+            text = f"{resource.kind} {name} is there already, with other content: a changed package has another version"
+            raise Failure(text) from error
+    return name
+
+
+async def _patch(session: Session, live: Installation, package: str, values: Json, account: str) -> None:
+    patch = [
+        {"op": "test", "path": "/metadata/resourceVersion", "value": live.metadata.resource_version},
+        {"op": "replace", "path": "/spec/package", "value": package},
+        {"op": "add", "path": "/spec/parameters", "value": values},
+    ]
+    patch += [{"op": "add", "path": "/spec/serviceAccountName", "value": account}] if account else []
+    await session.api.patch(INSTALLED, session.key(live.metadata.name), patch, kind=PatchKind.JSON)

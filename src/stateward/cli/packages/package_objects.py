@@ -1,0 +1,49 @@
+"""Packages as objects of the API server, and a look at what one would do before it is one."""
+
+import base64
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from stateward.api.base import API_VERSION, Json
+from stateward.api.installation import Installation
+from stateward.api.package import Package as PackageObject
+from stateward.cli.packages.installation_plan import Outlook, outlook
+from stateward.cli.shared.session import Session
+from stateward.operator.installations.objects.views import PACKAGES
+from stateward.packages.archive import pack
+from stateward.packages.records import Package
+
+Files = Mapping[str, bytes]
+
+
+def object_name(package: Package) -> str:
+    """Return what the object of a package is called."""
+    return re.sub(r"[^a-z0-9.-]+", "-", f"{package.name}-{package.version}".lower()).strip("-.")
+
+
+def package_object(package: Package, files: Files, kind: str) -> Json:
+    """Return the object of a package."""
+    spec = {
+        "name": package.name,
+        "version": package.version,
+        "appVersion": package.operator.app_version,
+        "digest": package.digest,
+        "archive": base64.b64encode(pack(files)).decode(),
+    }
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": object_name(package)}, "spec": spec}
+
+
+async def trial(
+    session: Session, name: str, package: Package, files: Files | None, values: Mapping[str, Any], /, **spec: Any
+) -> Outlook:
+    """Return what an installation of a package would become; raises Failure, ApiError.
+
+    `files` are those of a package that need not be on the server; `spec` is more of the installation's.
+    """
+    wanted = {"metadata": {"name": name}, "spec": {"package": object_name(package), "parameters": values, **spec}}
+    body = package_object(package, files, PACKAGES.kind) if files is not None else None
+    offered = {object_name(package): msgspec.convert(body, PackageObject)} if body is not None else {}
+    return await outlook(session, msgspec.convert(wanted, Installation), offered)

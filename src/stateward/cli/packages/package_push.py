@@ -1,0 +1,20 @@
+"""`package push`: a package into a registry of OCI artifacts."""
+
+import click
+
+from stateward.cli.packages.package_files import working
+from stateward.cli.packages.package_registry import pushed
+
+
+@click.command()
+@click.argument("path")
+@click.argument("reference_text", metavar="REFERENCE")
+@click.option("--replace", is_flag=True, help="Let the tag be this content, whatever it was before.")
+def push(path: str, reference_text: str, *, replace: bool) -> None:
+    """Store a package in a registry.
+
+    REFERENCE is oci://HOST/REPOSITORY, with :TAG if that is not to be the package's version; oci+http:// does without
+    TLS. The login is that of `docker login`. The package is checked first.
+    """
+    files, package = working(path)
+    click.echo(f"{path}: is in the registry as {pushed(reference_text, package, files, replace=replace)}")

@@ -1,0 +1,1 @@
+"""Commands that look ahead: `plan` and `validate`, and the forecast of what a change does to each member."""

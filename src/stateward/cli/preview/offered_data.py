@@ -1,0 +1,68 @@
+"""ConfigMaps and Secrets that come with a change: which keys of them the members of a cluster would restart for.
+
+The operator's digests are made with a key that nobody else has. So what is there now and what is offered are compared
+here, and a key that would be another one gets a digest that differs from the operator's. Values are not shown.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from msgspec.structs import replace
+
+from stateward.api.base import Json
+from stateward.api.cluster import Cluster
+from stateward.api.digests import OUT, THERE, differs
+from stateward.cli.shared.session import Session
+from stateward.engines.search import keystore
+from stateward.engines.uses import uses_of
+from stateward.operator.observe.known_data import Read, asked_of, known
+from stateward.operator.restarts.sources import read_sources
+from stateward.packages.dependencies import CONFIG_MAP, SECRET, Dependency
+from stateward.packages.digests import Key
+from stateward.packages.trees import at, text
+
+Objects = Mapping[tuple[str, str], Json]
+NEW = "offered"
+"""Stands for the digest of data that is not there yet."""
+
+
+def data_in(found: Iterable[tuple[str, Any]]) -> Objects:
+    """Return the ConfigMaps and Secrets among documents, by kind and name."""
+    documents = (cast("Json", item) for _, item in found if isinstance(item, dict))
+    mine = (document for document in documents if document.get("kind") in (CONFIG_MAP, SECRET))
+    return {(text(each.get("kind")), text(at(each, "metadata", "name"))): each for each in mine}
+
+
+async def with_offered(session: Session, cluster: Cluster, offered: Objects) -> Cluster:
+    """Return a cluster with what would be known of its data if the objects were applied; raises ApiError."""
+    used = uses_of(cluster) | keystore.sources(asked_of(cluster))
+    concerned = {identity: body for identity, body in offered.items() if identity in {(d.kind, d.name) for d in used}}
+    if not concerned:
+        return cluster
+    wanted = [Dependency(*identity) for identity in concerned]
+    now = await read_sources(session.api, wanted, session.namespace)
+    return foreseen(cluster, now, concerned)
+
+
+def foreseen(cluster: Cluster, now: Objects, offered: Objects) -> Cluster:
+    """Return the cluster with other digests for the keys that would change."""
+    before, after = (known(cluster, uses_of(cluster), Read(dict(objects)), (), _KEY).data for objects in (now, offered))
+    data = dict(cluster.status.data or {})
+    for name in before.keys() | after.keys():
+        if not differs(name, before, after) and name in before and name in after:
+            continue
+        if name not in after:
+            data.pop(name, None)
+        elif after[name] in (OUT, THERE):
+            data[name] = after[name]
+        else:
+            data[name] = f"{data.get(name, '').rpartition('/')[0] or _made_with(data)}/{NEW}"
+    return replace(cluster, status=replace(cluster.status, data=data or None))
+
+
+_KEY = Key(b"to compare what is there with what is offered")
+
+
+def _made_with(data: Mapping[str, str]) -> str:
+    """Return the name of the key that the operator's digests are made with, as far as there is any."""
+    return next((digest.rpartition("/")[0] for digest in data.values() if "/" in digest), NEW)

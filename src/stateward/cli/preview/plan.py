@@ -1,0 +1,128 @@
+"""`plan`: what a change would do to each member, in which order, and what would be refused. Touches nothing."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import click
+import msgspec
+
+from stateward.api.cluster import Cluster
+from stateward.api.installation import Installation
+from stateward.api.pod_policy import Level
+from stateward.cli.packages.installation_forecast import document as installation_document
+from stateward.cli.packages.installation_forecast import lines
+from stateward.cli.packages.installation_look import Offered
+from stateward.cli.packages.installation_plan import installations_in, outlook, packages_in
+from stateward.cli.preview.forecast import blocked, forecast, unknowns
+from stateward.cli.preview.look import Look, look
+from stateward.cli.preview.offered_data import data_in
+from stateward.cli.preview.preview import Preview, preview
+from stateward.cli.shared import screen
+from stateward.cli.shared.completion import cluster_names
+from stateward.cli.shared.documents import is_ours, parts, read_documents
+from stateward.cli.shared.failures import Failure
+from stateward.cli.shared.find import no_such_cluster, read_cluster
+from stateward.cli.shared.session import Session, policy_option, run, target_options
+from stateward.kube.objects.errors import NotFound
+from stateward.operator.objects.kinds import kind_of
+
+
+@click.command()
+@click.argument("name", required=False, shell_complete=cluster_names)
+@click.option("-f", "--filename", "path", help="The change as a YAML file, or - ; nothing of it is sent.")
+@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
+@policy_option
+@target_options
+def plan(name: str | None, path: str | None, *, output: str, pod_policy: str, **target: str) -> None:
+    """Show what a change would do, before it is made.
+
+    For the changed spec in a file, or for what cluster NAME still has to do. Nothing is changed.
+
+    Each member's effect (none, reload, restart, recreate, replace, create, remove) and because of what, the order, the
+    volumes that grow, how long it takes and what that rests on, what is refused and what would wait. Exit code 1 when
+    not everything would go through.
+
+    ConfigMaps and Secrets in the file count as applied: members that use them restart because of which key of which
+    object. With the NAME of a cluster the file may have nothing else.
+
+    For an Installation: the plan that runs, the objects that change, and whose pods restart because of which key of
+    which object. Packages in the same file count as if they were on the server.
+    """
+    given = list(parts(path)) if path is not None else []
+    if installs := installations_in(given, name):
+        plan_installation(installs, packages_in(given), output, **target)
+        return
+    data = data_in(given)
+    changed = None if only_data(given, name) else changed_cluster(path, name, given)
+    wanted = name or (changed.metadata.name if changed else "")
+    if changed is not None and changed.metadata.namespace and not target["namespace"]:
+        target["namespace"] = changed.metadata.namespace
+
+    async def work(session: Session) -> tuple[Look, Preview]:
+        kind = kind_of(changed or await read_cluster(session, wanted))
+        try:
+            found = await look(session, kind, wanted, changed, data, level=Level(pod_policy))
+        except NotFound as error:
+            raise no_such_cluster(session, wanted) from error
+        return found, preview(found.observed, session.now(), found.pacing.pace)
+
+    found, shown = run(work, **target)
+    if output == "table":
+        screen.show(forecast(found, shown))
+    else:
+        screen.show_document(document(found, shown), output)
+    click.get_current_context().exit(0 if shown.goes_through and not blocked(found, shown) else 1)
+
+
+def plan_installation(found: list[Installation], offered: Offered, output: str, **target: str) -> None:
+    """Show what a change of an installation would do; exit code 1 when not everything would go through."""
+    if len(found) != 1:
+        raise Failure(f"it has {len(found)} installations; add the NAME of one")
+    wanted = found[0]
+    target["namespace"] = target["namespace"] or wanted.metadata.namespace
+    what = run(lambda session: outlook(session, wanted, offered), **target)
+    if output == "table":
+        for line in lines(what):
+            click.echo(line)
+    else:
+        screen.show_document(installation_document(what), output)
+    click.get_current_context().exit(0 if what.goes_through else 1)
+
+
+def only_data(given: Iterable[tuple[str, Any]], name: str | None) -> bool:
+    """Return whether a file changes data that the named cluster uses, and no cluster."""
+    return name is not None and bool(data_in(given)) and not any(is_ours(item) for _, item in given)
+
+
+def changed_cluster(
+    path: str | None, name: str | None, given: Iterable[tuple[str, Any]] | None = None
+) -> Cluster | None:
+    """Return the cluster in the file, or in what was `given` of it; None without one.
+
+    Raises Failure or UsageError where that makes no sense.
+    """
+    if path is None:
+        if name is None:
+            raise click.UsageError("say which cluster: -f FILE for a change, or NAME for what goes on now")
+        return None
+    found = [document for document in read_documents(path, given) if name in (None, document.name)]
+    if len(found) != 1:
+        which = "none of its clusters is called so" if name else f"it has {len(found)} clusters; add the NAME of one"
+        raise Failure(f"{path}: {which}")
+    if found[0].cluster is None:
+        raise Failure("\n".join(f"{found[0].place}: {problem}" for problem in found[0].problems))
+    return found[0].cluster
+
+
+def document(found: Look, shown: Preview) -> dict[str, Any]:
+    """Return the answer for programs."""
+    doubts = (*found.problems, *found.obstacles)
+    problems = [{"path": p.path, "message": p.message, "severity": p.severity.value} for p in doubts]
+    extra = {
+        "problems": problems,
+        "notes": list(found.notes),
+        "goesThrough": shown.goes_through and not blocked(found, shown),
+        "restsOn": list(found.pacing.rests_on),
+        "notKnown": list(unknowns(found, shown)),
+    }
+    return msgspec.to_builtins(shown) | extra

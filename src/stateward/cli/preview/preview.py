@@ -1,0 +1,240 @@
+"""What a change would do, before it is made: a pure reading of the journey that the shipped planner would take.
+
+Per member the effect and what it is because of, the order of the steps and how long they take, the volumes, what is
+refused, and what would wait, with the reason.
+"""
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stateward.cli.preview.timing import seconds_of
+from stateward.planning.facts.change import differing, effect_of
+from stateward.planning.model import actions as a
+from stateward.planning.model.intent import State, Wait
+from stateward.planning.model.observation import Effect, Member, Observation, Pool, Refusal
+from stateward.planning.plan import plan
+from stateward.simulation.forecast.journey import Journey, travel
+from stateward.simulation.forecast.pace import Pace
+
+
+class Kind(StrEnum):
+    """What happens to a member, from nothing to the end."""
+
+    NONE = "none"
+    RELOAD = "reload"
+    CREATE = "create"
+    RESTART = "restart"
+    RECREATE = "recreate"
+    REPLACE = "replace"
+    REMOVE = "remove"
+
+
+class MemberChange(Struct, frozen=True):
+    """What happens to one member: the effect, its mode, the inputs or the reason behind it, and its place in line."""
+
+    name: str
+    pool: str
+    effect: Kind
+    mode: str = ""
+    because: str = ""
+    held: str = ""
+    """Why the effect would not come about as things are; empty when it would."""
+    seconds: float | None = None
+    """How long its step takes, the recovery of its copies included; None where nothing happens or it is not known."""
+
+
+class VolumeChange(Struct, frozen=True):
+    """A volume that grows in place; sizes in bytes."""
+
+    member: str
+    before: int
+    after: int
+
+
+class Step(Struct, frozen=True):
+    """Things that happen together, before anything after them."""
+
+    does: str
+    members: tuple[str, ...]
+    why: str = ""
+    at: float = 0.0
+    """Seconds from now."""
+    seconds: float | None = None
+    """How long it takes until its members are as they should be; None where that is not known."""
+
+
+class Preview(Struct, frozen=True):
+    """The whole answer."""
+
+    cluster: str
+    namespace: str
+    deployed: str
+    wanted: str
+    members: tuple[MemberChange, ...]
+    steps: tuple[Step, ...]
+    volumes: tuple[VolumeChange, ...]
+    refused: tuple[Refusal, ...]
+    waits: tuple[Wait, ...]
+    """What would still wait at the end, for what."""
+    seconds: float | None = None
+    """How long everything takes; None where it would not come to its end."""
+
+    @property
+    def goes_through(self) -> bool:
+        """Whether everything that was asked for would be reached."""
+        return not self.refused and not self.waits
+
+
+def preview(observed: Observation, now: float, pace: Pace | None = None) -> Preview:
+    """Return what happens from here if all goes well, at a pace; a pause is looked past."""
+    start = replace(observed, desired=replace(observed.desired, paused=False), live=True)
+    journey = travel(start, now, pace)
+    done = tuple(
+        replace(step, seconds=seconds_of(step.does, step.members, step.at, journey)) for step in steps(journey)
+    )
+    refused = refusals(start, now)
+    known = {(refusal.reason, refusal.message) for refusal in refused}
+    waits = [] if journey.last.settled else [w for w in remaining(journey) if (w.reason, w.message) not in known]
+    return Preview(
+        cluster=start.name,
+        namespace=start.namespace,
+        deployed=start.deployed_version,
+        wanted=start.desired.version,
+        members=tuple(replace(c, seconds=taken(c.name, done)) for c in member_changes(start, journey, done)),
+        steps=done,
+        volumes=tuple(volume_changes(start, journey)),
+        refused=refused,
+        waits=tuple(waits),
+        seconds=journey.arrived - now if journey.last.settled else None,
+    )
+
+
+def remaining(journey: Journey) -> tuple[Wait, ...]:
+    """Return what waits at the end; where nothing says that it waits and yet not all is well, what goes on instead."""
+    return journey.last.waits or (Wait(journey.end.name, "Unsettled", journey.last.doing),)
+
+
+def refusals(start: Observation, now: float) -> tuple[Refusal, ...]:
+    """Return what is refused at once: by the driver and the validation, and by the plan as it stands."""
+    listed = {(refusal.reason, refusal.message) for refusal in start.desired.refusals}
+    stalled = [w for w in plan(start, now).waits if w.stalled and (w.reason, w.message) not in listed]
+    return (*start.desired.refusals, *(Refusal(w.subject, w.reason, w.message, everything=False) for w in stalled))
+
+
+def steps(journey: Journey) -> Iterator[Step]:
+    """Yield what happens, in order; preparations and what is undone in the database are left out."""
+    drained: frozenset[str] = frozenset()
+    for leg in journey.legs:
+        made, at = leg.made, leg.at - journey.began
+        for does, kind in VERBS:
+            found = [action for action in made.actions if isinstance(action, kind)]
+            if found:
+                members = tuple(action.member for action in found)
+                yield Step(does, members, "; ".join(dict.fromkeys(action.why for action in found)), at)
+        drain = next((action for action in made.actions if isinstance(action, a.Drain)), None)
+        if drain is not None:
+            if drain.members - drained:
+                yield Step("move the data away from", tuple(sorted(drain.members - drained)), "", at)
+            drained = drain.members
+        moves = next((action for action in made.actions if isinstance(action, a.MoveCopies)), None)
+        if moves is not None:
+            yield Step("move single copies away from", tuple(sorted({m.origin for m in moves.moves})), moves.why, at)
+
+
+MemberAction = (
+    a.GrowVolume
+    | a.RetainVolume
+    | a.OwnVolume
+    | a.Create
+    | a.GrantBootstrap
+    | a.StopProcess
+    | a.DeletePod
+    | a.Release
+    | a.DeleteVolume
+)
+VERBS: tuple[tuple[str, type[MemberAction]], ...] = (
+    ("grow the volume of", a.GrowVolume),
+    ("keep, when the cluster is deleted, the volume of", a.RetainVolume),
+    ("delete with the cluster the volume of", a.OwnVolume),
+    ("create", a.Create),
+    ("form the cluster on", a.GrantBootstrap),
+    ("restart the process of", a.StopProcess),
+    ("recreate", a.DeletePod),
+    ("let go", a.Release),
+    ("delete the volume of", a.DeleteVolume),
+)
+
+
+def member_changes(start: Observation, journey: Journey, done: Iterable[Step]) -> Iterator[MemberChange]:
+    """Yield what happens to each member: those that are there by name, then those that come."""
+    did = {does: {name for step in done if step.does == does for name in step.members} for does, _ in VERBS}
+    pools = {pool.name: pool for pool in start.desired.pools}
+    here = [member for member in start.members if member.workload is not None or member.pod is not None]
+    for member in here:
+        yield member_change(member, pools.get(member.pool), did, journey, tuple(done))
+    for name in sorted(did["create"] - {member.name for member in here}):
+        pool = next(p for p in pools if name.startswith(f"{start.name}-{p}-"))
+        yield MemberChange(name, pool, Kind.CREATE, mode_of("create", name, done))
+
+
+def member_change(
+    member: Member, pool: Pool | None, did: dict[str, set[str]], journey: Journey, done: tuple[Step, ...]
+) -> MemberChange:
+    """Return what happens to a member that is there."""
+    name = member.name
+    because, static = inputs_of(member, pool)
+    if name in did["let go"]:
+        why = next(step.why for step in done if step.does == "let go" and name in step.members)
+        kind = Kind.REPLACE if "takes its place" in why else Kind.REMOVE
+        return MemberChange(
+            name, member.pool, kind, mode_of("let go", name, done), why.removeprefix("a new member takes its place: ")
+        )
+    if name in did["recreate"]:
+        return MemberChange(name, member.pool, Kind.RECREATE, mode_of("recreate", name, done), because)
+    if name in did["restart the process of"]:
+        mode = mode_of("restart the process of", name, done)
+        return MemberChange(name, member.pool, Kind.RESTART, mode, because or "what a person has asked for")
+    held = next((w.message for w in journey.last.waits if w.subject == name), "")
+    if static is Effect.NONE and name in did["grow the volume of"]:
+        return MemberChange(name, member.pool, Kind.RELOAD, "in place", "volume")
+    if static is Effect.NONE:
+        intent = journey.last.intents.get(name)
+        leaves = intent is not None and intent.state in (State.LEAVING, State.DRAINING)
+        return MemberChange(name, member.pool, Kind.REMOVE if leaves else Kind.NONE, held=held if leaves else "")
+    kind = {Effect.RELOAD: Kind.RELOAD, Effect.REPLACE: Kind.REPLACE}.get(static, Kind.RECREATE)
+    return MemberChange(name, member.pool, kind, because=because, held=held or journey.last.doing)
+
+
+def inputs_of(member: Member, pool: Pool | None) -> tuple[str, Effect]:
+    """Return the inputs that differ from what the member should be made from in the end, and the hardest effect."""
+    if pool is None or member.pod is None:
+        return "", Effect.NONE
+    names = [n for n in differing(member.pod.inputs, pool.inputs) if effect_of(pool, n) > Effect.NONE]
+    hardest = max((effect_of(pool, name) for name in names), default=Effect.NONE)
+    return ", ".join(names), hardest
+
+
+def mode_of(does: str, name: str, done: Iterable[Step]) -> str:
+    """Return how a member's turn comes: alone, or with how many others at once."""
+    together = next((len(step.members) for step in done if step.does == does and name in step.members), 1)
+    at_once = f"{together} at once" if together > 1 else ""
+    return at_once if does == "create" else ", ".join(part for part in ("rolling", at_once) if part)
+
+
+def taken(name: str, done: Iterable[Step]) -> float | None:
+    """Return how long the steps of a member take together; None where one is not known, or there are none."""
+    mine = [step.seconds for step in done if name in step.members]
+    known = [seconds for seconds in mine if seconds is not None]
+    return sum(known) if known and len(known) == len(mine) else None
+
+
+def volume_changes(start: Observation, journey: Journey) -> Iterator[VolumeChange]:
+    """Yield the volumes that grow in place."""
+    before = {m.name: m.claim.requested for m in start.members if m.claim is not None}
+    for leg in journey.legs:
+        for action in leg.made.actions:
+            if isinstance(action, a.GrowVolume) and action.member in before:
+                yield VolumeChange(action.member, before[action.member], action.size)

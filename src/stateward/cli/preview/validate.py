@@ -1,0 +1,92 @@
+"""`validate`: everything that is wrong with a file, without any API server, or with what a server has."""
+
+from dataclasses import replace
+
+import click
+from msgspec import structs
+
+from stateward.api.pod_policy import Level
+from stateward.api.problem import Severity, errors
+from stateward.cli.preview.look import Carried, obstacles_of
+from stateward.cli.shared.documents import Document, read_documents
+from stateward.cli.shared.session import Session, place_options, policy_option, run
+from stateward.operator.databases.engine import family_of, unconnected
+from stateward.operator.databases.foundationdb_shell import ExecShell
+from stateward.operator.objects.kinds import kind_of
+from stateward.operator.pod_rights.policy import problems
+
+
+@click.command()
+@click.option("-f", "--filename", "paths", multiple=True, required=True, help="A YAML file, or - ; repeatable.")
+@click.option("--strict", is_flag=True, help="Let warnings fail, too.")
+@click.option(
+    "--server", is_flag=True, help="Also ask the API server for the classes, nodes and Secrets that are named."
+)
+@policy_option
+@place_options
+def validate(paths: tuple[str, ...], *, strict: bool, server: bool, pod_policy: str, **target: str) -> None:
+    """Check files, without any server unless --server is given.
+
+    Shows each problem with its field, its value and what is accepted there; misspelled fields are found, too.
+    With --server it also warns of storage classes, priority classes and Secrets that do not exist, and of pods that no
+    node takes; nothing is sent. Exit code 1 when there is an error.
+    """
+    documents = [policed(document, Level(pod_policy)) for path in paths for document in read_documents(path)]
+    if server:
+        documents = run(lambda session: on_server(session, documents), **target)
+    for document in documents:
+        report(document)
+    twice = repeated(documents)
+    for line in twice:
+        click.echo(line)
+    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+    if twice or any(problem.severity in failing for document in documents for problem in document.problems):
+        click.get_current_context().exit(1)
+
+
+def policed(document: Document, level: Level) -> Document:
+    """Return a document with what the policy does not allow of its pods; one that is wrong is left as it is."""
+    if document.cluster is None or errors(list(document.problems)):
+        return document
+    found = problems(unconnected(kind_of(document.cluster)), document.cluster, level)
+    return replace(document, problems=(*document.problems, *found))
+
+
+async def on_server(session: Session, documents: list[Document]) -> list[Document]:
+    """Return the documents with what keeps their new pods from starting on the server."""
+    return [await checked_there(session, document) for document in documents]
+
+
+async def checked_there(session: Session, document: Document) -> Document:
+    """Return a document with that added; one that is wrong is left as it is."""
+    if document.cluster is None or errors(list(document.problems)):
+        return document
+    cluster = document.cluster
+    namespace = cluster.metadata.namespace or session.namespace
+    cluster = structs.replace(cluster, metadata=structs.replace(cluster.metadata, namespace=namespace))
+    family = family_of(kind_of(cluster), Carried(session.api), ExecShell(session.execute, asks=True))
+    found = await obstacles_of(session.api, family, cluster)
+    return replace(document, problems=(*document.problems, *found))
+
+
+def repeated(documents: list[Document]) -> list[str]:
+    """Return a line for each cluster that is there more than once: the last one would win, unnoticed."""
+    found = list[str]()
+    seen = dict[tuple[str, str, str], str]()
+    for document in documents:
+        if (cluster := document.cluster) is None:
+            continue
+        identity = (cluster.kind, cluster.metadata.namespace, cluster.metadata.name)
+        if identity in seen:
+            found.append(f"{document.place}: {document.name}: error: is in {seen[identity]} already")
+        seen.setdefault(identity, document.place)
+    return found
+
+
+def report(document: Document) -> None:
+    """Print the problems of a document, or that it has none."""
+    what = f"{document.place}: {document.name or 'cluster without a name'}"
+    for problem in document.problems:
+        click.echo(f"{what}: {problem.severity.value}: {problem}")
+    if not document.problems:
+        click.echo(f"{what}: nothing is wrong")

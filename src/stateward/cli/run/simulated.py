@@ -1,0 +1,63 @@
+"""How a campaign of simulations is shown: what was met, what was violated, and how to repeat it."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from stateward.cli.shared.picture import columns
+from stateward.cli.status.advice import ADVICE
+from stateward.simulation.campaign.branches import branches, out_of_reach
+from stateward.simulation.campaign.campaign import Report
+from stateward.simulation.campaign.run import Outcome
+from stateward.simulation.world.telling import clock
+
+SHOWN = 3
+"""Violations that are shown of one run: what follows the first is often its consequence."""
+
+
+def met(report: Report, engine: str) -> Table:
+    """Return how often each fault, edit and decision was met."""
+    table = columns("KIND", "WHAT", "TIMES")
+    never, known = out_of_reach(engine), list(branches(ADVICE.keys(), engine))
+    for name in known:
+        kind, _, what = name.partition(": ")
+        times = report.counts.get(name, 0)
+        if times or name not in never:
+            table.add_row(kind, what, Text(str(times) if times else "never", style="" if times else "yellow"))
+    for name, times in report.counts.items():
+        if name not in known:
+            table.add_row("also", name, str(times))
+    return table
+
+
+def summary(report: Report, engine: str, extent: str, never: Sequence[str]) -> str:
+    """Return what came of it: violations with the commands that repeat them, what was never met, and the speed.
+
+    `extent` is the option that says for how long a run goes; empty where none was given.
+    """
+    lines: list[str] = []
+    for outcome in report.failed:
+        lines += [f"seed {outcome.seed}: {violation}" for violation in outcome.violations[:SHOWN]]
+        words = ("stateward simulate", f"--engine {engine} --seed {outcome.seed}", extent, "--trace")
+        lines.append(f"  to see how: {' '.join(word for word in words if word)}")
+    if never and report.seeds > 1:
+        lines.append(f"never met: {', '.join(never)}")
+    runs = f"{report.seeds} {'run' if report.seeds == 1 else 'runs'}"
+    speed = f"{report.hours:.1f} cluster-hours in {report.seconds:.0f} s, {report.hours_per_minute:.0f} a minute"
+    calm = f", {report.skipped:.1f} of them passed over, as nothing could happen in them" if report.skipped else ""
+    lines.append(f"{runs}, {len(report.failed)} with violations; {speed}{calm}")
+    return "\n".join(lines)
+
+
+def story(outcome: Outcome) -> Iterator[str]:
+    """Yield what happened, a line for each step; the same step again and again is one line."""
+    last, again = "", 0
+    for at, sentence in outcome.story:
+        if sentence == last:
+            again += 1
+            continue
+        if again:
+            yield f"{'':>11}  … {again} more times"
+        last, again = sentence, 0
+        yield f"{clock(at):>11}  {sentence}"

@@ -1,0 +1,123 @@
+"""Reading the files that people write: one or more YAML (or JSON) documents, of which the clusters are ours."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, cast
+
+import yaml
+
+from stateward.api.base import GROUP, Record
+from stateward.api.cluster import Cluster
+from stateward.api.crd import CLUSTER_KINDS
+from stateward.api.installation import Installation
+from stateward.api.package import Package
+from stateward.api.parse import InvalidDocumentError, convert_cluster
+from stateward.api.problem import Problem
+from stateward.api.structure import check_structure
+from stateward.api.validation import validate
+from stateward.cli.shared.failures import Failure
+
+NAMES = tuple(kind.name for kind in CLUSTER_KINDS)
+"""The kinds of clusters, as documents name them."""
+
+_PACKAGED: dict[str, type[Record]] = {"Installation": Installation, "Package": Package, "ClusterPackage": Package}
+"""Kinds of which the shape can be checked here, and no more: what values are accepted, the package says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document about a cluster: where it was, the cluster if it is one, and all that is wrong or doubtful."""
+
+    place: str
+    name: str
+    cluster: Cluster | None
+    problems: tuple[Problem, ...]
+
+
+def read_documents(path: str, given: Iterable[tuple[str, Any]] | None = None) -> list[Document]:
+    """Return the documents of Stateward's in a file (`-`: standard input); others, such as Services, are passed over.
+
+    `given` is what was read of it already. Raises Failure when it cannot be read, is no YAML, or has none of them.
+    """
+    found = [checked(place, item) for place, item in (parts(path) if given is None else given) if is_ours(item)]
+    if not found:
+        raise Failure(f"{path}: there is no {' or '.join(NAMES)} (apiVersion {GROUP}/v1alpha1) in it")
+    return found
+
+
+def parts(path: str) -> Iterator[tuple[str, Any]]:
+    """Yield each document with its place, the items of lists one by one."""
+    try:
+        loaded = list(yaml.safe_load_all(text_of(path)))
+    except yaml.YAMLError as error:
+        raise Failure(f"{path}: not YAML: {_yaml_fault(error)}") from error
+    for number, item in enumerate(loaded, 1):
+        place = path if len(loaded) == 1 else f"{path} (document {number})"
+        if isinstance(item, dict) and cast("dict[str, Any]", item).get("kind") == "List":
+            yield from ((place, inner) for inner in cast("dict[str, Any]", item).get("items") or ())
+        elif item is not None:
+            yield place, item
+
+
+def _yaml_fault(error: yaml.YAMLError) -> str:
+    """Return the fault in one line; the library calls what it was given a unicode string."""
+    return " ".join(str(error).split()).replace(' in "<unicode string>",', " at")
+
+
+def text_of(path: str) -> str:
+    """Return the text of a file or of standard input."""
+    if path == "-":
+        return sys.stdin.read()
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise Failure(f"{path}: not text in UTF-8") from error
+
+
+def is_ours(item: Any) -> bool:
+    """Return whether a document is about one of our kinds, or means to be: one without a kind is not passed over."""
+    if not isinstance(item, dict):
+        return True
+    fields = cast("dict[str, Any]", item)
+    group = str(fields.get("apiVersion") or GROUP).partition("/")[0]
+    return group == GROUP or fields.get("kind") in NAMES
+
+
+def checked(place: str, item: Any) -> Document:
+    """Return a document with all its problems."""
+    name = name_of(item)
+    if (record := _packaged(item)) is not None:
+        return Document(place, name, None, tuple(check_structure(item, record)))
+    if (unknown := _unknown_kind(item)) is not None:
+        return Document(place, name, None, (unknown,))
+    try:
+        cluster = convert_cluster(item)
+    except InvalidDocumentError as error:
+        return Document(place, name, None, tuple(error.problems))
+    return Document(place, name, cluster, tuple(validate(cluster)))
+
+
+def _packaged(item: Any) -> type[Record] | None:
+    fields = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
+    return _PACKAGED.get(str(fields.get("kind")))
+
+
+def _unknown_kind(item: Any) -> Problem | None:
+    """Return the problem of a kind that is none of ours: nothing else can be said of such a document."""
+    kind = cast("dict[str, Any]", item).get("kind") if isinstance(item, dict) else None
+    known = (*NAMES, *_PACKAGED)
+    if not isinstance(kind, str) or kind in known:
+        return None
+    meant = get_close_matches(kind, known, n=1)
+    hint = f"did you mean {meant[0]}?" if meant else f"known are {', '.join(known)}"
+    return Problem("kind", kind, f"is no kind of Stateward's; {hint}")
+
+
+def name_of(item: Any) -> str:
+    """Return the name that a document gives its object, whatever else is wrong with it."""
+    fields = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
+    meta = fields.get("metadata")
+    return str(cast("dict[str, Any]", meta).get("name", "")) if isinstance(meta, dict) else ""

@@ -1,0 +1,67 @@
+"""Finding a cluster by its name, whatever its kind: people name clusters, not kinds."""
+
+from collections.abc import Awaitable, Callable
+
+from stateward.api.cluster import Cluster
+from stateward.cli.shared.failures import Failure
+from stateward.cli.shared.session import Session
+from stateward.kube.cache.listing import list_all
+from stateward.kube.objects.errors import NotFound, UnknownResource
+from stateward.kube.objects.resource import Selection
+from stateward.operator.objects.kinds import ClusterKind
+
+
+async def read_cluster(session: Session, name: str) -> Cluster:
+    """Return a cluster; raises Failure where there is none of this name, or one of each of several kinds."""
+
+    async def read(kind: ClusterKind) -> list[Cluster]:
+        try:
+            return [await session.api.get(kind.resource, session.key(name))]
+        except NotFound:
+            return []
+
+    found = await of_each(session, read)
+    if not found:
+        raise no_such_cluster(session, name)
+    if len(found) > 1:
+        which = " and ".join(f"{'an' if cluster.kind[0] in 'AEIO' else 'a'} {cluster.kind}" for cluster in found)
+        raise Failure(f"there is {which} called {name!r} in namespace {session.namespace!r}; say which with --kind")
+    return found[0]
+
+
+async def all_clusters(session: Session, namespace: str) -> list[Cluster]:
+    """Return the clusters of a namespace, or of all where it is empty; raises Failure where one cannot be read."""
+
+    async def read(kind: ClusterKind) -> list[Cluster]:
+        state = await list_all(session.api, kind.resource, Selection(namespace))
+        if state.troubles:
+            trouble = state.troubles[0]
+            raise Failure(
+                f"cluster {trouble.key} cannot be read: {trouble.reason}; is this program older than the CRDs?"
+            )
+        return list(state.hand_over())
+
+    found = await of_each(session, read)
+    return sorted(found, key=lambda cluster: (cluster.metadata.namespace, cluster.metadata.name, cluster.kind))
+
+
+async def of_each(session: Session, read: Callable[[ClusterKind], Awaitable[list[Cluster]]]) -> list[Cluster]:
+    """Return what is read of each kind; of one that is not installed there is nothing. Raises where none is."""
+    found: list[Cluster] = []
+    missing: list[UnknownResource] = []
+    for kind in session.kinds:
+        try:
+            found += await read(kind)
+        except UnknownResource as error:
+            missing.append(error)
+    if len(missing) == len(session.kinds):
+        raise missing[0]
+    return found
+
+
+def no_such_cluster(session: Session, name: str) -> Failure:
+    """Return the failure that a cluster is not there."""
+    what = "cluster" if len(session.kinds) > 1 else " or ".join(kind.resource.kind for kind in session.kinds)
+    return Failure(
+        f"there is no {what} {name!r} in namespace {session.namespace!r}; `list --all-namespaces` shows all there are"
+    )

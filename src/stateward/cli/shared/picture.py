@@ -1,0 +1,137 @@
+"""The live picture of one cluster, from its resource alone: pure, so that a screen is a function of status and time."""
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from stateward.api.cluster import Cluster
+from stateward.api.status import ClusterStatus, MemberStatus
+from stateward.cli.shared.absent import absent, fate
+from stateward.cli.shared.ages import age
+from stateward.planning.model.intent import State
+
+HEALTH = {"green": "green", "yellow": "yellow", "red": "bold red", "unknown": "magenta"}
+STATES = {State.READY: "green", State.WAITING: "yellow", State.DOWN: "bold red"}
+BUSY = "cyan"
+
+
+def picture(cluster: Cluster, now: float, *, trouble: str = "") -> RenderableType:
+    """Return the whole picture at time `now`; `trouble` is what keeps the news from coming, if anything does."""
+    status = cluster.status
+    parts: list[RenderableType] = [headline(cluster), summary(cluster, now)]
+    if status.pools:
+        parts += [Text(), pools(status)]
+    if status.member_states:
+        parts += [Text(), members(status, now)]
+    if any(absent(cluster)):
+        parts += [Text(), missing(cluster, now)]
+    if status.pending_removals:
+        parts += [Text(), removals(status, now)]
+    if status.waiting:
+        parts += [Text(), waiting(status, now)]
+    if status.conditions:
+        parts += [Text(), conditions(status, now)]
+    if trouble:
+        parts += [Text(), Text(f"no news from the API server: {trouble}", style="bold red")]
+    return Group(*parts)
+
+
+def headline(cluster: Cluster) -> Text:
+    """Return the cluster's name and kind."""
+    meta = cluster.metadata
+    return Text.assemble((meta.name, "bold"), f"  {cluster.kind} in namespace {meta.namespace}")
+
+
+def summary(cluster: Cluster, now: float) -> Table:
+    """Return version, health, members and what is going on."""
+    status = cluster.status
+    table = grid()
+    table.add_row("version", version(cluster))
+    table.add_row("health", Text(status.health or "unknown", style=HEALTH.get(status.health, "magenta")))
+    table.add_row("members", f"{status.members.ready} of {status.members.desired} ready")
+    table.add_row("doing", status.doing or "nothing yet: no operator has looked at this cluster; is one running?")
+    if status.last_progress:
+        table.add_row("progress", f"{age(status.last_progress, now)} ago")
+    if 0 < status.observed_generation < cluster.metadata.generation:
+        table.add_row("note", Text("the newest change of the spec has not been looked at yet", style="yellow"))
+    return table
+
+
+def version(cluster: Cluster) -> str:
+    """Return the deployed version, and the wanted one where it is another."""
+    deployed, wanted = cluster.status.version, cluster.spec.version
+    if deployed == wanted:
+        return deployed
+    return f"{deployed or 'none yet'} → {wanted}"
+
+
+def pools(status: ClusterStatus) -> Table:
+    """Return one line per pool."""
+    table = columns("POOL", "READY", "VERSION", "UPGRADE")
+    for pool in status.pools:
+        table.add_row(pool.name, f"{pool.ready}/{pool.desired}", pool.version, pool.upgrade)
+    return table
+
+
+def members(status: ClusterStatus, now: float) -> Table:
+    """Return one line per member."""
+    table = columns("MEMBER", "STATE", "FOR", "VERSION", "NODE", "ZONE", "PENDING", "REASON")
+    for member in status.member_states:
+        state = Text(member.state, style=state_style(member))
+        place = (member.node, member.zone)
+        table.add_row(member.name, state, age(member.since, now), member.version, *place, member.pending, member.reason)
+    return table
+
+
+def missing(cluster: Cluster, now: float) -> Table:
+    """Return one line per member that is missing: for how long, why, and what becomes of it."""
+    table = columns("MISSING", "FOR", "WHY", "WHAT BECOMES OF IT")
+    for member in absent(cluster):
+        table.add_row(member.name, age(member.missing_since, now), member.missing, fate(cluster, member))
+    return table
+
+
+def removals(status: ClusterStatus, now: float) -> Table:
+    """Return one line per member that is replaced or leaves."""
+    table = columns("REPLACED OR LEAVES", "FOR", "BY", "PHASE", "WHY")
+    for entry in status.pending_removals:
+        table.add_row(entry.name, age(entry.since, now), entry.by, entry.phase, entry.reason)
+    return table
+
+
+def state_style(member: MemberStatus) -> str:
+    """Return the colour of a member's state."""
+    return next((style for state, style in STATES.items() if state.value == member.state), BUSY)
+
+
+def waiting(status: ClusterStatus, now: float) -> Table:
+    """Return one line per thing that waits."""
+    table = columns("WAITS", "FOR", "REASON", "WHAT IT WAITS FOR")
+    for wait in status.waiting:
+        table.add_row(wait.subject, age(wait.since, now), wait.reason, wait.message)
+    return table
+
+
+def conditions(status: ClusterStatus, now: float) -> Table:
+    """Return one line per condition."""
+    table = columns("CONDITION", "STATUS", "FOR", "REASON", "MESSAGE")
+    for found in status.conditions:
+        table.add_row(found.type, found.status, age(found.last_transition_time, now), found.reason, found.message)
+    return table
+
+
+def columns(*names: str) -> Table:
+    """Return a table that looks like kubectl's: no lines, a head in capitals, the last column takes what is left."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
+    for name in names[:-1]:
+        table.add_column(name, no_wrap=True)
+    table.add_column(names[-1], overflow="fold")
+    return table
+
+
+def grid() -> Table:
+    """Return a table of names and values."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    return table

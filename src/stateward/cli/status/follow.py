@@ -1,0 +1,56 @@
+"""Following one cluster by a watch: every new version of it is shown as it comes, until it is gone."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import NoReturn
+
+from stateward.api.cluster import Cluster
+from stateward.cli.shared.session import Session
+from stateward.kube.cache.reflector import Reflector, ReflectorOptions
+from stateward.kube.cache.store import Store
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
+from stateward.operator.objects.kinds import ClusterKind
+
+Show = Callable[[Cluster], None]
+
+
+class Following:
+    """A watch on one cluster; `run` it until the cluster is deleted."""
+
+    def __init__(self, session: Session, kind: ClusterKind, key: Key) -> None:
+        self._key = key
+        self._store: Store[Cluster] = Store(kind.resource.plural, namespaces=(key.namespace,))
+        selection = Selection(key.namespace, fields=f"metadata.name={key.name}")
+        options = ReflectorOptions(clock=session.clock)
+        self._reflector = Reflector(session.api, kind.resource, selection, self._store, options)
+
+    @property
+    def trouble(self) -> str:
+        """What keeps the news from coming, in words; empty when nothing does."""
+        return self._reflector.trouble
+
+    async def run(self, show: Show) -> None:
+        """Show the cluster, and again whenever it changes; return when it is deleted."""
+        changed = asyncio.Event()
+        self._store.subscribe(lambda _: changed.set())
+        feeding = asyncio.create_task(self._reflector.run())
+        try:
+            await first_of(feeding, self._store.wait_synced())
+            while (cluster := self._store.get(self._key)) is not None:
+                changed.clear()
+                show(cluster)
+                await first_of(feeding, changed.wait())
+        finally:
+            feeding.cancel()
+
+
+async def first_of(feeding: "asyncio.Task[NoReturn]", news: Coroutine[object, object, object]) -> None:
+    """Wait for news; raises what ended the watch if it ends first, for then no news will come."""
+    waiting = asyncio.create_task(news)
+    try:
+        await asyncio.wait({feeding, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if feeding.done():
+            feeding.result()
+    finally:
+        waiting.cancel()

@@ -1,0 +1,43 @@
+"""What changed between two states of a cluster, as lines that can be appended: for logs and pipes."""
+
+from collections.abc import Iterator
+
+from stateward.api.cluster import Cluster
+from stateward.api.status import ClusterStatus, MemberStatus
+from stateward.cli.shared.picture import version
+
+
+def news(before: Cluster | None, after: Cluster) -> list[str]:
+    """Return one line per change that a person cares about; the whole state in short when nothing came before."""
+    old = before.status if before else ClusterStatus()
+    return [*headlines(before, after), *member_news(old, after.status), *wait_news(old, after.status)]
+
+
+def headlines(before: Cluster | None, after: Cluster) -> Iterator[str]:
+    """Yield what changed about the cluster as a whole."""
+    status, old = after.status, before.status if before else ClusterStatus()
+    if before is None or version(before) != version(after):
+        yield f"version {version(after)}"
+    if (old.health, old.ready) != (status.health, status.ready) or before is None:
+        yield f"health {status.health or 'unknown'}, {status.members.ready} of {status.members.desired} members ready"
+    if status.doing and old.doing != status.doing:
+        yield status.doing
+
+
+def member_news(old: ClusterStatus, new: ClusterStatus) -> Iterator[str]:
+    """Yield members that came, went, or are in another state or version."""
+    known = {member.name: member for member in old.member_states}
+    for member in new.member_states:
+        earlier = known.pop(member.name, MemberStatus(name=member.name))
+        if (earlier.state, earlier.version) != (member.state, member.version):
+            yield f"{member.name}: {member.state}" + (f" ({member.version})" if member.version else "")
+    for name in known:
+        yield f"{name}: gone"
+
+
+def wait_news(old: ClusterStatus, new: ClusterStatus) -> Iterator[str]:
+    """Yield what began to wait."""
+    known = {(wait.subject, wait.message) for wait in old.waiting}
+    for wait in new.waiting:
+        if (wait.subject, wait.message) not in known:
+            yield f"waiting: {wait.subject}: {wait.message}"

@@ -1,0 +1,116 @@
+"""`status`: where a cluster stands, once or as it changes."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+import msgspec
+from rich.live import Live
+
+from stateward.api.cluster import Cluster
+from stateward.cli.shared import screen
+from stateward.cli.shared.completion import cluster_names
+from stateward.cli.shared.find import read_cluster
+from stateward.cli.shared.picture import picture
+from stateward.cli.shared.session import Session, run, target_options
+from stateward.cli.status.follow import Following
+from stateward.cli.status.news import news
+from stateward.operator.objects.kinds import kind_of
+
+REDRAWS_PER_SECOND = 1
+"""Enough for ages that count in seconds; news is drawn at once."""
+
+
+@click.command()
+@click.argument("name", shell_complete=cluster_names)
+@click.option("-w", "--watch", is_flag=True, help="Follow it until it is deleted or you press Ctrl-C.")
+@click.option(
+    "-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True, help="Form."
+)
+@target_options
+def status(name: str, *, watch: bool, output: str, **target: str) -> None:
+    """Show where a cluster stands, once or as it changes.
+
+    Version, health, pools and members of cluster NAME, what goes on, what waits and for what.
+    """
+
+    async def work(session: Session) -> None:
+        cluster = await read_cluster(session, name)
+        if watch:
+            await follow(session, cluster, output)
+        elif output == "table":
+            screen.show(picture(cluster, session.now()))
+        else:
+            screen.show_document(document(cluster), output)
+
+    run(work, **target)
+
+
+def document(cluster: Cluster) -> dict[str, Any]:
+    """Return what a program wants to know: the status as the API has it, and what was asked for."""
+    return {
+        "name": cluster.metadata.name,
+        "namespace": cluster.metadata.namespace,
+        "generation": cluster.metadata.generation,
+        "wantedVersion": cluster.spec.version,
+        "status": msgspec.to_builtins(cluster.status),
+    }
+
+
+async def follow(session: Session, found: Cluster, output: str) -> None:
+    """Show the cluster whenever it changes, in the way that suits where the output goes."""
+    name = found.metadata.name
+    following = Following(session, kind_of(found), session.key(name))
+    if output != "table":
+        await following.run(lambda cluster: append_document(cluster, output))
+    elif screen.console().is_terminal:
+        await redraw(session, following)
+    else:
+        await following.run(Lines(session).show)
+    click.echo(f"{name} is deleted", err=True)
+
+
+def append_document(cluster: Cluster, form: str) -> None:
+    """Print one state: a line of JSON, or a document of YAML."""
+    if form == "json":
+        click.echo(json.dumps(document(cluster)))
+    else:
+        click.echo("---")
+        screen.show_document(document(cluster), form)
+
+
+async def redraw(session: Session, following: Following) -> None:
+    """Keep one picture on the terminal."""
+    seen: list[Cluster] = []
+
+    def current() -> Any:
+        return picture(seen[-1], session.now(), trouble=following.trouble) if seen else ""
+
+    with Live(
+        console=screen.console(),
+        get_renderable=current,
+        refresh_per_second=REDRAWS_PER_SECOND,
+        vertical_overflow="crop",
+    ) as live:
+
+        def show(cluster: Cluster) -> None:
+            seen[:] = [cluster]
+            live.refresh()
+
+        await following.run(show)
+
+
+class Lines:
+    """Appends what is new, one line each with the time."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._before: Cluster | None = None
+
+    def show(self, cluster: Cluster) -> None:
+        """Print what changed since the last time."""
+        clock = datetime.fromtimestamp(self._session.now(), UTC).strftime("%H:%M:%SZ")
+        for line in news(self._before, cluster):
+            click.echo(f"{clock}  {line}")
+        self._before = cluster

@@ -1,0 +1,44 @@
+"""`detect`: who is missing, now, by live reads; what a cluster's CronJob runs."""
+
+import click
+
+from stateward.cli.shared.find import read_cluster
+from stateward.cli.shared.session import Session, run, target_options
+from stateward.engines.http import HttpTransport, open_session
+from stateward.operator.databases.engine import family_of
+from stateward.operator.databases.foundationdb_shell import ExecShell
+from stateward.operator.detection.look import Findings, look
+from stateward.operator.objects.kinds import kind_of
+
+
+@click.command()
+@click.argument("name")
+@target_options
+def detect(name: str, **target: str) -> None:
+    """Look for missing members, and tell the operator.
+
+    Reads cluster NAME live and asks its database, as the operator does, and annotates the cluster with the time if a
+    member is missing. A CronJob runs it where spec.replacement is enabled. It must reach the pods.
+    """
+    for line in told(name, run(lambda session: detected(session, name), **target)):
+        click.echo(line)
+
+
+async def detected(session: Session, name: str) -> Findings:
+    """Return what a look at the cluster found; raises Failure when there is none."""
+    kind = kind_of(await read_cluster(session, name))
+    async with open_session() as http:
+        return await look(
+            session.api,
+            family_of(kind, HttpTransport(http), ExecShell(session.execute, asks=True)),
+            session.key(name),
+            session.now(),
+        )
+
+
+def told(name: str, findings: Findings) -> list[str]:
+    """Return the findings in lines for people."""
+    lines = [f"{member} is missing ({why.cause}): {why.text}" for member, why in findings.missing.items()]
+    if findings.unanswered:
+        lines.append(f"the database could not be asked: {findings.unanswered}")
+    return lines or [f"no member of {name} is missing"]

@@ -1,0 +1,45 @@
+"""`pause` and `resume`: hold a cluster's changes, and let them go on."""
+
+import click
+
+from stateward.api.cluster import Cluster
+from stateward.cli.shared.completion import cluster_names
+from stateward.cli.shared.find import no_such_cluster, read_cluster
+from stateward.cli.shared.session import Session, run, target_options
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects.errors import NotFound
+from stateward.operator.objects.kinds import kind_of
+
+
+@click.command()
+@click.argument("name", shell_complete=cluster_names)
+@target_options
+def pause(name: str, **target: str) -> None:
+    """Hold all changes of a cluster.
+
+    The operator takes no new step for cluster NAME; a restart that was begun ends. Sets spec.update.paused.
+    """
+    run(lambda session: set_paused(session, name, paused=True), **target)
+    click.echo(f"{name} is paused: no new step is taken; `resume {name}` goes on")
+
+
+@click.command()
+@click.argument("name", shell_complete=cluster_names)
+@target_options
+def resume(name: str, **target: str) -> None:
+    """Let the changes of a cluster go on.
+
+    Takes spec.update.paused of cluster NAME back.
+    """
+    run(lambda session: set_paused(session, name, paused=False), **target)
+    click.echo(f"{name} goes on")
+
+
+async def set_paused(session: Session, name: str, *, paused: bool) -> Cluster:
+    """Set `spec.update.paused`, and nothing else."""
+    patch = {"spec": {"update": {"paused": paused}}}
+    resource = kind_of(await read_cluster(session, name)).resource
+    try:
+        return await session.api.patch(resource, session.key(name), patch, kind=PatchKind.MERGE)
+    except NotFound as error:
+        raise no_such_cluster(session, name) from error

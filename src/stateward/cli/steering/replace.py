@@ -1,0 +1,90 @@
+"""`replace` and `keep`: a new member in the place of one, and no new member in the place of one."""
+
+from typing import Any
+
+import click
+import msgspec
+
+from stateward.api.cluster import Cluster
+from stateward.api.replacement import MembersByHand
+from stateward.cli.shared.failures import Failure
+from stateward.cli.shared.find import all_clusters
+from stateward.cli.shared.session import Session, run, target_options
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects.metadata import key_of
+from stateward.operator.objects.kinds import kind_of
+
+DRAINED, UNDRAINED, ACCEPTED, KEPT = "replace", "replaceWithoutDraining", "acceptDataLoss", "keep"
+"""The lists of spec.members."""
+
+
+@click.command()
+@click.argument("member")
+@click.option("--without-draining", is_flag=True, help="Do not move its data away first: for a disk that is gone.")
+@click.option(
+    "--accept-data-loss", is_flag=True, help="With --without-draining: also where it holds the last copy of something."
+)
+@target_options
+def replace(member: str, *, without_draining: bool, accept_data_loss: bool, **target: str) -> None:
+    """Put a new member in the place of one.
+
+    A new member joins, the data of MEMBER moves away, then MEMBER goes; its volume is kept. Names it in spec.members.
+    """
+    if accept_data_loss and not without_draining:
+        raise click.UsageError("--accept-data-loss is only for --without-draining: otherwise no data is lost")
+    into = (UNDRAINED,) if without_draining else (DRAINED,)
+    lists = (*into, ACCEPTED) if accept_data_loss else into
+    cluster = run(lambda session: name_member(session, member, lists), **target)
+    click.echo(f"{member} is replaced; `status {cluster} --watch` follows it, `keep {member}` takes it back")
+
+
+@click.command()
+@click.argument("member")
+@target_options
+def keep(member: str, **target: str) -> None:
+    """Never replace a member, and take it back if it is being replaced.
+
+    Names MEMBER in spec.members.keep, and nowhere else in spec.members.
+    """
+    cluster = run(lambda session: name_member(session, member, (KEPT,)), **target)
+    click.echo(f"{member} is kept; `status {cluster} --watch` follows it")
+
+
+async def name_member(session: Session, member: str, lists: tuple[str, ...]) -> str:
+    """Name the member in these lists of spec.members and in no other; return the name of its cluster."""
+    cluster = await cluster_of(session, member)
+    patch = members_patch(cluster, member, lists)
+    await session.api.patch(kind_of(cluster).resource, key_of(cluster), patch, kind=PatchKind.JSON)
+    return cluster.metadata.name
+
+
+async def cluster_of(session: Session, member: str) -> Cluster:
+    """Return the cluster that a member belongs to; raises Failure when there is none."""
+    clusters = await all_clusters(session, session.namespace)
+    found = [cluster for cluster in clusters if member in members_of(cluster)]
+    if not found:
+        raise Failure(f"no cluster in namespace {session.namespace!r} has a member {member!r}; `status` lists members")
+    if len(found) > 1:
+        raise Failure(
+            f"{' and '.join(cluster.kind for cluster in found)} have a member {member!r}; say which with --kind"
+        )
+    return found[0]
+
+
+def members_of(cluster: Cluster) -> set[str]:
+    """Return the members that the cluster has, and those that are on its way out."""
+    status = cluster.status
+    return {m.name for m in status.member_states} | {r.name for r in status.pending_removals}
+
+
+def members_patch(cluster: Cluster, member: str, lists: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Return the JSON patch that names the member in these lists only, in the cluster as it was read."""
+    before: dict[str, list[str]] = msgspec.to_builtins(cluster.spec.members or MembersByHand())
+    after: dict[str, list[str]] = {}
+    for name in (DRAINED, UNDRAINED, ACCEPTED, KEPT):
+        rest = [other for other in before.get(name) or [] if other != member]
+        after[name] = [*rest, member] if name in lists else rest
+    return [
+        {"op": "test", "path": "/metadata/resourceVersion", "value": cluster.metadata.resource_version},
+        {"op": "add", "path": "/spec/members", "value": {name: found for name, found in after.items() if found}},
+    ]

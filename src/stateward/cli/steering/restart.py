@@ -1,0 +1,114 @@
+"""`restart`: stop and start all members, one safe set at a time or all together, without changing anything else."""
+
+from typing import Any
+
+import click
+import msgspec
+
+from stateward.api import names
+from stateward.api.base import GROUP
+from stateward.api.cluster import Cluster
+from stateward.cli.shared.completion import cluster_names
+from stateward.cli.shared.failures import Failure
+from stateward.cli.shared.find import read_cluster
+from stateward.cli.shared.session import Session, run, target_options
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resources import PODS
+from stateward.operator.objects.kinds import kind_of
+from stateward.planning.model.phase import Phase
+
+RESTARTED_AT = f"{GROUP}/restarted-at"
+"""Annotation of pod templates that says when a person asked for new pods."""
+
+
+@click.command()
+@click.argument("name", shell_complete=cluster_names)
+@click.option("--pool", default="", help="Only the members of this pool.")
+@click.option("--member", default="", help="Only this member.")
+@click.option(
+    "--coordinated", is_flag=True, help="Stop all of them, then start all of them: the cluster is down meanwhile."
+)
+@click.option("--recreate", is_flag=True, help="Make the pods anew; their volumes stay.")
+@target_options
+def restart(name: str, *, pool: str, member: str, coordinated: bool, recreate: bool, **target: str) -> None:
+    """Restart all members, one safe set at a time.
+
+    The processes of cluster NAME are stopped and started in their pods, where these have an agent. Sets the annotation
+    stateward.dev/restart-phase on the cluster or on the pod.
+    """
+    if bool(pool) + bool(member) > 1 or (recreate and (member or coordinated)):
+        raise click.UsageError("--pool, --member and --recreate each stand alone, and --recreate is always rolling")
+
+    async def work(session: Session) -> None:
+        cluster = await read_cluster(session, name)
+        check_pool(cluster, pool)
+        resource = kind_of(cluster).resource
+        if recreate:
+            patch = restart_patch(cluster, pool, session.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
+            await session.api.patch(resource, session.key(name), patch, kind=PatchKind.JSON)
+        elif member:
+            await schedule_member(session, name, member, coordinated=coordinated)
+        else:
+            asked = schedule_patch(pool, coordinated=coordinated)
+            await session.api.patch(resource, session.key(name), asked, kind=PatchKind.MERGE)
+
+    run(work, **target)
+    what = f"the members of pool {pool}" if pool else f"member {member}" if member else "all members"
+    restart = "restarts" if member else "restart"
+    how = "when it is safe" if not coordinated else "with all that restart together" if member else "together"
+    click.echo(f"{what} of {name} {restart} {how}; `status {name} --watch` follows it")
+
+
+def phase_of(*, coordinated: bool) -> str:
+    """Return the phase that asks for a restart."""
+    return (Phase.SCHEDULE_COORDINATED if coordinated else Phase.SCHEDULE_ROLLING).value
+
+
+def schedule_patch(pool: str, *, coordinated: bool) -> dict[str, Any]:
+    """Return the patch of the cluster that asks for a restart of one pool, or of all."""
+    annotations = {
+        names.ANNOTATION_PHASE: phase_of(coordinated=coordinated),
+        names.ANNOTATION_RESTART_POOLS: pool or None,
+    }
+    return {"metadata": {"annotations": annotations}}
+
+
+async def schedule_member(session: Session, name: str, member: str, *, coordinated: bool) -> None:
+    """Ask for a restart of one member, on its pod; raises Failure when the cluster has no such member."""
+    key = Key(session.namespace, names.pod(member))
+    try:
+        pod = await session.api.get(PODS, key)
+    except NotFound as error:
+        raise Failure(f"{name} has no member {member!r} with a pod") from error
+    if pod.metadata.labels.get(names.LABEL_CLUSTER) != name:
+        raise Failure(f"{member} is no member of {name}")
+    phase = phase_of(coordinated=True) if coordinated else Phase.SCHEDULE.value
+    patch = {"metadata": {"uid": pod.metadata.uid, "annotations": {names.ANNOTATION_PHASE: phase}}}
+    await session.api.patch(PODS, key, patch, kind=PatchKind.MERGE)
+
+
+def check_pool(cluster: Cluster, pool: str) -> None:
+    """Raise Failure when there is no such pool."""
+    pools = [found.name for found in cluster.spec.pools]
+    if pool and pool not in pools:
+        raise Failure(f"{cluster.metadata.name} has no pool {pool!r}; it has {', '.join(pools)}")
+
+
+def restart_patch(cluster: Cluster, pool: str, when: str) -> list[dict[str, Any]]:
+    """Return the JSON patch that asks for new pods; it applies only to the cluster as it was read.
+
+    Raises Failure when there is no such pool.
+    """
+    check_pool(cluster, pool)
+    pools = [found.name for found in cluster.spec.pools]
+    place = f"/spec/pools/{pools.index(pool)}" if pool else "/spec"
+    template = cluster.spec.pools[pools.index(pool)].pod_template if pool else cluster.spec.pod_template
+    wanted: dict[str, Any] = msgspec.to_builtins(template or {})
+    annotations = wanted.setdefault("metadata", {}).setdefault("annotations", {})
+    annotations[RESTARTED_AT] = when
+    return [
+        {"op": "test", "path": "/metadata/resourceVersion", "value": cluster.metadata.resource_version},
+        {"op": "add", "path": f"{place}/podTemplate", "value": wanted},
+    ]

@@ -1,0 +1,64 @@
+"""`stop` and `start`: keep one member's process stopped, and let it start again.
+
+The wish stands on the cluster and not on the pod, so that it outlives a pod that is made anew.
+"""
+
+from typing import Any
+
+import click
+
+from stateward.api import names
+from stateward.api.cluster import Cluster
+from stateward.cli.shared.failures import Failure
+from stateward.cli.shared.find import read_cluster
+from stateward.cli.shared.session import Session, run, target_options
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resources import STATEFUL_SETS
+from stateward.operator.objects.kinds import kind_of
+
+
+@click.command()
+@click.argument("member")
+@target_options
+def stop(member: str, **target: str) -> None:
+    """Keep the process of MEMBER stopped.
+
+    It is stopped when that is safe, in its pod, and stays so until `start`. Sets the annotation stateward.dev/stopped
+    on the cluster.
+    """
+    run(lambda session: keep(session, member, stopped=True), **target)
+    click.echo(f"{member} is stopped when that is safe, and kept so; `start {member}` lets it start again")
+
+
+@click.command()
+@click.argument("member")
+@target_options
+def start(member: str, **target: str) -> None:
+    """Let the process of MEMBER start again.
+
+    Takes MEMBER out of the annotation stateward.dev/stopped of its cluster.
+    """
+    run(lambda session: keep(session, member, stopped=False), **target)
+    click.echo(f"{member} starts again")
+
+
+async def keep(session: Session, member: str, *, stopped: bool) -> None:
+    """Write a member into the list of those that are kept stopped, or take it out; raises Failure if there is none."""
+    try:
+        found = await session.api.get(STATEFUL_SETS, Key(session.namespace, member))
+    except NotFound as error:
+        raise Failure(f"there is no member {member!r} in namespace {session.namespace!r}") from error
+    cluster = await read_cluster(session, found.metadata.labels.get(names.LABEL_CLUSTER, ""))
+    patch = stopped_patch(cluster, member, stopped=stopped)
+    await session.api.patch(kind_of(cluster).resource, session.key(cluster.metadata.name), patch, kind=PatchKind.MERGE)
+
+
+def stopped_patch(cluster: Cluster, member: str, *, stopped: bool) -> dict[str, Any]:
+    """Return the patch of the list; it applies only to the cluster as it was read."""
+    text = cluster.metadata.annotations.get(names.ANNOTATION_STOPPED, "")
+    listed = {name.strip() for name in text.split(",") if name.strip()}
+    listed = listed | {member} if stopped else listed - {member}
+    annotations = {names.ANNOTATION_STOPPED: ",".join(sorted(listed)) or None}
+    return {"metadata": {"resourceVersion": cluster.metadata.resource_version, "annotations": annotations}}
