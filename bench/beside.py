@@ -9,8 +9,8 @@ from bench.scale import percentile
 from bench.table import Row
 from stateward.operator.installations.execution.background import Beside
 from stateward.operator.installations.execution.jobs import RenderObjects, RenderStep
-from stateward.packages.rendering import Use, places
-from stateward.packages.templates import TemplateProblem, Variables
+from stateward.packages.rendering.rendering import Use, places
+from stateward.packages.rendering.templates import TemplateProblem, Variables
 
 RENDERS = 20
 MUCH = "{{ $x := repeat 262000 `- a\n` }}{{ $x }}{{ $x }}{{ $x }}{{ $x }}"

@@ -38,10 +38,10 @@ from stateward.kube.objects.resources import CONFIG_MAPS, NAMESPACES
 from stateward.kube.objects.watching import Added, Bookmark, Modified
 from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
 from stateward.operator.restarts.views import WORKLOADS
-from stateward.packages.guards import SETTLE_SECONDS
-from stateward.packages.rendering import Use, render_plan
-from stateward.packages.restarts import digest_in
-from stateward.packages.trees import at, text
+from stateward.packages.format.trees import at, text
+from stateward.packages.rendering.rendering import Use, render_plan
+from stateward.packages.restarts.guards import SETTLE_SECONDS
+from stateward.packages.restarts.restarts import digest_in
 
 DEFINITIONS = Path(__file__).parents[1] / "charts/stateward/crds"
 _APPLY = ApplyOptions("bench", force=True)

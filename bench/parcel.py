@@ -4,10 +4,10 @@ import base64
 from typing import Any
 
 from stateward.api.base import API_VERSION, Json
-from stateward.packages.archive import pack
-from stateward.packages.reading import read_package
-from stateward.packages.records import Package
-from stateward.packages.yamltext import to_yaml
+from stateward.packages.distribution.archive import pack
+from stateward.packages.format.reading import read_package
+from stateward.packages.format.records import Package
+from stateward.packages.format.yamltext import to_yaml
 
 OBJECTS = 10
 SETTINGS = 7

@@ -16,8 +16,8 @@ from stateward.kube.timing.clock import SystemClock
 from stateward.operator.installations.control import InstallationControl, Setting
 from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
 from stateward.operator.restarts.views import WORKLOADS
-from stateward.packages.archive import pack
-from stateward.packages.reading import read_package
+from stateward.packages.distribution.archive import pack
+from stateward.packages.format.reading import read_package
 from tests.integration.ground import PATIENCE, at_work, finish_jobs, run_pods
 from tests.integration.shipped import bind, ship, subject
 from tests.unit.packages.samples import files

@@ -22,9 +22,9 @@ from stateward.operator.installations.execution.account import user
 from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
 from stateward.operator.process import accounts_of
 from stateward.operator.runtime.options import OperatorOptions
-from stateward.packages.archive import pack
-from stateward.packages.reading import read_package
-from stateward.packages.yamltext import to_yaml
+from stateward.packages.distribution.archive import pack
+from stateward.packages.format.reading import read_package
+from stateward.packages.format.yamltext import to_yaml
 from tests.integration.ground import PATIENCE, at_work, define, own_namespace
 from tests.integration.shipped import SYSTEM, bind, logged_in, may, person, ship
 

@@ -11,8 +11,8 @@ from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.resources import CONFIG_MAPS, SECRETS, SERVICES
 from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
 from stateward.operator.restarts.digestkey import NAME
-from stateward.packages.decision import ANNOTATION_TRIGGER
-from stateward.packages.steps import LABEL_INSTALLATION
+from stateward.packages.plans.decision import ANNOTATION_TRIGGER
+from stateward.packages.plans.steps import LABEL_INSTALLATION
 from tests.integration.ground import JOBS, at_work, define, own_namespace
 from tests.integration.packaged import DEPLOYMENTS, Place
 from tests.unit.operator.installations.test_tasks import JOB, SERVICE, package

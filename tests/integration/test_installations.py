@@ -9,8 +9,8 @@ from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
 from stateward.kube.objects.errors import Invalid
 from stateward.kube.objects.resources import CONFIG_MAPS, SERVICES
 from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
-from stateward.packages.decision import ANNOTATION_TRIGGER
-from stateward.packages.restarts import ANNOTATION_BECAUSE
+from stateward.packages.plans.decision import ANNOTATION_TRIGGER
+from stateward.packages.restarts.restarts import ANNOTATION_BECAUSE
 from tests.integration.ground import JOBS, ROOT, define, own_namespace
 from tests.integration.packaged import DEPLOYMENTS, Place
 

@@ -24,8 +24,8 @@ from stateward.operator.admission.packages import PackageDesk
 from stateward.operator.admission.registration import CONFIGURATIONS
 from stateward.operator.admission.server import PATH_PACKAGES, Webhook
 from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
-from stateward.packages.archive import pack
-from stateward.packages.reading import read_package
+from stateward.packages.distribution.archive import pack
+from stateward.packages.format.reading import read_package
 from stateward.pki import issue, new_authority
 from tests.integration.ground import PATIENCE, define, own_namespace
 from tests.unit.packages.samples import files

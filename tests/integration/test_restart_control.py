@@ -22,8 +22,8 @@ from stateward.operator.restarts.control import RestartControl, Setting
 from stateward.operator.restarts.digestkey import NAME as KEY_NAME
 from stateward.operator.restarts.views import ANNOTATION_CONTROL, SOURCES, WORKLOADS
 from stateward.operator.runtime.options import OperatorOptions
-from stateward.packages.guards import ANNOTATION_PAUSED
-from stateward.packages.restarts import ANNOTATION_BECAUSE, ANNOTATION_DIGEST, ANNOTATION_RECORD
+from stateward.packages.restarts.guards import ANNOTATION_PAUSED
+from stateward.packages.restarts.restarts import ANNOTATION_BECAUSE, ANNOTATION_DIGEST, ANNOTATION_RECORD
 from tests.integration.ground import PATIENCE, define, own_namespace
 
 pytestmark = pytest.mark.integration

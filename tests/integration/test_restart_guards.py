@@ -19,9 +19,9 @@ from stateward.kube.objects.resources import BUDGETS, EVENTS, SECRETS
 from stateward.kube.timing.clock import SystemClock
 from stateward.operator.restarts.control import RestartControl, Setting
 from stateward.operator.restarts.views import ANNOTATION_CONTROL, PROVIDER_CLASSES, SOURCES, WORKLOADS
-from stateward.packages.digests import ANNOTATION_SKIP
-from stateward.packages.guards import ANNOTATION_WINDOW
-from stateward.packages.restarts import ANNOTATION_BECAUSE, ANNOTATION_DIGEST, ANNOTATION_RECORD
+from stateward.packages.restarts.digests import ANNOTATION_SKIP
+from stateward.packages.restarts.guards import ANNOTATION_WINDOW
+from stateward.packages.restarts.restarts import ANNOTATION_BECAUSE, ANNOTATION_DIGEST, ANNOTATION_RECORD
 from tests.integration.ground import DEFINITIONS, PATIENCE, at_work, own_namespace, run_pods
 
 pytestmark = pytest.mark.integration

@@ -40,7 +40,7 @@ from stateward.operator.process import (
 )
 from stateward.operator.restarts.views import SOURCES
 from stateward.operator.runtime.options import OperatorOptions
-from stateward.packages.decision import ANNOTATION_TRIGGER
+from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from tests.integration.ground import DEFINITIONS, PATIENCE, at_work, define, finish_jobs, run_pods
 from tests.integration.packaged import Place, is_ready
 from tests.integration.rights import SYSTEM, Right, Uses, as_account, granted, installed, manifest

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from stateward.api.base import Json
 from stateward.api.cluster import Cluster
 from stateward.engines.merge import compose
-from stateward.packages.dependencies import Dependency, dependencies
-from stateward.packages.digests import ALL, label
+from stateward.packages.restarts.dependencies import Dependency, dependencies
+from stateward.packages.restarts.digests import ALL, label
 from stateward.planning.model.observation import Effect
 from stateward.planning.model.referenced_data import KINDS
 

@@ -16,7 +16,7 @@ import msgspec
 from yarl import URL
 
 from stateward.kube.client.proxy import environment_proxy
-from stateward.packages.oci import (
+from stateward.packages.distribution.oci import (
     INDEX,
     LARGEST_MANIFEST,
     MANIFEST,

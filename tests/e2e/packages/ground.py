@@ -17,9 +17,9 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
-from stateward.packages.archive import pack
-from stateward.packages.decision import ANNOTATION_TRIGGER
-from stateward.packages.reading import belongs, read_package
+from stateward.packages.distribution.archive import pack
+from stateward.packages.format.reading import belongs, read_package
+from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from tests.e2e.operators import kubectl
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from stateward.kube.objects.metadata import Key
-from stateward.packages.restarts import ANNOTATION_BECAUSE
+from stateward.packages.restarts.restarts import ANNOTATION_BECAUSE
 from tests.e2e.packages.ground import EXAMPLES, STATEFUL_SETS, Ground, Writer, folder, plans
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.images("stateward.dev/etcd:3.4")]

@@ -1,10 +1,10 @@
 """The packages that are measured are what the figures say of them."""
 
 from bench import parcel
-from stateward.packages.checks import check_package
-from stateward.packages.dependencies import dependencies
-from stateward.packages.reading import read_package
-from stateward.packages.rendering import Use, render_plan
+from stateward.packages.format.reading import read_package
+from stateward.packages.rendering.rendering import Use, render_plan
+from stateward.packages.restarts.dependencies import dependencies
+from stateward.packages.review.checks import check_package
 
 
 def test_the_package_makes_ten_objects_and_its_workload_uses_one_of_nobodys_package() -> None:

@@ -11,7 +11,7 @@ from stateward.kube.client.decoding import decode_object
 from stateward.kube.objects.errors import AlreadyExists, Conflict
 from stateward.kube.objects.metadata import Key, T
 from stateward.kube.objects.resource import Resource
-from stateward.packages.reading import read_package
+from stateward.packages.format.reading import read_package
 from tests.unit.cli.fake_api import FakeApi, Run
 from tests.unit.packages.samples import files
 

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from stateward.kube.objects.metadata import Key
-from stateward.packages.decision import ANNOTATION_TRIGGER
-from stateward.packages.steps import (
+from stateward.packages.plans.decision import ANNOTATION_TRIGGER
+from stateward.packages.plans.steps import (
     ANNOTATION_PHASE,
     ANNOTATION_PLAN,
     ANNOTATION_STEP,

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from stateward.cli.main import cli
 from stateward.kube.objects.metadata import Key
-from stateward.packages.decision import ANNOTATION_TRIGGER
+from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from tests.unit.cli.fake_api import Run
 from tests.unit.cli.shelf import DIGEST, Shelf, bad, good, installed
 from tests.unit.packages.samples import files

@@ -13,8 +13,8 @@ import pytest
 
 from stateward.engines.search.keystore import Setting, files
 from stateward.engines.search.shared import start_script
-from stateward.packages.dependencies import Dependency
-from stateward.packages.digests import Key
+from stateward.packages.restarts.dependencies import Dependency
+from stateward.packages.restarts.digests import Key
 
 SETTING = "cluster.initial_cluster_manager_nodes"
 ENTRYPOINT = """#!/bin/bash

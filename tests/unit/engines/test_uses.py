@@ -5,8 +5,8 @@ from stateward.api.keystore import SecureSetting, SecureSettings
 from stateward.engines import opensearch
 from stateward.engines.search import keystore
 from stateward.engines.uses import known, uses, uses_of
-from stateward.packages.dependencies import Dependency
-from stateward.packages.digests import Key
+from stateward.packages.restarts.dependencies import Dependency
+from stateward.packages.restarts.digests import Key
 from stateward.planning.model.observation import Effect
 from tests.unit.engines.search_clusters import cluster
 

@@ -8,8 +8,8 @@ import msgspec
 from stateward.api.base import Json
 from stateward.kube.objects.errors import ApiError, Unavailable
 from stateward.operator.admission.packages import PackageDesk
-from stateward.packages.archive import pack
-from stateward.packages.reading import read_package
+from stateward.packages.distribution.archive import pack
+from stateward.packages.format.reading import read_package
 from tests.unit.cli.fake_api import FakeApi
 from tests.unit.packages.samples import files
 

@@ -21,15 +21,15 @@ from stateward.operator.installations.execution.background import Beside, at_onc
 from stateward.operator.installations.execution.jobs import OpenPackage, RenderNested, RenderObjects, RenderStep
 from stateward.operator.installations.execution.opening import NoPackageError
 from stateward.operator.installations.execution.worker import NotNowError, in_process
-from stateward.packages.allowance import Allowance
-from stateward.packages.archive import pack
-from stateward.packages.nested import Offer
-from stateward.packages.objects import Rendered
-from stateward.packages.parameters import BadValue
-from stateward.packages.reading import read_package
-from stateward.packages.records import Task, TaskKind, TaskSpec
-from stateward.packages.rendering import Use, places
-from stateward.packages.templates import TemplateProblem, Variables
+from stateward.packages.distribution.archive import pack
+from stateward.packages.format.parameters import BadValue
+from stateward.packages.format.reading import read_package
+from stateward.packages.format.records import Task, TaskKind, TaskSpec
+from stateward.packages.rendering.allowance import Allowance
+from stateward.packages.rendering.nested import Offer
+from stateward.packages.rendering.objects import Rendered
+from stateward.packages.rendering.rendering import Use, places
+from stateward.packages.rendering.templates import TemplateProblem, Variables
 from tests.unit.packages.samples import files, shop
 
 PATIENCE = 20.0

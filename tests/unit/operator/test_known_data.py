@@ -9,7 +9,7 @@ from stateward.api.search import OpenSearchCluster
 from stateward.engines.search import keystore
 from stateward.engines.uses import uses_of
 from stateward.operator.observe.known_data import MISSING, UNKNOWN, Known, Read, incomplete, known, unlocked
-from stateward.packages.digests import Key
+from stateward.packages.restarts.digests import Key
 from tests.unit.engines.search_clusters import cluster
 
 KEY = Key(b"k" * 32)

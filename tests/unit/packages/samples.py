@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from stateward.packages.reading import read_package
-from stateward.packages.records import Package
+from stateward.packages.format.reading import read_package
+from stateward.packages.format.records import Package
 
 OPERATOR = """\
 apiVersion: kudo.dev/v1beta1

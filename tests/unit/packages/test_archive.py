@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from stateward.packages.archive import LARGEST, LARGEST_PLAIN, MOST_FILES, BadArchive, pack, unpack
+from stateward.packages.distribution.archive import LARGEST, LARGEST_PLAIN, MOST_FILES, BadArchive, pack, unpack
 
 FILES = {"operator.yaml": b"a", "templates/x.yaml": b"b"}
 

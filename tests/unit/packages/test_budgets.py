@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stateward.packages.budgets import exhausted, selects
+from stateward.packages.plans.budgets import exhausted, selects
 
 
 def workload(ready: int = 2, **labels: str) -> dict[str, Any]:

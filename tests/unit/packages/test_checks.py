@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from stateward.api.problem import Severity
-from stateward.packages.checks import check_package
-from stateward.packages.objects import Identity
-from stateward.packages.parameters import BadValue
-from stateward.packages.reading import read_package
-from stateward.packages.records import Package
-from stateward.packages.rendering import Use, render_plan
-from stateward.packages.sampling import sample
+from stateward.packages.format.parameters import BadValue
+from stateward.packages.format.reading import read_package
+from stateward.packages.format.records import Package
+from stateward.packages.rendering.objects import Identity
+from stateward.packages.rendering.rendering import Use, render_plan
+from stateward.packages.review.checks import check_package
+from stateward.packages.review.sampling import sample
 from tests.unit.packages.samples import shop
 
 SHARED = Path(__file__).parents[4] / "shared/data/packages"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from stateward.packages.choice import Chosen, Refused, State, choose, join
-from stateward.packages.records import Package
+from stateward.packages.format.records import Package
+from stateward.packages.plans.choice import Chosen, Refused, State, choose, join
 from tests.unit.packages.samples import OPERATOR, shop
 
 PHASE = "    phases: [{name: p, steps: [{name: s, tasks: [app]}]}]\n"

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from stateward.packages.conversions import convert
-from stateward.packages.objects import read_objects
-from stateward.packages.templates import TemplateProblem
+from stateward.packages.rendering.conversions import convert
+from stateward.packages.rendering.objects import read_objects
+from stateward.packages.rendering.templates import TemplateProblem
 
 
 def converted(version: str, kind: str, spec: Any = None) -> dict[str, Any]:

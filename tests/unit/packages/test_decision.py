@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from stateward.api.installation import InstallationStatus, RunStatus, StateStatus
-from stateward.packages.choice import State
-from stateward.packages.decision import Begin, Stop, decide
-from stateward.packages.records import Package
+from stateward.packages.format.records import Package
+from stateward.packages.plans.choice import State
+from stateward.packages.plans.decision import Begin, Stop, decide
 from tests.unit.packages.samples import OPERATOR, shop
 
 PHASE = "    phases: [{name: p, steps: [{name: s, tasks: [app]}]}]\n"

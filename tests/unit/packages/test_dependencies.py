@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stateward.packages.dependencies import Dependency, dependencies
+from stateward.packages.restarts.dependencies import Dependency, dependencies
 
 MAP, SECRET = "ConfigMap", "Secret"
 

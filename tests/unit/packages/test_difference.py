@@ -2,8 +2,8 @@
 
 import pytest
 
-from stateward.packages.difference import Fate, Restart, difference, differing
-from stateward.packages.rendering import Use, render_plan
+from stateward.packages.rendering.rendering import Use, render_plan
+from stateward.packages.review.difference import Fate, Restart, difference, differing
 from tests.unit.packages.samples import shop
 
 

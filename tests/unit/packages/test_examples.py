@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from stateward.packages.checks import check_package
-from stateward.packages.difference import difference
-from stateward.packages.reading import belongs, read_package
-from stateward.packages.rendering import Use, render_plan
+from stateward.packages.format.reading import belongs, read_package
+from stateward.packages.rendering.rendering import Use, render_plan
+from stateward.packages.review.checks import check_package
+from stateward.packages.review.difference import difference
 
 ETCD = Path(__file__).parents[3] / "examples/etcd"
 FILES = {str(p.relative_to(ETCD)): p.read_bytes() for p in sorted(ETCD.rglob("*")) if p.is_file()}

@@ -3,12 +3,12 @@
 from typing import Any
 
 from stateward.api.cluster import Retention
-from stateward.packages.foresight import Foresight, Made, Now, foresee
-from stateward.packages.objects import Identity
-from stateward.packages.records import Package
-from stateward.packages.rendering import Use
-from stateward.packages.steps import ANNOTATION_PHASE, ANNOTATION_PLAN, ANNOTATION_STEP
-from stateward.packages.yamltext import document
+from stateward.packages.format.records import Package
+from stateward.packages.format.yamltext import document
+from stateward.packages.plans.steps import ANNOTATION_PHASE, ANNOTATION_PLAN, ANNOTATION_STEP
+from stateward.packages.rendering.objects import Identity
+from stateward.packages.rendering.rendering import Use
+from stateward.packages.review.foresight import Foresight, Made, Now, foresee
 from tests.unit.packages.samples import OPERATOR, shop
 
 MADE_BY_DEPLOY = {ANNOTATION_PLAN: "deploy", ANNOTATION_PHASE: "main", ANNOTATION_STEP: "app"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stateward.packages.health import Health, health_of
+from stateward.packages.plans.health import Health, health_of
 
 
 def body(

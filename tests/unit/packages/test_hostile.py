@@ -10,12 +10,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from stateward.packages.allowance import Spent, large, small
-from stateward.packages.archive import LARGEST, LONGEST_NAME, MOST_FILES, BadArchive, pack, unpack
-from stateward.packages.checks import check_package
-from stateward.packages.objects import objects_of
-from stateward.packages.reading import InvalidPackage, read_package
-from stateward.packages.templates import TemplateProblem, Variables
+from stateward.packages.distribution.archive import LARGEST, LONGEST_NAME, MOST_FILES, BadArchive, pack, unpack
+from stateward.packages.format.reading import InvalidPackage, read_package
+from stateward.packages.rendering.allowance import Spent, large, small
+from stateward.packages.rendering.objects import objects_of
+from stateward.packages.rendering.templates import TemplateProblem, Variables
+from stateward.packages.review.checks import check_package
 from tests.unit.packages.samples import files
 
 NAMES = st.sampled_from(

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from stateward.packages.archive import LARGEST
-from stateward.packages.oci import (
+from stateward.packages.distribution.archive import LARGEST
+from stateward.packages.distribution.oci import (
     INDEX,
     LARGEST_BLOB,
     BadArtifact,

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stateward.packages.choice import State
-from stateward.packages.parameters import BadValue, changed, check_values, in_force, resolve, seen, text_of
-from stateward.packages.records import Parameter, ParameterType
-from stateward.packages.schema import schema
+from stateward.packages.format.parameters import BadValue, changed, check_values, in_force, resolve, seen, text_of
+from stateward.packages.format.records import Parameter, ParameterType
+from stateward.packages.format.schema import schema
+from stateward.packages.plans.choice import State
 from tests.unit.packages.samples import shop
 
 

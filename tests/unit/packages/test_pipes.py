@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from stateward.packages.pipes import WAITER, pipe_pod
-from stateward.packages.records import Task, TaskKind
+from stateward.packages.format.records import Task, TaskKind
+from stateward.packages.rendering.pipes import WAITER, pipe_pod
 
 
 def waiter(image: str, of_pod: dict[str, Any], of_last: dict[str, Any]) -> dict[str, Any]:

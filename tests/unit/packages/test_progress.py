@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateward.packages.progress import (
+from stateward.packages.format.records import Package
+from stateward.packages.plans.progress import (
     ENDED,
     LONGEST_DELAY_SECONDS,
     Result,
@@ -20,7 +21,6 @@ from stateward.packages.progress import (
     ready,
     stage,
 )
-from stateward.packages.records import Package
 from tests.unit.packages.samples import OPERATOR, shop
 
 SHAPE = """\

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateward.packages.archive import BadArchive, pack, unpack
-from stateward.packages.reading import InvalidPackage, digest_of, read_package
-from stateward.packages.records import ParameterType, Strategy, TaskKind
+from stateward.packages.distribution.archive import BadArchive, pack, unpack
+from stateward.packages.format.reading import InvalidPackage, digest_of, read_package
+from stateward.packages.format.records import ParameterType, Strategy, TaskKind
 from tests.unit.packages.samples import OPERATOR, files, shop
 
 

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from stateward.api.installation import Installation
-from stateward.packages.decision import ANNOTATION_TRIGGER
-from stateward.packages.refusals import Holder, refused_installation, refused_package
+from stateward.packages.plans.decision import ANNOTATION_TRIGGER
+from stateward.packages.review.refusals import Holder, refused_installation, refused_package
 from tests.unit.packages.samples import shop
 
 SHOP = shop()

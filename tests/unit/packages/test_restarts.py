@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from stateward.packages.dependencies import Dependency, dependencies
-from stateward.packages.digests import ANNOTATION_SKIP, MOST_KEYS, Key, data_of, digests_of
-from stateward.packages.restarts import (
+from stateward.packages.restarts.dependencies import Dependency, dependencies
+from stateward.packages.restarts.digests import ANNOTATION_SKIP, MOST_KEYS, Key, data_of, digests_of
+from stateward.packages.restarts.restarts import (
     ANNOTATION_BECAUSE,
     ANNOTATION_DIGEST,
     ANNOTATION_RECORD,

@@ -10,15 +10,15 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stateward.packages.choice import Chosen, State, choose, join
-from stateward.packages.dependencies import dependencies, template_path
-from stateward.packages.digests import Key, digests_of
-from stateward.packages.objects import Identity, identity_of
-from stateward.packages.progress import Result, Run, Stage, StepName, advance, ready, stage
-from stateward.packages.records import Package
-from stateward.packages.rendering import Place, Use, places, render_plan
-from stateward.packages.restarts import annotated, judge
-from stateward.packages.steps import stamped, superfluous, work_of
+from stateward.packages.format.records import Package
+from stateward.packages.plans.choice import Chosen, State, choose, join
+from stateward.packages.plans.progress import Result, Run, Stage, StepName, advance, ready, stage
+from stateward.packages.plans.steps import stamped, superfluous, work_of
+from stateward.packages.rendering.objects import Identity, identity_of
+from stateward.packages.rendering.rendering import Place, Use, places, render_plan
+from stateward.packages.restarts.dependencies import dependencies, template_path
+from stateward.packages.restarts.digests import Key, digests_of
+from stateward.packages.restarts.restarts import annotated, judge
 from tests.unit.packages.samples import shop
 
 KEY = Key(b"of the tests")

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from stateward.packages.editing import installation_schema
-from stateward.packages.parameters import check_values, seen, text_of
-from stateward.packages.records import Package, Parameter, ParameterType
-from stateward.packages.schema import schema
+from stateward.packages.format.editing import installation_schema
+from stateward.packages.format.parameters import check_values, seen, text_of
+from stateward.packages.format.records import Package, Parameter, ParameterType
+from stateward.packages.format.schema import schema
 from tests.unit.packages.samples import shop
 
 STRUCTURES = (ParameterType.ARRAY, ParameterType.MAP)

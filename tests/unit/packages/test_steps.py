@@ -2,11 +2,9 @@
 
 import pytest
 
-from stateward.packages.objects import Identity
-from stateward.packages.records import Package
-from stateward.packages.rendering import Place, Use, places
-from stateward.packages.standing import standing
-from stateward.packages.steps import (
+from stateward.packages.format.records import Package
+from stateward.packages.plans.standing import standing
+from stateward.packages.plans.steps import (
     ANNOTATION_STEP,
     ANNOTATION_VERSION,
     LABEL_INSTALLATION,
@@ -17,6 +15,8 @@ from stateward.packages.steps import (
     superfluous,
     work_of,
 )
+from stateward.packages.rendering.objects import Identity
+from stateward.packages.rendering.rendering import Place, Use, places
 from tests.unit.packages.samples import OPERATOR, shop
 
 
@@ -124,7 +124,7 @@ def test_one_object_is_one_however_its_own_namespace_is_written() -> None:
 
 
 def test_what_cannot_be_rendered_is_not_taken_for_gone() -> None:
-    from stateward.packages.templates import TemplateProblem
+    from stateward.packages.rendering.templates import TemplateProblem
 
     of = use(shop(extra=("{{ .Name }}", "{{ .Params.MISSING }}")))
     with pytest.raises(TemplateProblem):

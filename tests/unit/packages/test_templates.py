@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from stateward.packages.fuel import Fuel, size_of
-from stateward.packages.functions import REFUSED, functions
-from stateward.packages.templates import TemplateProblem, Variables, parse, render
-from stateward.packages.yamltext import document, documents
+from stateward.packages.format.fuel import Fuel, size_of
+from stateward.packages.format.yamltext import document, documents
+from stateward.packages.rendering.functions import REFUSED, functions
+from stateward.packages.rendering.templates import TemplateProblem, Variables, parse, render
 from tests.unit.packages.recordings.corpus import DATA
 
 RECORDED: list[dict[str, Any]] = json.loads((Path(__file__).parent / "recordings/rendered.json").read_text())

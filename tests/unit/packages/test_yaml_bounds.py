@@ -6,12 +6,12 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from stateward.packages import yamltext
-from stateward.packages.fuel import LARGEST_OUTPUT
-from stateward.packages.objects import read_objects
-from stateward.packages.parameters import BadValue, check_values, seen
-from stateward.packages.records import Parameter, ParameterType
-from stateward.packages.templates import TemplateProblem
+from stateward.packages.format import yamltext
+from stateward.packages.format.fuel import LARGEST_OUTPUT
+from stateward.packages.format.parameters import BadValue, check_values, seen
+from stateward.packages.format.records import Parameter, ParameterType
+from stateward.packages.rendering.objects import read_objects
+from stateward.packages.rendering.templates import TemplateProblem
 from tests.unit.packages.samples import shop
 
 

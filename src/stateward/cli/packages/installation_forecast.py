@@ -7,7 +7,7 @@ import msgspec
 
 from stateward.cli.packages.installation_plan import Outlook
 from stateward.cli.packages.package_diff import shown
-from stateward.packages.foresight import Foresight
+from stateward.packages.review.foresight import Foresight
 
 
 def lines(found: Outlook) -> Iterator[str]:

@@ -15,15 +15,15 @@ from stateward.operator.installations.objects.belongings import belongings
 from stateward.operator.installations.objects.kinds import ServedKinds
 from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, PACKAGES
 from stateward.operator.restarts.views import ANNOTATION_CONTROL, WORKLOADS
-from stateward.packages.foresight import Made, Now
-from stateward.packages.ledger import is_running
-from stateward.packages.objects import identity_of
-from stateward.packages.progress import Stage
-from stateward.packages.records import Package
-from stateward.packages.rendering import Use
-from stateward.packages.standing import owner_of
-from stateward.packages.steps import LABEL_INSTALLATION, set_id
-from stateward.packages.trees import at, text
+from stateward.packages.format.records import Package
+from stateward.packages.format.trees import at, text
+from stateward.packages.plans.ledger import is_running
+from stateward.packages.plans.progress import Stage
+from stateward.packages.plans.standing import owner_of
+from stateward.packages.plans.steps import LABEL_INSTALLATION, set_id
+from stateward.packages.rendering.objects import identity_of
+from stateward.packages.rendering.rendering import Use
+from stateward.packages.review.foresight import Made, Now
 
 Offered = Mapping[str, PackageObject]
 """Packages that come with a change itself, by the names of their objects."""

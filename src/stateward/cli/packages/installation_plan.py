@@ -16,17 +16,17 @@ from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.session import Session
 from stateward.kube.objects.errors import NotFound
 from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, INSTALLATIONS, PACKAGES
-from stateward.packages.choice import Chosen, Refused, State, choose
-from stateward.packages.decision import ANNOTATION_TRIGGER, Begin, GoOn, Rest, Stop, decide
-from stateward.packages.foresight import Foresight, foresee
-from stateward.packages.ledger import state_of
-from stateward.packages.parameters import BadValue, in_force
-from stateward.packages.records import Package
-from stateward.packages.rendering import Use, places
-from stateward.packages.steps import work_of
-from stateward.packages.templates import TemplateProblem
-from stateward.packages.trees import at
-from stateward.packages.work import BY_CHANGES
+from stateward.packages.format.parameters import BadValue, in_force
+from stateward.packages.format.records import Package
+from stateward.packages.format.trees import at
+from stateward.packages.plans.choice import Chosen, Refused, State, choose
+from stateward.packages.plans.decision import ANNOTATION_TRIGGER, Begin, GoOn, Rest, Stop, decide
+from stateward.packages.plans.ledger import state_of
+from stateward.packages.plans.steps import work_of
+from stateward.packages.plans.work import BY_CHANGES
+from stateward.packages.rendering.rendering import Use, places
+from stateward.packages.rendering.templates import TemplateProblem
+from stateward.packages.review.foresight import Foresight, foresee
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from stateward.kube.client.client import Api, RawRequest
 from stateward.kube.objects.errors import BadRequest, DecodeError, Forbidden, NotFound, UnknownResource
 from stateward.operator.installations.execution.account import user
 from stateward.operator.installations.objects.kinds import Raw, ServedKinds
-from stateward.packages.objects import identity_of
-from stateward.packages.trees import text
+from stateward.packages.format.trees import text
+from stateward.packages.rendering.objects import identity_of
 
 VERBS = ("get", "list", "create", "patch", "delete")
 """What the operator does on behalf of an account with each kind of object that a package makes."""

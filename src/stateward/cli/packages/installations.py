@@ -13,8 +13,8 @@ from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.errors import ApiError, NotFound
 from stateward.kube.objects.resource import Selection
 from stateward.operator.installations.objects.views import INSTALLATIONS as INSTALLED
-from stateward.packages.choice import CLEANUP
-from stateward.packages.decision import ANNOTATION_TRIGGER
+from stateward.packages.plans.choice import CLEANUP
+from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 
 
 @click.group()

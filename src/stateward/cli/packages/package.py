@@ -13,14 +13,14 @@ from stateward.cli.packages.package_new import skeleton
 from stateward.cli.packages.package_push import push
 from stateward.cli.packages.package_registry import keep
 from stateward.cli.shared.failures import Failure
-from stateward.packages.archive import pack
-from stateward.packages.checks import check_name, check_package
-from stateward.packages.editing import installation_schema
-from stateward.packages.reading import InvalidPackage, read_package
-from stateward.packages.records import Package
-from stateward.packages.rendering import Use
-from stateward.packages.schema import schema
-from stateward.packages.yamltext import to_yaml
+from stateward.packages.distribution.archive import pack
+from stateward.packages.format.editing import installation_schema
+from stateward.packages.format.reading import InvalidPackage, read_package
+from stateward.packages.format.records import Package
+from stateward.packages.format.schema import schema
+from stateward.packages.format.yamltext import to_yaml
+from stateward.packages.rendering.rendering import Use
+from stateward.packages.review.checks import check_name, check_package
 
 
 @click.group()

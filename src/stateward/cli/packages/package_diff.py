@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import click
 
 from stateward.cli.packages.package_files import checked, load, rendered_plan, values_of
-from stateward.packages.difference import Change, Difference, Fate, Restart, difference
-from stateward.packages.rendering import Use
+from stateward.packages.rendering.rendering import Use
+from stateward.packages.review.difference import Change, Difference, Fate, Restart, difference
 
 _MARKS = {Fate.ADDED: "+", Fate.CHANGED: "~", Fate.REMOVED: "-"}
 _MOST_FIELDS = 8

@@ -7,15 +7,15 @@ from typing import Any, cast
 from stateward.api.problem import Problem, errors
 from stateward.cli.packages.package_registry import fetched, in_folder, is_layout
 from stateward.cli.shared.failures import Failure
-from stateward.packages import yamltext
-from stateward.packages.archive import LARGEST, LARGEST_PLAIN, MOST_FILES, BadArchive, unpack
-from stateward.packages.checks import check_package
-from stateward.packages.objects import Rendered
-from stateward.packages.parameters import BadValue, check_values
-from stateward.packages.reading import OPERATOR, InvalidPackage, belongs, read_package
-from stateward.packages.records import Package
-from stateward.packages.rendering import Use, render_plan
-from stateward.packages.templates import TemplateProblem
+from stateward.packages.distribution.archive import LARGEST, LARGEST_PLAIN, MOST_FILES, BadArchive, unpack
+from stateward.packages.format import yamltext
+from stateward.packages.format.parameters import BadValue, check_values
+from stateward.packages.format.reading import OPERATOR, InvalidPackage, belongs, read_package
+from stateward.packages.format.records import Package
+from stateward.packages.rendering.objects import Rendered
+from stateward.packages.rendering.rendering import Use, render_plan
+from stateward.packages.rendering.templates import TemplateProblem
+from stateward.packages.review.checks import check_package
 from stateward.registry.references import is_reference
 
 

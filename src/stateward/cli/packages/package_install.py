@@ -19,8 +19,8 @@ from stateward.kube.objects.errors import AlreadyExists, NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.operator.installations.execution.opening import opened
 from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, INSTALLATIONS, PACKAGES
-from stateward.packages.parameters import check_values, in_force
-from stateward.packages.records import Package
+from stateward.packages.format.parameters import check_values, in_force
+from stateward.packages.format.records import Package
 
 ACCOUNT = (
     "Service account of the namespace with whose rights the operator makes all of it; without it the one that the"

@@ -13,8 +13,8 @@ from stateward.api.package import Package as PackageObject
 from stateward.cli.packages.installation_plan import Outlook, outlook
 from stateward.cli.shared.session import Session
 from stateward.operator.installations.objects.views import PACKAGES
-from stateward.packages.archive import pack
-from stateward.packages.records import Package
+from stateward.packages.distribution.archive import pack
+from stateward.packages.format.records import Package
 
 Files = Mapping[str, bytes]
 

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from stateward.cli.shared.failures import Failure
-from stateward.packages.oci import (
+from stateward.packages.distribution.oci import (
     Artifact,
     BadArtifact,
     artifact,
@@ -16,7 +16,7 @@ from stateward.packages.oci import (
     layout,
     read_manifest,
 )
-from stateward.packages.records import Package
+from stateward.packages.format.records import Package
 from stateward.registry.client import RegistryError, open_registry
 from stateward.registry.logins import BadLogins, login_for
 from stateward.registry.references import BadReference, Reference, read_reference

@@ -17,9 +17,9 @@ from stateward.engines.search import keystore
 from stateward.engines.uses import uses_of
 from stateward.operator.observe.known_data import Read, asked_of, known
 from stateward.operator.restarts.sources import read_sources
-from stateward.packages.dependencies import CONFIG_MAP, SECRET, Dependency
-from stateward.packages.digests import Key
-from stateward.packages.trees import at, text
+from stateward.packages.format.trees import at, text
+from stateward.packages.restarts.dependencies import CONFIG_MAP, SECRET, Dependency
+from stateward.packages.restarts.digests import Key
 
 Objects = Mapping[tuple[str, str], Json]
 NEW = "offered"

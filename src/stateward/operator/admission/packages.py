@@ -23,8 +23,8 @@ from stateward.operator.installations.execution.library import Library
 from stateward.operator.installations.execution.opening import NoPackageError
 from stateward.operator.installations.execution.worker import NotNowError
 from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, PACKAGES
-from stateward.packages.records import Package
-from stateward.packages.refusals import Holder, refused_installation, refused_package
+from stateward.packages.format.records import Package
+from stateward.packages.review.refusals import Holder, refused_installation, refused_package
 
 _log = structlog.get_logger(__name__)
 

@@ -16,12 +16,12 @@ from stateward.operator.installations.execution.rendered_steps import Works
 from stateward.operator.installations.objects.made_objects import Hands
 from stateward.operator.installations.objects.memory import Memory, meta_of
 from stateward.operator.installations.objects.views import GroupKind
-from stateward.packages.applied import ANNOTATION_APPLIED, says_nothing
-from stateward.packages.choice import DEPLOY
-from stateward.packages.objects import Identity
-from stateward.packages.rendering import Place, Use, places
-from stateward.packages.standing import ONCE, Standing, place_in, standing
-from stateward.packages.steps import placeless
+from stateward.packages.plans.applied import ANNOTATION_APPLIED, says_nothing
+from stateward.packages.plans.choice import DEPLOY
+from stateward.packages.plans.standing import ONCE, Standing, place_in, standing
+from stateward.packages.plans.steps import placeless
+from stateward.packages.rendering.objects import Identity
+from stateward.packages.rendering.rendering import Place, Use, places
 
 
 class Keeper:

@@ -40,7 +40,7 @@ from stateward.operator.installations.objects.watches import Watches
 from stateward.operator.installations.surroundings import Surroundings
 from stateward.operator.restarts.digestkey import digest_key
 from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
-from stateward.packages.digests import Key
+from stateward.packages.restarts.digests import Key
 
 _log = structlog.get_logger(__name__)
 T = TypeVar("T")

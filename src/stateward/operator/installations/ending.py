@@ -14,7 +14,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import NAMESPACES
 from stateward.operator.installations.objects.belongings import Belonging, belongings
 from stateward.operator.installations.objects.made_objects import Hands, Tools
-from stateward.packages.standing import KEPT
+from stateward.packages.plans.standing import KEPT
 
 
 async def doomed(api: Api, namespace: str) -> bool:

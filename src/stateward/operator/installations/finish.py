@@ -18,17 +18,17 @@ from stateward.operator.installations.objects.views import kinds_in
 from stateward.operator.installations.surroundings import Surroundings
 from stateward.operator.restarts.sources import read_sources
 from stateward.operator.restarts.views import WORKLOADS
-from stateward.packages.dependencies import dependencies
-from stateward.packages.digests import digests_of
-from stateward.packages.health import Health, health_of
-from stateward.packages.objects import Identity
-from stateward.packages.parameters import BadValue
-from stateward.packages.rendering import Use, places
-from stateward.packages.restarts import Verdict, annotated, judge, read_record
-from stateward.packages.standing import KEPT
-from stateward.packages.steps import superfluous
-from stateward.packages.templates import TemplateProblem
-from stateward.packages.work import ANNOTATION_RUN, run_in
+from stateward.packages.format.parameters import BadValue
+from stateward.packages.plans.health import Health, health_of
+from stateward.packages.plans.standing import KEPT
+from stateward.packages.plans.steps import superfluous
+from stateward.packages.plans.work import ANNOTATION_RUN, run_in
+from stateward.packages.rendering.objects import Identity
+from stateward.packages.rendering.rendering import Use, places
+from stateward.packages.rendering.templates import TemplateProblem
+from stateward.packages.restarts.dependencies import dependencies
+from stateward.packages.restarts.digests import digests_of
+from stateward.packages.restarts.restarts import Verdict, annotated, judge, read_record
 
 
 class Finisher:

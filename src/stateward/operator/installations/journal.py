@@ -14,7 +14,7 @@ from stateward.operator.installations.marks import marked
 from stateward.operator.installations.objects.belongings import findable
 from stateward.operator.installations.objects.views import INSTALLATIONS, GroupKind, kinds_in
 from stateward.operator.installations.surroundings import Surroundings
-from stateward.packages.reporting import reported
+from stateward.packages.plans.reporting import reported
 from stateward.planning.report.reconcile_failure import REASON
 
 Stuck = tuple[str, str]

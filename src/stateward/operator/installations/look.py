@@ -20,15 +20,15 @@ from stateward.operator.installations.objects.views import FINALIZER, INSTALLATI
 from stateward.operator.installations.renewal import renewed
 from stateward.operator.installations.run import BUSY_SECONDS, Running, go_on
 from stateward.operator.installations.surroundings import Surroundings
-from stateward.packages.choice import CLEANUP, Chosen, State
-from stateward.packages.decision import ANNOTATION_TRIGGER, Begin, Decision, GoOn, Stop, decide
-from stateward.packages.ledger import at_once, begun, is_running, state_status
-from stateward.packages.parameters import BadValue, in_force
-from stateward.packages.records import Package
-from stateward.packages.rendering import Use, places
-from stateward.packages.steps import set_id
-from stateward.packages.templates import TemplateProblem
-from stateward.packages.work import Cause
+from stateward.packages.format.parameters import BadValue, in_force
+from stateward.packages.format.records import Package
+from stateward.packages.plans.choice import CLEANUP, Chosen, State
+from stateward.packages.plans.decision import ANNOTATION_TRIGGER, Begin, Decision, GoOn, Stop, decide
+from stateward.packages.plans.ledger import at_once, begun, is_running, state_status
+from stateward.packages.plans.steps import set_id
+from stateward.packages.plans.work import Cause
+from stateward.packages.rendering.rendering import Use, places
+from stateward.packages.rendering.templates import TemplateProblem
 
 SETTLED_SECONDS = 600.0
 """How often to look at an installation that is as it should be; watches tell of changes at once."""

@@ -23,7 +23,7 @@ from stateward.operator.installations.objects.views import (
     kinds_in,
     kinds_text,
 )
-from stateward.packages.steps import set_id
+from stateward.packages.plans.steps import set_id
 
 
 async def marked(api: Api, installation: Installation, kinds: Iterable[GroupKind]) -> Installation:

@@ -16,11 +16,11 @@ from stateward.operator.installations.objects.made_objects import Tools
 from stateward.operator.installations.objects.views import GroupKind, kinds_in
 from stateward.operator.installations.surroundings import Surroundings
 from stateward.operator.restarts.sources import read_sources
-from stateward.packages.dependencies import TEMPLATES, dependencies
-from stateward.packages.digests import digests_of
-from stateward.packages.restarts import annotated, judge, read_record
-from stateward.packages.standing import ONCE
-from stateward.packages.steps import set_id
+from stateward.packages.plans.standing import ONCE
+from stateward.packages.plans.steps import set_id
+from stateward.packages.restarts.dependencies import TEMPLATES, dependencies
+from stateward.packages.restarts.digests import digests_of
+from stateward.packages.restarts.restarts import annotated, judge, read_record
 
 
 async def renewed(around: Surroundings, installation: Installation) -> bool:

@@ -14,12 +14,12 @@ from stateward.operator.installations.finish import Finisher
 from stateward.operator.installations.journal import Journal
 from stateward.operator.installations.objects.faults import HeldError
 from stateward.operator.installations.surroundings import Surroundings
-from stateward.packages.choice import CLEANUP
-from stateward.packages.ledger import ended, failing, remembered, run_of, with_progress
-from stateward.packages.progress import Result, Stage, StepName, advance, next_look, ready, stage
-from stateward.packages.rendering import Use
-from stateward.packages.standing import place_of
-from stateward.packages.work import errand_of
+from stateward.packages.plans.choice import CLEANUP
+from stateward.packages.plans.ledger import ended, failing, remembered, run_of, with_progress
+from stateward.packages.plans.progress import Result, Stage, StepName, advance, next_look, ready, stage
+from stateward.packages.plans.standing import place_of
+from stateward.packages.plans.work import errand_of
+from stateward.packages.rendering.rendering import Use
 
 BUSY_SECONDS = 5.0
 """How soon to look again at what a step waits for, when no watch tells of it before."""

@@ -20,8 +20,8 @@ from stateward.operator.installations.objects.made_objects import Hands, Tools
 from stateward.operator.installations.objects.memory import Memory
 from stateward.operator.installations.objects.views import INSTALLATIONS
 from stateward.operator.installations.objects.watches import Watches
-from stateward.packages.steps import set_id
-from stateward.packages.work import AT_REST, Errand
+from stateward.packages.plans.steps import set_id
+from stateward.packages.plans.work import AT_REST, Errand
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from stateward.api.digests import OUT, THERE
 from stateward.api.keystore import SecureSettings
 from stateward.api.search import SearchCluster
 from stateward.engines.search.keystore import INPUT, Setting, files, lacking, settings
-from stateward.packages.dependencies import SECRET, Dependency
-from stateward.packages.digests import Key, data_of, digests_of, skipped
+from stateward.packages.restarts.dependencies import SECRET, Dependency
+from stateward.packages.restarts.digests import Key, data_of, digests_of, skipped
 from stateward.planning.model.observation import Refusal
 
 UNKNOWN, MISSING = "DataUnknown", "SecretMissing"

@@ -30,8 +30,8 @@ from stateward.operator.restarts.digestkey import digest_key
 from stateward.operator.restarts.sources import read_sources
 from stateward.operator.restarts.uses import Uses
 from stateward.operator.restarts.views import SourceView
-from stateward.packages.dependencies import Dependency
-from stateward.packages.digests import Key
+from stateward.packages.restarts.dependencies import Dependency
+from stateward.packages.restarts.digests import Key
 from stateward.planning.facts.debounce import heard
 from stateward.planning.model.observation import Changing, Refusal
 from stateward.planning.model.times import rfc3339

@@ -38,12 +38,12 @@ from stateward.operator.restarts.views import (
     WorkloadView,
 )
 from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
-from stateward.packages.budgets import exhausted
-from stateward.packages.dependencies import PROVIDER_CLASS, Dependency, dependencies
-from stateward.packages.digests import Key, digests_of
-from stateward.packages.guards import Hold, Settling, hold, settling, touched
-from stateward.packages.restarts import Verdict, annotated, digest_in, judge, read_record
-from stateward.packages.trees import at, obj, text
+from stateward.packages.format.trees import at, obj, text
+from stateward.packages.plans.budgets import exhausted
+from stateward.packages.restarts.dependencies import PROVIDER_CLASS, Dependency, dependencies
+from stateward.packages.restarts.digests import Key, digests_of
+from stateward.packages.restarts.guards import Hold, Settling, hold, settling, touched
+from stateward.packages.restarts.restarts import Verdict, annotated, digest_in, judge, read_record
 from stateward.planning.report.reconcile_failure import REASON
 
 _log = structlog.get_logger(__name__)

@@ -17,7 +17,7 @@ from stateward.kube.objects.errors import AlreadyExists, ApiError, NotFound
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.kube.objects.resources import SECRETS
 from stateward.kube.timing.clock import Clock
-from stateward.packages.digests import Key
+from stateward.packages.restarts.digests import Key
 
 NAME = "stateward-digest-key"
 FIELD = "key"

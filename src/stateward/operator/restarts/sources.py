@@ -8,7 +8,7 @@ from stateward.kube.objects.errors import NotFound, UnknownResource
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
 from stateward.operator.restarts.views import PROVIDER_CLASSES, SOURCES
-from stateward.packages.dependencies import PROVIDER_CLASS, Dependency
+from stateward.packages.restarts.dependencies import PROVIDER_CLASS, Dependency
 
 
 async def read_sources(api: Api, used: Iterable[Dependency], namespace: str) -> dict[tuple[str, str], dict[str, Any]]:

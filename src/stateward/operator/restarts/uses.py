@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar
 
-from stateward.packages.dependencies import Dependency
+from stateward.packages.restarts.dependencies import Dependency
 
 User = TypeVar("User", bound=Hashable)
 

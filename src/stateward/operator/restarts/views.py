@@ -9,8 +9,8 @@ from msgspec import field
 from stateward.api.base import GROUP
 from stateward.kube.objects.metadata import Key, WireRecord
 from stateward.kube.objects.resource import Resource
-from stateward.packages.dependencies import CONFIG_MAP, PROVIDER_CLASS, SECRET
-from stateward.packages.guards import ANNOTATION_PAUSED, ANNOTATION_WINDOW
+from stateward.packages.restarts.dependencies import CONFIG_MAP, PROVIDER_CLASS, SECRET
+from stateward.packages.restarts.guards import ANNOTATION_PAUSED, ANNOTATION_WINDOW
 
 ANNOTATION_CONTROL = f"{GROUP}/restart-on-change"
 """On a workload: `true` asks for restart control."""

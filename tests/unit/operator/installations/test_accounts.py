@@ -15,7 +15,7 @@ from stateward.operator.installations.objects.faults import NotAllowedError
 from stateward.operator.installations.objects.views import FINALIZER
 from stateward.operator.process import accounts_of
 from stateward.operator.runtime.options import OperatorOptions
-from stateward.packages.decision import ANNOTATION_TRIGGER
+from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from tests.unit.operator.installations.rights import HOME, Asked, Ruled, Rules, denied
 from tests.unit.operator.installations.test_tasks import JOB, POD, SERVICE, package
 from tests.unit.operator.installations.town import Town

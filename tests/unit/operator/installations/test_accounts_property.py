@@ -14,9 +14,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from stateward.operator.installations.execution.account import user
-from stateward.packages.decision import ANNOTATION_TRIGGER
-from stateward.packages.steps import LABEL_PART_OF
-from stateward.packages.yamltext import to_yaml
+from stateward.packages.format.yamltext import to_yaml
+from stateward.packages.plans.decision import ANNOTATION_TRIGGER
+from stateward.packages.plans.steps import LABEL_PART_OF
 from tests.unit.operator.installations.rights import HOME, Asked, Ruled, Rules
 from tests.unit.operator.installations.test_properties import played
 from tests.unit.operator.installations.test_tasks import POD, package

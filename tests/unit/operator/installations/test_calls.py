@@ -19,11 +19,11 @@ from stateward.operator.installations.objects.made_objects import Hands, Tools
 from stateward.operator.installations.objects.memory import Memory
 from stateward.operator.installations.objects.views import INSTALLATIONS
 from stateward.operator.installations.objects.watches import Watches
-from stateward.packages.digests import Key as DigestKey
-from stateward.packages.reading import read_package
-from stateward.packages.rendering import Use, places
-from stateward.packages.steps import set_id
-from stateward.packages.yamltext import to_yaml
+from stateward.packages.format.reading import read_package
+from stateward.packages.format.yamltext import to_yaml
+from stateward.packages.plans.steps import set_id
+from stateward.packages.rendering.rendering import Use, places
+from stateward.packages.restarts.digests import Key as DigestKey
 from stateward.simulation.apiserver.client import WorldApi
 from tests.unit.operator.installations.town import HOME, KnownKinds, Town
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from stateward.kube.objects.errors import NotFound
-from stateward.packages.steps import LABEL_INSTALLATION
+from stateward.packages.plans.steps import LABEL_INSTALLATION
 from tests.unit.operator.installations.test_lost_key import CONFIG
 from tests.unit.operator.installations.test_tasks import SERVICE, package
 from tests.unit.operator.installations.town import Town

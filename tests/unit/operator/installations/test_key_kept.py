@@ -8,7 +8,7 @@ import pytest
 
 from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.restarts.digestkey import LOOK_SECONDS, digest_key, keep_key
-from stateward.packages.digests import Key
+from stateward.packages.restarts.digests import Key
 from tests.unit.operator.installations.test_lost_key import WHERE, lose
 from tests.unit.operator.installations.town import Town
 

@@ -9,7 +9,7 @@ from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.errors import FieldCause, Invalid, Status, StatusDetails
 from stateward.kube.objects.metadata import Key
 from stateward.operator.restarts.digestkey import NAME
-from stateward.packages.trees import at
+from stateward.packages.format.trees import at
 from tests.unit.operator.installations.test_restarts import OWN, installed, made
 from tests.unit.operator.installations.test_tasks import JOB, SERVICE, package
 from tests.unit.operator.installations.town import HOME, Town

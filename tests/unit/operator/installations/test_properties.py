@@ -14,7 +14,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from stateward.kube.timing.virtual_time import VirtualTimeLoop
-from stateward.packages.yamltext import to_yaml
+from stateward.packages.format.yamltext import to_yaml
 from tests.unit.operator.installations.town import HOME, Town
 
 MAPS = ("one", "two")

@@ -8,8 +8,8 @@ import pytest
 from stateward.kube.client.client import DeleteOptions, Page, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.operator.installations.objects.scaling import AUTOSCALERS
-from stateward.packages.restarts import ANNOTATION_DIGEST, ANNOTATION_RECORD
-from stateward.packages.yamltext import to_yaml
+from stateward.packages.format.yamltext import to_yaml
+from stateward.packages.restarts.restarts import ANNOTATION_DIGEST, ANNOTATION_RECORD
 from tests.unit.operator.installations.test_tasks import POD, SERVICE, package
 from tests.unit.operator.installations.town import HOME, Town
 from tests.unit.packages.samples import files

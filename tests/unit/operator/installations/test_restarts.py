@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from stateward.kube.objects.metadata import Key
-from stateward.packages.restarts import ANNOTATION_BECAUSE
+from stateward.packages.restarts.restarts import ANNOTATION_BECAUSE
 from tests.unit.operator.installations.test_properties import Made, Usage
 from tests.unit.operator.installations.town import HOME, Town
 

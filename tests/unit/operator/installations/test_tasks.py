@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from stateward.kube.objects.errors import Forbidden
-from stateward.packages.decision import ANNOTATION_TRIGGER
-from stateward.packages.yamltext import to_yaml
+from stateward.packages.format.yamltext import to_yaml
+from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from tests.unit.operator.installations.town import HOME, Town
 from tests.unit.packages.samples import files
 

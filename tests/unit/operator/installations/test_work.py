@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from stateward.packages.decision import ANNOTATION_TRIGGER
+from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from tests.unit.operator.installations.test_restarts import OWN, installed, made
 from tests.unit.operator.installations.test_tasks import JOB, SERVICE, package
 from tests.unit.operator.installations.town import Town

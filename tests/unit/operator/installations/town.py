@@ -16,8 +16,8 @@ from stateward.operator.installations.control import InstallationControl, Settin
 from stateward.operator.installations.execution.background import Aside, at_once
 from stateward.operator.installations.execution.tasks import Exec, ExecAs
 from stateward.operator.installations.objects.kinds import Raw
-from stateward.packages.archive import pack
-from stateward.packages.reading import read_package
+from stateward.packages.distribution.archive import pack
+from stateward.packages.format.reading import read_package
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Event, Stored

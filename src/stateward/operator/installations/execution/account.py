@@ -14,8 +14,8 @@ from stateward.kube.client.client import Api, RawRequest
 from stateward.kube.objects.errors import BadRequest, DecodeError, Forbidden, Invalid
 from stateward.operator.installations.objects.faults import NotAllowedError
 from stateward.operator.installations.objects.refusal_text import public
-from stateward.packages.parameters import BadValue
-from stateward.packages.templates import TemplateProblem
+from stateward.packages.format.parameters import BadValue
+from stateward.packages.rendering.templates import TemplateProblem
 
 NOT_ALLOWED = "NotAllowed"
 """The reason, for programs, of whatever an account may not do."""

@@ -13,9 +13,9 @@ from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from stateward.operator.installations.execution.worker import in_process
-from stateward.packages.allowance import Allowance, Spent, small
-from stateward.packages.parameters import BadValue
-from stateward.packages.templates import TemplateProblem
+from stateward.packages.format.parameters import BadValue
+from stateward.packages.rendering.allowance import Allowance, Spent, small
+from stateward.packages.rendering.templates import TemplateProblem
 
 PLACES = 2
 """Processes at once."""

@@ -12,13 +12,13 @@ from stateward.operator.installations.objects.faults import FatalError, HeldErro
 from stateward.operator.installations.objects.made_objects import Hands, Made
 from stateward.operator.installations.objects.views import GroupKind
 from stateward.operator.restarts.views import SOURCES
-from stateward.packages.health import Health, health_of
-from stateward.packages.parameters import BadValue
-from stateward.packages.progress import Result, Stage
-from stateward.packages.records import Task, TaskKind
-from stateward.packages.rendering import Place, Use
-from stateward.packages.steps import Work
-from stateward.packages.templates import TemplateProblem
+from stateward.packages.format.parameters import BadValue
+from stateward.packages.format.records import Task, TaskKind
+from stateward.packages.plans.health import Health, health_of
+from stateward.packages.plans.progress import Result, Stage
+from stateward.packages.plans.steps import Work
+from stateward.packages.rendering.rendering import Place, Use
+from stateward.packages.rendering.templates import TemplateProblem
 
 
 class Mark(Protocol):

@@ -11,14 +11,14 @@ import msgspec
 from stateward.api.base import Json
 from stateward.api.package import Package as PackageObject
 from stateward.operator.installations.execution.opening import NoPackageError, opened
-from stateward.packages.allowance import Allowance, Spent
-from stateward.packages.nested import Offer, nested
-from stateward.packages.objects import Rendered, objects_of
-from stateward.packages.parameters import BadValue
-from stateward.packages.records import Package, Task
-from stateward.packages.rendering import Place, Use
-from stateward.packages.steps import Work, work_of
-from stateward.packages.templates import TemplateProblem, Variables
+from stateward.packages.format.parameters import BadValue
+from stateward.packages.format.records import Package, Task
+from stateward.packages.plans.steps import Work, work_of
+from stateward.packages.rendering.allowance import Allowance, Spent
+from stateward.packages.rendering.nested import Offer, nested
+from stateward.packages.rendering.objects import Rendered, objects_of
+from stateward.packages.rendering.rendering import Place, Use
+from stateward.packages.rendering.templates import TemplateProblem, Variables
 
 
 class RenderStep(msgspec.Struct, frozen=True, tag=True):

@@ -14,7 +14,7 @@ from stateward.operator.installations.execution.background import Aside
 from stateward.operator.installations.execution.jobs import OpenPackage
 from stateward.operator.installations.execution.opening import NoPackageError
 from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, PACKAGES
-from stateward.packages.records import Package
+from stateward.packages.format.records import Package
 
 MOST = 256
 """Packages that are kept in memory."""

@@ -4,10 +4,10 @@ import base64
 import binascii
 
 from stateward.api.package import Package as PackageObject
-from stateward.packages.archive import BadArchive, unpack
-from stateward.packages.checks import check_package
-from stateward.packages.reading import InvalidPackage, read_package
-from stateward.packages.records import Package
+from stateward.packages.distribution.archive import BadArchive, unpack
+from stateward.packages.format.reading import InvalidPackage, read_package
+from stateward.packages.format.records import Package
+from stateward.packages.review.checks import check_package
 
 
 class NoPackageError(Exception):

@@ -11,8 +11,8 @@ import msgspec
 
 from stateward.operator.installations.execution.background import Aside
 from stateward.operator.installations.execution.jobs import RenderStep
-from stateward.packages.rendering import Place, Use
-from stateward.packages.steps import Work
+from stateward.packages.plans.steps import Work
+from stateward.packages.rendering.rendering import Place, Use
 
 MOST = 128
 """Steps that are remembered; each is a few kilobytes for each of its objects."""

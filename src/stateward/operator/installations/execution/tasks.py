@@ -15,13 +15,13 @@ from stateward.operator.installations.execution.jobs import RenderNested, Render
 from stateward.operator.installations.execution.library import Library
 from stateward.operator.installations.objects.faults import FatalError, HeldError
 from stateward.operator.installations.objects.made_objects import Hands
-from stateward.packages.health import Health, health_of
-from stateward.packages.nested import Offer, pick
-from stateward.packages.pipes import LARGEST_FILE, WAITER, pipe_object, pipe_pod
-from stateward.packages.records import Task, TaskKind
-from stateward.packages.rendering import Place, Use
-from stateward.packages.standing import owner_of
-from stateward.packages.trees import at
+from stateward.packages.format.records import Task, TaskKind
+from stateward.packages.format.trees import at
+from stateward.packages.plans.health import Health, health_of
+from stateward.packages.plans.standing import owner_of
+from stateward.packages.rendering.nested import Offer, pick
+from stateward.packages.rendering.pipes import LARGEST_FILE, WAITER, pipe_object, pipe_pod
+from stateward.packages.rendering.rendering import Place, Use
 
 ANNOTATION_MADE = f"{GROUP}/pipe-run"
 """On what a pipe has made: the run and the step that made it."""

@@ -11,9 +11,9 @@ from stateward.engines.room import mib
 from stateward.operator.installations.execution.jobs import Job, Problem, problem
 from stateward.operator.installations.execution.opening import NoPackageError
 from stateward.operator.installations.objects.faults import HeldError
-from stateward.packages.allowance import Spent, large
-from stateward.packages.parameters import BadValue
-from stateward.packages.templates import TemplateProblem
+from stateward.packages.format.parameters import BadValue
+from stateward.packages.rendering.allowance import Spent, large
+from stateward.packages.rendering.templates import TemplateProblem
 
 _DONE, _FAILED = b"done", b"failed"
 LARGEST = 32 << 20

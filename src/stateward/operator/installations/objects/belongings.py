@@ -12,8 +12,8 @@ from stateward.kube.objects.resource import Selection
 from stateward.operator.installations.objects.kinds import Kinds, Raw
 from stateward.operator.installations.objects.made_objects import Tools
 from stateward.operator.installations.objects.views import GroupKind, kinds_in
-from stateward.packages.objects import Identity
-from stateward.packages.steps import LABEL_PART_OF, set_id
+from stateward.packages.plans.steps import LABEL_PART_OF, set_id
+from stateward.packages.rendering.objects import Identity
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from stateward.operator.installations.objects.kinds import Raw
 from stateward.operator.installations.objects.memory import Memory
 from stateward.operator.installations.objects.views import GroupKind, by_set
 from stateward.operator.installations.objects.watches import Watches
-from stateward.packages.trees import at, obj
+from stateward.packages.format.trees import at, obj
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from stateward.kube.cache.store import Store
 from stateward.kube.objects.metadata import Key
 from stateward.operator.installations.objects.faults import HeldError
 from stateward.operator.installations.objects.kinds import Raw
-from stateward.packages.objects import identity_of
-from stateward.packages.standing import owner_of
-from stateward.packages.steps import LABEL_PART_OF, set_id
+from stateward.packages.plans.standing import owner_of
+from stateward.packages.plans.steps import LABEL_PART_OF, set_id
+from stateward.packages.rendering.objects import identity_of
 
 
 class Claims:

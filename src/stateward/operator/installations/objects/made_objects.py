@@ -27,17 +27,24 @@ from stateward.operator.installations.objects.kinds import Kinds, Raw
 from stateward.operator.installations.objects.scaling import as_scaled
 from stateward.operator.installations.objects.views import INSTALLATIONS, MANAGER
 from stateward.operator.restarts.sources import read_sources
-from stateward.packages.applied import ANNOTATION_APPLIED, applied_in, digest_of, rendered_anew, unmarked
-from stateward.packages.dependencies import dependencies, template_path
-from stateward.packages.digests import Key, digests_of
-from stateward.packages.health import AT_ONCE
-from stateward.packages.objects import Identity, identity_of
-from stateward.packages.rendering import Place, Use
-from stateward.packages.restarts import ANNOTATION_BECAUSE, ANNOTATION_RECORD, Verdict, annotated, digest_in, judge
-from stateward.packages.standing import ONCE, owner_of
-from stateward.packages.steps import LABEL_INSTALLATION, LABEL_PACKAGE, LABEL_PART_OF, set_id, stamped
-from stateward.packages.trees import at, text
-from stateward.packages.work import ANNOTATION_RUN, AT_REST, Errand, due
+from stateward.packages.format.trees import at, text
+from stateward.packages.plans.applied import ANNOTATION_APPLIED, applied_in, digest_of, rendered_anew, unmarked
+from stateward.packages.plans.health import AT_ONCE
+from stateward.packages.plans.standing import ONCE, owner_of
+from stateward.packages.plans.steps import LABEL_INSTALLATION, LABEL_PACKAGE, LABEL_PART_OF, set_id, stamped
+from stateward.packages.plans.work import ANNOTATION_RUN, AT_REST, Errand, due
+from stateward.packages.rendering.objects import Identity, identity_of
+from stateward.packages.rendering.rendering import Place, Use
+from stateward.packages.restarts.dependencies import dependencies, template_path
+from stateward.packages.restarts.digests import Key, digests_of
+from stateward.packages.restarts.restarts import (
+    ANNOTATION_BECAUSE,
+    ANNOTATION_RECORD,
+    Verdict,
+    annotated,
+    digest_in,
+    judge,
+)
 
 MOST_NESTED = 32
 """Installations above one that are looked at."""

@@ -9,7 +9,7 @@ import msgspec
 from stateward.api.base import Json
 from stateward.kube.cache.apply import state_of
 from stateward.kube.objects.metadata import ObjectMeta
-from stateward.packages.dependencies import CONFIG_MAP, SECRET, template_path
+from stateward.packages.restarts.dependencies import CONFIG_MAP, SECRET, template_path
 
 
 @dataclass(slots=True)

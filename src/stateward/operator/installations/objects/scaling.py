@@ -9,8 +9,8 @@ from stateward.api.base import Json
 from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import UnknownResource
 from stateward.kube.objects.resource import Resource, Selection
-from stateward.packages.objects import identity_of
-from stateward.packages.trees import at, obj, text
+from stateward.packages.format.trees import at, obj, text
+from stateward.packages.rendering.objects import identity_of
 
 AUTOSCALERS = Resource("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", dict[str, Any])
 

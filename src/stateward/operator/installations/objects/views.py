@@ -10,7 +10,7 @@ from stateward.api.installation import Installation
 from stateward.api.package import Package
 from stateward.kube.objects.metadata import PartialObject
 from stateward.kube.objects.resource import Resource
-from stateward.packages.steps import LABEL_PART_OF
+from stateward.packages.plans.steps import LABEL_PART_OF
 
 INSTALLATIONS = Resource(GROUP, VERSION, "installations", "Installation", Installation)
 PACKAGES = Resource(GROUP, VERSION, "packages", "Package", Package)

@@ -17,7 +17,7 @@ from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.kube.objects.resource import Selection
 from stateward.operator.installations.objects.kinds import Kinds
 from stateward.operator.installations.objects.views import GroupKind, by_set
-from stateward.packages.steps import LABEL_PART_OF, set_id
+from stateward.packages.plans.steps import LABEL_PART_OF, set_id
 
 PATIENCE = 60.0
 """Seconds for which a kind is waited for that cannot be watched yet."""

@@ -1,0 +1,1 @@
+"""Packages on their way: as archives, and as OCI artifacts."""

@@ -1,0 +1,221 @@
+"""The values of a package's parameters: which are accepted, and what templates see of them.
+
+Templates see numbers and flags as text, as they always have in this format (`eq .Params.ENABLED "true"`); lists and
+maps as what they are. A person may write each value as itself or as text, whatever is easier where it is written.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any, cast
+
+import msgspec
+
+from stateward.api.problem import Problem
+from stateward.packages.format import yamltext
+from stateward.packages.format.records import Package, Parameter, ParameterType
+
+Values = Mapping[str, Any]
+"""Values by the names of their parameters."""
+
+MOST_TEXT = 64 << 10
+"""Characters of all lists and maps together that are given, or brought by a package, as the text of YAML."""
+_ACCEPTED = {
+    ParameterType.STRING: "text, a number or true or false",
+    ParameterType.INTEGER: "a whole number",
+    ParameterType.NUMBER: "a number",
+    ParameterType.BOOLEAN: "true or false",
+    ParameterType.ARRAY: "a list, or YAML text that is one",
+    ParameterType.MAP: "an object, or YAML text that is one",
+}
+MOST_NODES = 20_000
+"""Nodes of a value that is the text of a list or a map; it is read wherever values are looked at."""
+WHOLE = "[-+]?[0-9]+"
+NUMBER = r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?"
+"""How whole numbers, and numbers, are written."""
+_WHOLE, _NUMBER = re.compile(WHOLE), re.compile(NUMBER)
+
+
+class BadValue(ValueError):  # noqa: N818 - says what it is
+    """A value that is none of the parameter's type; `public` says so without the value, for a status or an event."""
+
+    def __init__(self, message: str, public: str = "a value is none of its parameter's type") -> None:
+        super().__init__(message)
+        self.public = public
+
+
+def check_values(package: Package, given: Values, before: Values | None = None) -> list[Problem]:
+    """Return what is wrong with the values that somebody gives; `before` are those in force, None at first."""
+    if found := list(_too_much(package, given)):
+        return found  # What is read of such values would keep everybody waiting, each time that they are looked at.
+    return [*_unknown(package, given), *_known(package, given), *_changed(package, given, before)]
+
+
+def resolve(package: Package, given: Values) -> dict[str, Any]:
+    """Return what templates see as `.Params`; raises BadValue where `check_values` would have found a problem."""
+    return {name: seen(parameter, given.get(name)) for name, parameter in package.parameters.items()}
+
+
+def seen(parameter: Parameter, given: Any) -> Any:
+    """Return what templates see of one value, the default where none is given; raises BadValue."""
+    value = parameter.default if given is None else given
+    if value is None:
+        return _NOTHING.get(parameter.type, "")
+    if parameter.type in (ParameterType.ARRAY, ParameterType.MAP):
+        return _structure(parameter.type, value)
+    return _scalar(parameter.type, value)
+
+
+def changed(package: Package, before: Values, after: Values) -> tuple[str, ...]:
+    """Return the names of parameters that templates see differently."""
+    old, new = resolve(package, before), resolve(package, after)
+    return tuple(name for name in new if not same(old[name], new[name]))
+
+
+def same(one: Any, other: Any) -> bool:
+    """Return whether two values are written the same: 1 and true are equal in Python, and nowhere in a template."""
+    return msgspec.json.encode(one, order="deterministic") == msgspec.json.encode(other, order="deterministic")
+
+
+def in_force(package: Package, given: Values, before: Values | None) -> dict[str, Any]:
+    """Return the values that somebody gives, with those that hold because nobody may change them any more.
+
+    `before` are those in force, None at first. Disaster prevented: the next version of a package has another default
+    for its storage class, and what cannot be changed is changed by whoever never gave a value.
+    """
+    fixed: dict[str, Any] = {}
+    for name, parameter in package.parameters.items():
+        if parameter.immutable and given.get(name) is None:
+            value = parameter.default if before is None or before.get(name) is None else before[name]
+            fixed |= {} if value is None else {name: value}
+    return {**given, **fixed}
+
+
+def text_of(value: Any) -> str:
+    """Return a scalar as templates have always seen it: as Go writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, float):
+        return str(value)
+    if value.is_integer() and abs(value) < 1e21:
+        return str(int(value))
+    return repr(value)
+
+
+_NOTHING: Mapping[ParameterType, Any] = {ParameterType.ARRAY: [], ParameterType.MAP: {}}
+
+
+def _too_much(package: Package, given: Values) -> Iterator[Problem]:
+    texts = {name: value for name, value in _texts(package, given) if isinstance(value, str)}
+    total = sum(map(len, texts.values()))
+    if total > MOST_TEXT:
+        longest = max(texts, key=lambda name: len(texts[name]))
+        accepted = f"at most {MOST_TEXT}; write them as lists and objects instead"
+        yield Problem(
+            longest, None, f"texts of lists and maps have {total} characters together, and may have {accepted}"
+        )
+
+
+def _texts(package: Package, given: Values) -> Iterator[tuple[str, Any]]:
+    for name, parameter in package.parameters.items():
+        if parameter.type in (ParameterType.ARRAY, ParameterType.MAP):
+            yield name, parameter.default if given.get(name) is None else given[name]
+
+
+def _unknown(package: Package, given: Values) -> Iterator[Problem]:
+    for name, value in given.items():
+        if name not in package.parameters:
+            meant = _meant(name, package.parameters)
+            hint = f"did you mean {meant}?" if meant else f"{package.name} has {_listed(package.parameters)}"
+            yield Problem(name, value, f"is no parameter of {package.name} {package.version}; {hint}")
+
+
+def _meant(name: str, parameters: Mapping[str, Parameter]) -> str:
+    """Return the parameter whose name is nearest, however it is spelled; empty where none is near."""
+    spelled = {_plain(known): known for known in parameters}
+    found = get_close_matches(_plain(name), spelled, n=1)
+    return spelled[found[0]] if found else ""
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("-", "_")
+
+
+def _listed(parameters: Mapping[str, Parameter]) -> str:
+    names = sorted(parameters)
+    shown = ", ".join(names[:8]) or "no parameters"
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
+
+
+def _known(package: Package, given: Values) -> Iterator[Problem]:
+    for name, parameter in package.parameters.items():
+        value = given.get(name)
+        if value is None:
+            if parameter.owed:
+                yield Problem(name, None, f"is required: {_ACCEPTED[parameter.type]}{_about(parameter)}")
+            continue
+        yield from check_value(parameter, value)
+
+
+def check_value(parameter: Parameter, value: Any) -> Iterator[Problem]:
+    """Yield what is wrong with one value."""
+    try:
+        shown = seen(parameter, value)
+    except BadValue:
+        yield Problem(parameter.name, value, f"must be {_ACCEPTED[parameter.type]}")
+        return
+    if parameter.enum is not None and shown not in (choices := _choices(parameter)):
+        yield Problem(parameter.name, value, f"must be one of {', '.join(map(str, choices))}")
+
+
+def _choices(parameter: Parameter) -> list[Any]:
+    return [seen(parameter, choice) for choice in parameter.enum or ()]
+
+
+def _about(parameter: Parameter) -> str:
+    return f" ({parameter.description.strip()})" if parameter.description else ""
+
+
+def _changed(package: Package, given: Values, before: Values | None) -> Iterator[Problem]:
+    if before is None:
+        return
+    for name, parameter in package.parameters.items():
+        if not parameter.immutable:
+            continue
+        try:
+            old, new = seen(parameter, before.get(name)), seen(parameter, given.get(name))
+        except BadValue:
+            continue
+        if not same(old, new):
+            known = f"; it is {old!r}"
+            yield Problem(name, given.get(name), "cannot be changed once it is installed", detail=known)
+
+
+def _structure(kind: ParameterType, value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            value = yamltext.document(value, MOST_NODES)
+        except yamltext.NotYaml as error:
+            raise BadValue(str(error)) from error
+    wanted = list if kind is ParameterType.ARRAY else dict
+    if not isinstance(value, wanted):
+        raise BadValue(f"{value!r} is no {kind}")
+    return cast("Any", value)
+
+
+def _scalar(kind: ParameterType, value: Any) -> str:
+    if isinstance(value, list | dict):
+        raise BadValue(f"{value!r} is no {kind}")
+    text = text_of(value)
+    if kind is ParameterType.BOOLEAN:
+        if text not in {"true", "false"}:
+            raise BadValue(text)
+    elif kind is not ParameterType.STRING:
+        _number(kind, value, text)
+    return text
+
+
+def _number(kind: ParameterType, value: Any, text: str) -> None:
+    # Python reads more than templates and YAML do: `1_000`, ` 5`, digits of other scripts, `nan`.
+    if isinstance(value, bool) or not (_WHOLE if kind is ParameterType.INTEGER else _NUMBER).fullmatch(text):
+        raise BadValue(text)

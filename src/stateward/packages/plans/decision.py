@@ -1,0 +1,155 @@
+"""What an installation should do next: begin a plan, go on with one, or rest; and if a person is needed, for what.
+
+A plan that has failed is not tried again until something that was said has changed, or somebody asks for it: an error
+that will not pass would be repeated for ever. What is wished for beside the values (`stateward.dev/run-plan`) comes
+after what the values ask for.
+"""
+
+from dataclasses import dataclass
+
+from stateward.api.base import GROUP
+from stateward.api.installation import InstallationStatus
+from stateward.packages.format.parameters import check_values
+from stateward.packages.format.records import Package
+from stateward.packages.plans.choice import CLEANUP, Chosen, Refused, State, choose, join
+from stateward.packages.plans.ledger import is_running, state_of
+from stateward.packages.plans.progress import Stage
+
+ANNOTATION_TRIGGER = f"{GROUP}/run-plan"
+"""On an installation: a plan to run, once for each value (`backup`, `backup/2`, `backup/2026-11-21`).
+
+The plan `cleanup` removes what runs, so its value has to name the installation: `cleanup/NAME`, `cleanup/NAME/2`.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """A plan begins; `granted` is the wish that it fulfils, empty for none."""
+
+    chosen: Chosen
+    granted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Nothing is to be done but to keep things as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Nothing can be done until a person has done something; `reason` is for programs."""
+
+    reason: str
+    message: str
+    values: str = ""
+    """The same with the values that it is about, for whoever has given them; no status and no event has these."""
+
+    @property
+    def whole(self) -> str:
+        """All that is known."""
+        return self.values or self.message
+
+
+@dataclass(frozen=True, slots=True)
+class GoOn:
+    """The plan that runs goes on; `problem` is what is wrong with what is wanted meanwhile."""
+
+    problem: Stop | None = None
+
+
+Decision = Begin | GoOn | Rest | Stop
+
+
+def decide(package: Package, status: InstallationStatus, wanted: State, wish: str, name: str = "") -> Decision:
+    """Return what comes next for the installation `name` that should become `wanted`; `package` is the wanted one."""
+    problem = _problem(package, status, wanted)
+    if is_running(status.run):
+        return GoOn(problem) if problem else _joined(package, status, wanted)
+    if problem:
+        return problem
+    chosen = _back(package, status, wanted) or choose(package, state_of(status.installed), wanted)
+    if isinstance(chosen, Refused):
+        return Stop("ParametersDisagree", chosen.message)
+    due = wish if wish and wish != status.triggered else ""
+    return _wished(package, status, due, name) if chosen is None else _chosen(status, chosen, due)
+
+
+def _problem(package: Package, status: InstallationStatus, wanted: State) -> Stop | None:
+    before = status.installed.parameters if status.installed else None
+    found = check_values(package, wanted.values, before)
+    if not found:
+        return None
+    said = "; ".join(problem.public for problem in found)
+    return Stop("ParametersInvalid", said, "; ".join(str(problem) for problem in found))
+
+
+def _joined(package: Package, status: InstallationStatus, wanted: State) -> Decision:
+    run = status.run
+    target = state_of(run.target) if run else None
+    if run is None or target is None:
+        return GoOn()
+    again = join(package, state_of(status.installed), Chosen(run.plan, target, run.why), wanted)
+    return GoOn() if again is None else Begin(again)
+
+
+def _back(package: Package, status: InstallationStatus, wanted: State) -> Chosen | None:
+    """Return the plan that takes back what a failed one has half done, as far as that is not wanted any more.
+
+    Disaster prevented: an upgrade fails in the middle, the version of before is asked for again, that is what is
+    recorded as installed, and so nothing is done: half of the objects stay those of the new version.
+    """
+    run, installed = status.run, state_of(status.installed)
+    target = state_of(run.target) if run else None
+    if run is None or run.stage != Stage.FAILED or target is None or installed is None or target == installed:
+        return None
+    return join(package, installed, Chosen(run.plan, target, run.why), wanted)
+
+
+def _chosen(status: InstallationStatus, chosen: Chosen, due: str) -> Decision:
+    granted = due if _plan_of(due) == chosen.plan else ""
+    run = status.run
+    if run is not None and run.stage == Stage.FAILED and not granted and _same(run.plan, state_of(run.target), chosen):
+        return Stop("PlanFailed", f"plan {run.plan} has failed: {run.message}")
+    return Begin(chosen, granted)
+
+
+def _same(plan: str, target: State | None, chosen: Chosen) -> bool:
+    return plan == chosen.plan and target == chosen.state
+
+
+def _wished(package: Package, status: InstallationStatus, due: str, name: str) -> Decision:
+    state = state_of(status.installed)
+    if due and state is not None:
+        if unknown := plan_unknown(package, due):
+            return Stop("PlanUnknown", unknown)
+        if _plan_of(due) == CLEANUP and not confirmed(due, name):
+            return Stop("CleanupNotConfirmed", unconfirmed(due, name))
+        return Begin(Chosen(_plan_of(due), state, "somebody asked for it"), due)
+    run = status.run
+    if run is not None and run.stage == Stage.FAILED:
+        return Stop("PlanFailed", f"plan {run.plan} has failed: {run.message}")
+    return Rest()
+
+
+def plan_unknown(package: Package, wish: str) -> str:
+    """Return what is wrong with a wish for a plan; nothing when there is such a plan, or no wish."""
+    if not wish or _plan_of(wish) in package.operator.plans:
+        return ""
+    return f"{ANNOTATION_TRIGGER}: {wish!r}: {package.name} has the plans {', '.join(package.operator.plans)}"
+
+
+def confirmed(wish: str, name: str) -> bool:
+    """Return whether a wish names the installation that it is for."""
+    return bool(name) and wish.split("/")[1:2] == [name]
+
+
+def unconfirmed(wish: str, name: str) -> str:
+    """Return why a cleanup is refused, and what to do."""
+    return (
+        f"{ANNOTATION_TRIGGER}: {wish!r}: the plan {CLEANUP} removes what runs, and {name} is not being deleted; to run"
+        f" it all the same, name the installation: {CLEANUP}/{name}"
+    )
+
+
+def _plan_of(wish: str) -> str:
+    return wish.partition("/")[0]

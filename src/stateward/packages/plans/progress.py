@@ -1,0 +1,142 @@
+"""How a plan goes on: which steps are next, and what their results make of it. A pure function of what is recorded.
+
+A step is tried until it is done. A failure that may pass is tried again after a growing delay; a fatal one ends the
+plan. All of it is in the record, so whoever takes over goes on where the last one was; since each step is idempotent,
+it does not matter how far that one got within it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from stateward.packages.format.records import Package, Phase, Strategy
+
+FIRST_DELAY_SECONDS = 2.0
+LONGEST_DELAY_SECONDS = 120.0
+
+
+class Stage(StrEnum):
+    """Where a step or a plan is."""
+
+    PENDING = "Pending"
+    RUNNING = "Running"
+    WAITING = "Waiting"
+    RETRYING = "Retrying"
+    DONE = "Done"
+    FAILED = "Failed"
+
+
+ENDED = frozenset({Stage.DONE, Stage.FAILED})
+
+StepName = tuple[str, str]
+"""The phase and the step."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepProgress:
+    """Where one step is, since when it is tried and from when on again; times in seconds since the epoch.
+
+    `reason` is why it cannot be done, for programs, where a person has to change something first.
+    """
+
+    stage: Stage = Stage.PENDING
+    message: str = ""
+    since: float = 0.0
+    failures: int = 0
+    again: float = 0.0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a plan; `timeout` is how many seconds a step may take (0: for ever)."""
+
+    plan: str
+    started: float
+    steps: Mapping[StepName, StepProgress] = field(default_factory=dict[StepName, StepProgress])
+    timeout: float = 0.0
+
+    def step(self, name: StepName) -> StepProgress:
+        """Return where a step is."""
+        return self.steps.get(name, StepProgress())
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a try of a step came to: DONE, WAITING (for health), RETRYING (an error that may pass) or FAILED.
+
+    `reason` says for programs why it is tried again in vain until a person changes something.
+    """
+
+    stage: Stage
+    message: str = ""
+    reason: str = ""
+
+
+def ready(package: Package, run: Run, now: float) -> tuple[StepName, ...]:
+    """Return the steps to try at this time, in the order of the plan; raises KeyError when there is no such plan."""
+    found: list[StepName] = []
+    if stage(package, run) in ENDED:
+        return ()
+    plan = package.operator.plans[run.plan]
+    for phase in plan.phases:
+        if not _ended(phase, run):
+            found += _of_phase(phase, run)
+            if plan.strategy is Strategy.SERIAL:
+                break
+    return tuple(name for name in found if run.step(name).again <= now)
+
+
+def _of_phase(phase: Phase, run: Run) -> Iterable[StepName]:
+    left = [(phase.name, step.name) for step in phase.steps]
+    left = [name for name in left if run.step(name).stage is not Stage.DONE]
+    return left[:1] if phase.strategy is Strategy.SERIAL else left
+
+
+def _ended(phase: Phase, run: Run) -> bool:
+    return all(run.step((phase.name, step.name)).stage is Stage.DONE for step in phase.steps)
+
+
+def stage(package: Package, run: Run) -> Stage:
+    """Return where the whole plan is: failed as soon as a step is, done when all are."""
+    stages = [run.step((p.name, s.name)).stage for p in package.operator.plans[run.plan].phases for s in p.steps]
+    if Stage.FAILED in stages:
+        return Stage.FAILED
+    return Stage.DONE if all(found is Stage.DONE for found in stages) else Stage.RUNNING
+
+
+def advance(run: Run, results: Mapping[StepName, Result], now: float) -> Run:
+    """Return the run with what tries of steps came to at this time."""
+    steps = dict(run.steps)
+    for name, result in results.items():
+        steps[name] = _advanced(run, run.step(name), result, now)
+    return replace(run, steps=steps)
+
+
+def _advanced(run: Run, step: StepProgress, result: Result, now: float) -> StepProgress:
+    since = now if step.stage is Stage.PENDING else step.since
+    if result.stage is Stage.DONE:
+        return StepProgress(Stage.DONE, result.message, since)
+    if result.stage is Stage.FAILED:
+        return StepProgress(Stage.FAILED, result.message, since, step.failures)
+    if run.timeout and now - since >= run.timeout:
+        late = f"was not done within {run.timeout:.0f} seconds: {result.message}"
+        return StepProgress(Stage.FAILED, late, since, step.failures)
+    if result.stage is Stage.RETRYING:
+        failures = step.failures + 1
+        delay = min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2.0 ** min(failures - 1, 30))
+        return StepProgress(Stage.RETRYING, result.message, since, failures, now + delay, result.reason)
+    return StepProgress(Stage.WAITING, result.message, since)
+
+
+def next_look(run: Run, now: float) -> float | None:
+    """Return the seconds until a time in the record comes: the next try or a time-out; None when there is none."""
+    times: list[float] = []
+    for step in run.steps.values():
+        if step.stage in ENDED or step.stage is Stage.PENDING:
+            continue
+        if step.again > now:
+            times.append(step.again)
+        if run.timeout:
+            times.append(step.since + run.timeout)
+    return max(0.0, min(times) - now) if times else None

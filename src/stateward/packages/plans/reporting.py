@@ -1,0 +1,62 @@
+"""What an installation says of itself: conditions as kstatus defines them, and one sentence."""
+
+from msgspec.structs import replace
+
+from stateward.api.base import Condition
+from stateward.api.installation import InstallationStatus, RunStatus
+from stateward.packages.plans.ledger import failing, is_running, written
+from stateward.packages.plans.progress import Stage
+
+
+def reported(
+    status: InstallationStatus, stop: tuple[str, str] | None, generation: int, now: float, other: str = ""
+) -> InstallationStatus:
+    """Return a status with its conditions; `stop` is the reason and the sentence why a person is needed.
+
+    `other` is what is being done that is no plan; what became of the last plan is of no account then.
+    """
+    run = status.run
+    running = is_running(run) or bool(other)
+    stuck = stop or (None if other else _stuck(run))
+    doing = other or (_doing(run) if running else (stuck[1] if stuck else ""))
+    ready = status.installed is not None and not running and stuck is None
+    made = [
+        _condition("Ready", ready, *(("Installed", "") if ready else (stuck or ("Working", doing)))),
+        _condition(
+            "Reconciling", running, *(("Removing" if other else "PlanRuns", doing) if running else ("Settled", ""))
+        ),
+        _condition("Stalled", stuck is not None, *(stuck or ("Working", ""))),
+    ]
+    conditions = [_since(condition, status.conditions, generation, now) for condition in made]
+    return replace(status, observed_generation=generation, doing=doing, conditions=conditions)
+
+
+def _condition(kind: str, holds: bool, reason: str, message: str) -> Condition:
+    return Condition(type=kind, status="True" if holds else "False", reason=reason, message=message)
+
+
+def _since(condition: Condition, before: list[Condition], generation: int, now: float) -> Condition:
+    was = next((old for old in before if old.type == condition.type), None)
+    since = was.last_transition_time if was and was.status == condition.status else written(now)
+    return replace(condition, observed_generation=generation, last_transition_time=since)
+
+
+def _stuck(run: RunStatus | None) -> tuple[str, str] | None:
+    """Return why a person is needed for a run: it has failed, or a step cannot be done again and again."""
+    if run is None:
+        return None
+    if run.stage == Stage.FAILED:
+        return "PlanFailed", f"plan {run.plan} has failed: {run.message}"
+    retried = [step for step in run.steps if step.stage == Stage.RETRYING and (step.reason or step.failures >= 2)]
+    known = [step for step in retried if step.reason] or retried  # What is known to need a person goes first.
+    return (
+        (known[0].reason or "StepRetried", f"{known[0].phase}/{known[0].step}: {known[0].message}") if known else None
+    )
+
+
+def _doing(run: RunStatus | None) -> str:
+    if run is None:
+        return ""
+    done = sum(step.stage == Stage.DONE for step in run.steps)
+    waits = run.message or failing(run)
+    return f"plan {run.plan}, {done} of {len(run.steps)} steps done" + (f": {waits}" if waits else "")

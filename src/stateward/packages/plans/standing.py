@@ -1,0 +1,67 @@
+"""What is to be there while an installation rests, and which step of which plan each of it comes from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from stateward.api.base import Json
+from stateward.packages.format.trees import at, text
+from stateward.packages.plans.steps import ANNOTATION_PHASE, ANNOTATION_PLAN, ANNOTATION_STEP, Works, placeless, work_of
+from stateward.packages.rendering.objects import Identity, Rendered
+from stateward.packages.rendering.rendering import Place, Use, places
+
+ONCE = frozenset({("batch", "Job"), ("", "Pod")})
+"""Kinds of objects that are work, not things: one that is gone has been done, and is not made again by itself."""
+KEPT = frozenset(
+    {
+        ("", "PersistentVolumeClaim"),
+        ("", "PersistentVolume"),
+        ("", "Namespace"),
+        ("apiextensions.k8s.io", "CustomResourceDefinition"),
+    }
+)
+"""Kinds with which data goes that nobody can make again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """An object, and where it was rendered."""
+
+    place: Place
+    rendered: Rendered
+
+
+def standing(use: Use, plan: str, works: Works = work_of) -> Mapping[Identity, Standing]:
+    """Return what is there when a plan is done, but for what is work, by identities without a namespace.
+
+    Raises TemplateProblem, BadValue, KeyError.
+    """
+    found: dict[Identity, Standing] = {}
+    for place in places(use.package, plan):
+        work = works(use, place)
+        for rendered in work.apply:
+            found[placeless(rendered.identity)] = Standing(place, rendered)
+        for rendered in work.delete:
+            found.pop(placeless(rendered.identity), None)
+    return {identity: what for identity, what in found.items() if (identity.group, identity.kind) not in ONCE}
+
+
+def place_in(use: Use, annotations: Json) -> Place | None:
+    """Return the step that an object says it comes from; None when the package has no such step now."""
+    plan, phase, step = (text(annotations.get(name)) for name in (ANNOTATION_PLAN, ANNOTATION_PHASE, ANNOTATION_STEP))
+    if plan not in use.package.operator.plans:
+        return None
+    found = (place for place in places(use.package, plan) if (place.phase, place.step.name) == (phase, step))
+    return next(found, None)
+
+
+def place_of(use: Use, plan: str, name: tuple[str, str]) -> Place:
+    """Return a step of a plan by its phase and name; raises KeyError."""
+    for place in places(use.package, plan):
+        if (place.phase, place.step.name) == name:
+            return place
+    raise KeyError(name)
+
+
+def owner_of(body: Json) -> str:
+    """Return the set of objects that a live object is part of; empty for none."""
+    return text(at(body, "metadata", "labels", "applyset.kubernetes.io/part-of"))

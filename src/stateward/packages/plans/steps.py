@@ -1,0 +1,140 @@
+"""What one step of a plan wants of the world: objects to apply, objects to take away, and what is more than objects.
+
+Tasks of a step are done together, so their objects are one set: where two of them name the same object, the later task
+has the word. Before workloads come the objects that they may use, so that what a pod starts with is there, and so that
+the digest of that data is taken from what was applied.
+"""
+
+import hashlib
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from stateward.api.base import GROUP, Json
+from stateward.packages.format.records import Task, TaskKind
+from stateward.packages.format.trees import obj
+from stateward.packages.rendering.allowance import Allowance
+from stateward.packages.rendering.nested import nested_identities
+from stateward.packages.rendering.objects import Identity, Rendered
+from stateward.packages.rendering.pipes import pipe_identities
+from stateward.packages.rendering.rendering import Place, Use, applied, render_task
+from stateward.packages.restarts.dependencies import template_path
+
+LABEL_INSTALLATION = f"{GROUP}/installation"
+LABEL_PACKAGE = f"{GROUP}/package"
+LABEL_PART_OF = "applyset.kubernetes.io/part-of"
+"""The convention of `kubectl apply --prune`: which set an object belongs to."""
+ANNOTATION_VERSION = f"{GROUP}/package-version"
+ANNOTATION_PLAN = f"{GROUP}/plan"
+ANNOTATION_PHASE = f"{GROUP}/phase"
+ANNOTATION_STEP = f"{GROUP}/step"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a step wants; `others` are the tasks that are more than objects, in their order."""
+
+    apply: tuple[Rendered, ...]
+    delete: tuple[Rendered, ...]
+    others: tuple[Task, ...]
+
+
+def work_of(use: Use, place: Place, allowance: Allowance | None = None) -> Work:
+    """Return what a step wants; raises TemplateProblem, BadValue, and Spent where it is more than is allowed."""
+    variables = use.variables(place.plan, place.phase, place.step.name)
+    wanted: dict[Identity, tuple[Rendered, bool]] = {}
+    others: list[Task] = []
+    for name in place.step.tasks:
+        task = use.package.task(name)
+        if task.kind in (TaskKind.PIPE, TaskKind.OPERATOR, TaskKind.DUMMY):
+            others.append(task)
+            continue
+        makes = applied(task, variables)
+        for rendered in render_task(use, place, task, allowance):
+            wanted[at_home(rendered.identity, use.namespace)] = (rendered, makes)
+    made = [rendered for rendered, makes in wanted.values() if makes]
+    gone = [rendered for rendered, makes in wanted.values() if not makes]
+    return Work(tuple(sorted(made, key=_rank)), tuple(sorted(gone, key=_rank, reverse=True)), tuple(others))
+
+
+Works = Callable[[Use, Place], Work]
+"""Where it is had from what a step wants: `work_of`, or something that remembers it."""
+
+_FIRST = ("Namespace", "CustomResourceDefinition", "ServiceAccount", "Secret", "ConfigMap")
+
+
+def _rank(rendered: Rendered) -> int:
+    """Sort what others use before them, and otherwise leave the order of the package."""
+    kind = rendered.identity.kind
+    if kind in _FIRST:
+        return _FIRST.index(kind)
+    return len(_FIRST) + (template_path(rendered.body) is not None)
+
+
+def stamped(use: Use, place: Place, body: Json) -> Json:
+    """Return an object as it is applied: with labels that say whose it is, and annotations that say what made it.
+
+    Labels also go on the pods, because they never change while the installation lives. Plan, step and version change
+    with every run: on the pods they would restart everything, so they are on the object alone.
+    """
+    labels = _labels(use)
+    notes = {
+        ANNOTATION_VERSION: use.package.version,
+        ANNOTATION_PLAN: place.plan,
+        ANNOTATION_PHASE: place.phase,
+        ANNOTATION_STEP: place.step.name,
+    }
+    part = {LABEL_PART_OF: set_id(use.name, use.namespace)}
+    made = _with(body, ("metadata", "labels"), labels | part)
+    return pod_labels(use, _with(made, ("metadata", "annotations"), notes))
+
+
+def pod_labels(use: Use, body: Json) -> Json:
+    """Return an object with the labels that its pods get."""
+    path = template_path(body)
+    return _with(body, (*path, "metadata", "labels"), _labels(use)) if path else body
+
+
+def _labels(use: Use) -> dict[str, str]:
+    return {LABEL_INSTALLATION: use.name, LABEL_PACKAGE: use.package.name}
+
+
+def set_id(name: str, namespace: str) -> str:
+    """Return the name of the set of objects that an installation is the parent of, as the convention forms it."""
+    digest = hashlib.sha256(f"{name}.{namespace}.Installation.{GROUP}".encode()).digest()
+    return f"applyset-{urlsafe_b64encode(digest).decode().rstrip('=')}-v1"
+
+
+def _with(body: Json, path: tuple[str, ...], values: Mapping[str, str]) -> Json:
+    if not path:
+        return {**body, **values}
+    return {**body, path[0]: _with(obj(body.get(path[0])), path[1:], values)}
+
+
+def superfluous(
+    inventory: Iterable[Identity], use: Use, places: Iterable[Place], work: Works = work_of
+) -> tuple[Identity, ...]:
+    """Return what was applied once and is rendered by none of these steps any more, whatever its task does with it.
+
+    With the steps of all plans this is what may be pruned: what a plan that runs seldom has made (the volume of a
+    backup) is still the package's. Raises TemplateProblem, BadValue: what cannot be rendered is not known to be gone.
+    """
+    works = [work(use, place) for place in places]
+    rendered = {found.identity for wanted in works for found in (*wanted.apply, *wanted.delete)}
+    piped, nested = pipe_identities(use.package, use.name, use.namespace), nested_identities(use)
+    known = {placeless(identity) for identity in (*rendered, *piped, *nested)}
+    return tuple(identity for identity in inventory if placeless(identity) not in known)
+
+
+def at_home(identity: Identity, home: str) -> Identity:
+    """Return an identity in which the installation's own namespace goes without saying."""
+    return identity._replace(namespace="") if identity.namespace == home else identity
+
+
+def placeless(identity: Identity) -> Identity:
+    """Return an identity by which objects of one installation are told apart, however their namespace is written.
+
+    They all are in its namespace or in none. Packages write a namespace also on kinds that live in none (a
+    ClusterRole), and the server leaves it out: it is the same object all the same.
+    """
+    return identity._replace(namespace="")

@@ -1,0 +1,1 @@
+"""From templates and values to Kubernetes objects, with limits on what a template may cost."""

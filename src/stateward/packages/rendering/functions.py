@@ -1,0 +1,71 @@
+"""The functions that templates may call: Go's own and Sprig's, less those that reach outside or differ each time."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import cache, wraps
+from typing import Any
+
+from gotpl.funcs.sprig import text_func_map
+from gotpl.runtime.results import FunctionResult
+from gotpl.runtime.sync_vm import (
+    _builtin_functions,  # pyright: ignore[reportPrivateUsage] - gotpl is pinned, and a test sees when this goes
+)
+
+from stateward.packages.format.fuel import LARGEST_VALUE, Exhausted, Fuel, ahead
+from stateward.packages.format.yamltext import to_yaml
+
+Function = Callable[..., object]
+
+_OUTSIDE = "a template reaches no file, environment or network"
+_DIFFERENT = (
+    "its result differs each time, and a package must always render the same from the same values;"
+    " make it a parameter, or a file of a Pipe task"
+)
+_COSTLY = "it is slow on purpose; make its result a parameter"
+REFUSED: Mapping[str, str] = {
+    **dict.fromkeys(("env", "expandenv", "getHostByName"), _OUTSIDE),
+    **dict.fromkeys(("base", "dir", "clean", "ext", "isAbs"), _OUTSIDE),
+    **dict.fromkeys(("osBase", "osDir", "osClean", "osExt", "osIsAbs"), _OUTSIDE),
+    **dict.fromkeys(("now", "ago", "uuidv4", "shuffle", "randInt", "randBytes"), _DIFFERENT),
+    **dict.fromkeys(("randAlpha", "randAlphaNum", "randAscii", "randNumeric"), _DIFFERENT),
+    **dict.fromkeys(("genCA", "genCAWithKey", "genSelfSignedCert", "genSelfSignedCertWithKey"), _DIFFERENT),
+    **dict.fromkeys(("genSignedCert", "genSignedCertWithKey", "genPrivateKey", "buildCustomCert"), _DIFFERENT),
+    **dict.fromkeys(("encryptAES", "decryptAES"), _DIFFERENT),
+    **dict.fromkeys(("bcrypt", "htpasswd", "derivePassword"), _COSTLY),
+}
+"""Functions that Sprig has and templates do not, each with the reason."""
+
+
+def functions(fuel: Fuel) -> dict[str, Function]:
+    """Return the functions of one rendering, which all pay from its fuel."""
+    return {name: _paying(name, function, fuel) for name, function in _available().items()}
+
+
+@cache
+def _available() -> Mapping[str, Function]:
+    found = {name: function for name, function in text_func_map(clock=_now).items() if name not in REFUSED}
+    printing = {name: function for name, function in _builtin_functions("go").items() if name in _PRINTING}
+    return {**found, **printing, "toYaml": to_yaml}
+
+
+def _now() -> datetime:
+    """Refuse what functions of dates do with what is no date: they take the present moment for it."""
+    raise ValueError(f"is given no date, and would take the present moment: {_DIFFERENT}")
+
+
+_PRINTING = ("print", "printf", "println", "html", "js", "urlquery")
+"""Go's own functions that make text of anything, and so have to pay as well."""
+
+
+def _paying(name: str, function: Function, fuel: Fuel) -> Function:
+    @wraps(function)
+    def call(*arguments: Any) -> object:
+        fuel.pay_for(name, arguments)
+        if (made := ahead(name, arguments)) > LARGEST_VALUE:
+            raise Exhausted(f"{name}: would make, or look at, {made} characters or elements")
+        fuel.burn(made)
+        result = function(*arguments)
+        fuel.pay_for(name, result.value if isinstance(result, FunctionResult) else result)
+        return result
+
+    return call

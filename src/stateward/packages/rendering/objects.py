@@ -1,0 +1,98 @@
+"""The objects that rendered templates make: read from YAML, brought to API versions that Kubernetes still serves."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+from stateward.api.base import Json
+from stateward.packages.format import yamltext
+from stateward.packages.format.trees import obj, text
+from stateward.packages.rendering.allowance import Allowance
+from stateward.packages.rendering.conversions import convert
+from stateward.packages.rendering.templates import TemplateProblem, Variables, render
+
+
+class Identity(NamedTuple):
+    """What makes an object this one: group and kind, namespace (empty for the cluster's) and name; not the version."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        where = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind} {where}{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """One object, the template it comes from, and what was converted in it (empty: nothing)."""
+
+    template: str
+    body: Json
+    converted: str = ""
+
+    @property
+    def identity(self) -> Identity:
+        """What makes it this object."""
+        return identity_of(self.body)
+
+
+def identity_of(body: Json) -> Identity:
+    """Return what makes an object the one it is."""
+    meta = obj(body.get("metadata"))
+    group = str(body.get("apiVersion", "")).rpartition("/")[0]
+    return Identity(group, str(body.get("kind", "")), text(meta.get("namespace")), text(meta.get("name")))
+
+
+def objects_of(name: str, source: str, variables: Variables, allowance: Allowance | None = None) -> list[Rendered]:
+    """Return the objects that a template makes, in its order; raises TemplateProblem, Spent."""
+    return list(read_objects(name, render(name, source, variables, allowance), allowance))
+
+
+def read_objects(name: str, rendered: str, allowance: Allowance | None = None) -> Iterator[Rendered]:
+    """Yield the objects of a rendered text; lists are taken apart, empty documents passed over."""
+    try:
+        if allowance is not None:
+            allowance.take("nodes", yamltext.nodes(rendered, min(yamltext.MOST_NODES, allowance.nodes + 1)))
+        loaded = yamltext.documents(rendered)
+    except yamltext.NotYaml as error:
+        raise TemplateProblem(name, 0, *_where(rendered, error)) from error
+    for number, found in enumerate(loaded, 1):
+        if found is not None:
+            yield from _object(name, number, found)
+
+
+def _where(rendered: str, error: yamltext.NotYaml) -> tuple[str, str]:
+    """Say which line of the *rendered* text is wrong, and show it: nobody has that text in front of them.
+
+    The second sentence says it without the line, and without anything else of the text.
+    """
+    lines = rendered.splitlines()
+    if not 0 < error.line <= len(lines):
+        return f"renders to no YAML: {error.message}", f"renders to no YAML: {error.public}"
+    line = f"in line {error.line} of the result"
+    whole = f"renders to no YAML: {error.message}, {line}: {lines[error.line - 1].strip()!r}"
+    return whole, f"renders to no YAML: {error.public}, {line}"
+
+
+def _object(name: str, number: int, found: Any) -> Iterator[Rendered]:
+    if not isinstance(found, dict):
+        wrong = f"document {number} of the result is no object"
+        raise TemplateProblem(name, 0, f"{wrong}: {str(found)[:60]!r}", wrong)
+    body = cast("Json", found)
+    if not body:
+        return
+    if str(body.get("kind", "")).endswith("List") and isinstance(body.get("items"), list):
+        for item in body["items"]:
+            yield from _object(name, number, item)
+        return
+    for field in ("apiVersion", "kind"):
+        if not isinstance(body.get(field), str) or not body[field]:
+            raise TemplateProblem(name, 0, f"document {number} of the result has no {field}")
+    meta = body.get("metadata")
+    if meta is not None and not isinstance(meta, dict):
+        raise TemplateProblem(name, 0, f"document {number} of the result: metadata is no object")
+    converted, note = convert(body)
+    yield Rendered(name, converted, note)

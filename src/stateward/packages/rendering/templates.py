@@ -1,0 +1,148 @@
+"""Go templates with Sprig's functions, as packages have always used them, within bounds.
+
+The engine is gotpl; this module is the only place that knows it. A template reaches no file, no environment and no
+network: functions that do are not there. Functions whose result differs each time (`now`, `randAlphaNum`, `genCA`) are
+not there either: what a package renders is compared with what is, again and again, so the same values must always give
+the same objects. How much a template may do is counted in `fuel` and not by a clock, so that the same template always
+either works or does not.
+"""
+
+import re
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import gotpl
+
+from stateward.packages.format.fuel import LARGEST_OUTPUT, TANK, Exhausted, Fuel
+from stateward.packages.rendering.allowance import Allowance
+from stateward.packages.rendering.functions import REFUSED, functions
+
+
+class TemplateProblem(ValueError):  # noqa: N818 - what is wrong with somebody's template
+    """A template that cannot be rendered; `line` counts from 1, 0 where it is not known.
+
+    What it renders may hold passwords. So `public`, for a status or an event, has nothing of that, and no value: it is
+    the message unless there is a word for it.
+    """
+
+    def __init__(self, name: str, line: int, message: str, public: str = "") -> None:
+        where = (f"templates/{name}:{line}: " if line else f"templates/{name}: ") if name else ""
+        super().__init__(f"{where}{message}")
+        self.name = name
+        self.line = line
+        self.message = message
+        self.public = f"{where}{public or message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """What templates know about the installation and the step that they are rendered for."""
+
+    name: str
+    namespace: str
+    operator_name: str
+    operator_version: str
+    app_version: str
+    parameters: Mapping[str, Any]
+    plan: str = ""
+    phase: str = ""
+    step: str = ""
+    pipes: Mapping[str, str] | None = None
+
+    def seen(self) -> dict[str, Any]:
+        """Return them under the names that templates use."""
+        return {
+            "Name": self.name,
+            "Namespace": self.namespace,
+            "OperatorName": self.operator_name,
+            "OperatorVersion": self.operator_version,
+            "AppVersion": self.app_version,
+            "PlanName": self.plan,
+            "PhaseName": self.phase,
+            "StepName": self.step,
+            # Some of Sprig's functions (`set`, `merge`) change what they are given: that is the template's own.
+            "Params": deepcopy(dict(self.parameters)),
+            "Pipes": dict(self.pipes or {}),
+        }
+
+
+def render(name: str, source: str, variables: Variables, allowance: Allowance | None = None) -> str:
+    """Return what a template makes; raises TemplateProblem, and Spent where it is more than is left of an allowance."""
+    if allowance is not None:
+        allowance.take("templates", 1)
+        allowance.take("characters", len(source))
+    template, fuel = _compiled(name, source, quick=allowance is not None and allowance.quick)
+    fuel.fill(TANK if allowance is None else min(TANK, allowance.work))
+    rendered = _rendered(name, source, template, variables)
+    if allowance is not None:
+        allowance.take("work", fuel.used)
+        allowance.take("characters", len(rendered))
+    return rendered
+
+
+def _rendered(name: str, source: str, template: gotpl.Template, variables: Variables) -> str:
+    try:
+        return template.render(variables.seen())
+    except gotpl.TemplateExecutionError as error:
+        message = _sentence(error.message)
+        raise TemplateProblem(name, error.line or 0, message, _own_words(error, message, source)) from error
+    except Exhausted as error:
+        raise TemplateProblem(name, 0, str(error)) from error
+    except RecursionError as error:
+        raise TemplateProblem(name, 0, "does too much: it calls itself without an end") from error
+    except MemoryError as error:
+        raise TemplateProblem(name, 0, "does too much: it takes more memory than there may be") from error
+
+
+def parse(name: str, source: str) -> None:
+    """Check the syntax of a template and the names of its functions; raises TemplateProblem."""
+    _compiled(name, source)
+
+
+@lru_cache(maxsize=256)
+def _compiled(name: str, source: str, *, quick: bool = False) -> tuple[gotpl.Template, Fuel]:
+    """Return a template with the fuel that its functions pay from; a rendering never yields, so they are not shared."""
+    fuel = Fuel()
+    available = functions(fuel)
+    policy = gotpl.SandboxPolicy.strict(allow_functions=available, default_budget=_QUICK if quick else _BUDGET)
+    try:
+        return gotpl.Template(source, name=name, functions=available, missing_key="error", sandbox=policy), fuel
+    except gotpl.TemplateSyntaxError as error:
+        raise TemplateProblem(name, error.line, _syntax(error)) from error
+    except gotpl.TemplateError as error:
+        raise TemplateProblem(name, 0, str(error)) from error
+
+
+_BUDGET = gotpl.ExecutionBudget(
+    max_output_chars=LARGEST_OUTPUT, max_iterations=100_000, max_template_depth=100, max_function_calls=100_000
+)
+
+_QUICK = replace(_BUDGET, max_iterations=5_000, max_function_calls=5_000)
+
+
+def _syntax(error: gotpl.TemplateSyntaxError) -> str:
+    text = str(error).removeprefix(f"template:{error.line}:{error.column}: ")
+    for name, reason in REFUSED.items():
+        if f"'{name}'" in text:
+            return f"{name} cannot be used: {reason}"
+    return text
+
+
+def _own_words(error: gotpl.TemplateExecutionError, message: str, source: str) -> str:
+    """Return what may be read by everybody: words of the template itself, as in `fail "too few"`, and limits."""
+    what, failed, why = message.partition(" failed: ")
+    if any(name not in source for name in re.findall("'([^']*)'", what)):
+        return "cannot be rendered with the values there are"
+    if not failed or isinstance(error.__cause__, Exhausted) or (why and why in source):
+        return message
+    return f"{what} failed with the values there are"
+
+
+def _sentence(message: str) -> str:
+    missing = "missing key or attribute "
+    if message.startswith(missing):
+        return f"there is no {message.removeprefix(missing)}"
+    return message

@@ -1,0 +1,126 @@
+"""Keyed digests of data, so that a change can be seen and the data cannot be guessed.
+
+A plain digest of a password of eight letters is the password. The key is the installation's own; whoever can read the
+digests on workloads cannot read it.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from stateward.api.base import GROUP, Json
+from stateward.api.digests import OUT, THERE
+from stateward.packages.format.trees import at, obj, text
+from stateward.packages.restarts.dependencies import PROVIDER_CLASS, SECRET, Dependency
+
+ANNOTATION_SKIP = f"{GROUP}/skip-restart"
+"""On a ConfigMap or Secret: `true` takes it out, a list of keys (`a, b`) takes those out."""
+ALL = "*"
+"""Stands for all keys of an object that has too many to name."""
+MOST_KEYS = 64
+"""Keys of one object that are told apart; the record has to fit into an annotation."""
+
+Digests = Mapping[str, str]
+"""Digests by `Kind/name:key`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A secret key and its name; digests of different keys cannot be compared, and the name shows that."""
+
+    secret: bytes
+
+    @property
+    def name(self) -> str:
+        """What the key is called in records: says nothing of the key itself."""
+        return self.digest(b"name of the key")[:8]
+
+    def digest(self, *parts: bytes) -> str:
+        """Return the digest of parts; where one ends and the next begins counts."""
+        mac = hmac.new(self.secret, digestmod=hashlib.sha256)
+        for part in parts:
+            mac.update(len(part).to_bytes(8, "big"))
+            mac.update(part)
+        return mac.hexdigest()[:20]
+
+
+def label(dependency: Dependency, key: str = "") -> str:
+    """Return how a key of an object is called in records and in sentences."""
+    return f"{dependency.kind}/{dependency.name}:{key or dependency.key}"
+
+
+def data_of(body: Json) -> dict[str, bytes]:
+    """Return what pods can see of an object, by key: neither labels nor annotations count, nor how it is written.
+
+    A Secret that is still a manifest may have `stringData`; it is what the API server would make of it.
+    """
+    kind = text(body.get("kind"))
+    if kind == PROVIDER_CLASS:
+        return {"spec": msgspec.json.encode(body.get("spec"), order="deterministic")}
+    found: dict[str, bytes] = {}
+    for key, value in obj(body.get("data")).items():
+        found[key] = _decoded(value) if kind == SECRET else _scalar(value)
+    for key, value in obj(body.get("binaryData")).items():
+        found[key] = _decoded(value)
+    if kind == SECRET:
+        found |= {key: _scalar(value) for key, value in obj(body.get("stringData")).items()}
+    return found
+
+
+def _scalar(value: object) -> bytes:
+    return value.encode() if isinstance(value, str) else msgspec.json.encode(value)
+
+
+def _decoded(value: object) -> bytes:
+    try:
+        return base64.b64decode(text(value), validate=True)
+    except (binascii.Error, ValueError):
+        return _scalar(value)  # The API server will refuse it; until then it is what it is.
+
+
+def skipped(body: Json) -> frozenset[str] | None:
+    """Return the keys that an object takes out of restart control; None when it takes itself out."""
+    said = text(at(body, "metadata", "annotations", ANNOTATION_SKIP)).strip()
+    if said.lower() == "true":
+        return None
+    if said.lower() in {"", "false"}:
+        return frozenset()
+    return frozenset(name.strip() for name in said.split(",") if name.strip())
+
+
+def digests_of(used: Iterable[Dependency], objects: Mapping[tuple[str, str], Json], key: Key) -> dict[str, str]:
+    """Return the digests of what is used and there; `objects` are those that exist, by kind and name.
+
+    What does not exist is not in the result.
+    """
+    found: dict[str, str] = {}
+    for dependency in used:
+        body = objects.get((dependency.kind, dependency.name))
+        if body is not None:
+            found |= _one(dependency, body, key)
+    return found
+
+
+def _one(dependency: Dependency, body: Json, key: Key) -> dict[str, str]:
+    out, data = skipped(body), data_of(body)
+    if out is None:
+        return {label(dependency): OUT}
+    if dependency.key:
+        data = {name: value for name, value in data.items() if name == dependency.key}
+        out &= {dependency.key}
+    found = dict.fromkeys((label(dependency, name) for name in out), OUT)
+    counted = {name: value for name, value in sorted(data.items()) if name not in out}
+    if not dependency.key:
+        found[label(dependency)] = THERE
+    if len(data) > MOST_KEYS:
+        parts = (part for name, value in counted.items() for part in (name.encode(), value))
+        # One digest of all keys but some says nothing of the data when those become others: it is another kind.
+        taken = sorted(name.encode() for name in data if name in out)
+        kind = f"{key.digest(*taken)[:8]}/" if taken else ""
+        return found | {label(dependency, ALL): f"{kind}{key.digest(*parts)}"}
+    return found | {label(dependency, name): key.digest(name.encode(), value) for name, value in counted.items()}

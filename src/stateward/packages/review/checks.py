@@ -1,0 +1,182 @@
+"""What is wrong with a package, or doubtful, before anybody installs it: all of it, by file and field.
+
+Errors are what can never work. Warnings are what works and was probably not meant, or works only because Stateward
+puts it right (API versions that are gone).
+"""
+
+import re
+from collections.abc import Iterator
+
+from stateward.api.problem import Problem, Severity
+from stateward.packages.format.parameters import BadValue, check_value, seen
+from stateward.packages.format.reading import OPERATOR, PARAMETERS, TEMPLATES
+from stateward.packages.format.records import Package, Parameter, ParameterType, Plan, Task, TaskKind
+from stateward.packages.rendering.rendering import FALSE, TRUE
+from stateward.packages.rendering.templates import TemplateProblem, parse
+from stateward.packages.review.sampling import check_rendered
+
+PLAN_DEPLOY = "deploy"
+
+
+def check_package(package: Package) -> list[Problem]:
+    """Return everything that is wrong or doubtful."""
+    problems = [
+        *check_name(package.name),
+        *_plans(package),
+        *_tasks(package),
+        *_parameters(package),
+        *_templates(package),
+        *_unused(package),
+    ]
+    if not any(problem.severity is Severity.ERROR for problem in problems):
+        problems += check_rendered(package)
+    return list({(problem.path, problem.message): problem for problem in problems}.values())
+
+
+def check_name(name: str) -> Iterator[Problem]:
+    """Yield what is wrong with the name of a package: everything that it makes has it in a label."""
+    if not re.fullmatch(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", name):
+        accepted = (
+            "must be at most 63 letters, digits, dashes, dots and underscores, with a letter or digit at each end"
+        )
+        yield Problem(f"{OPERATOR}: name", name, accepted)
+
+
+def _plans(package: Package) -> Iterator[Problem]:
+    plans = package.operator.plans
+    if PLAN_DEPLOY not in plans:
+        yield Problem(f"{OPERATOR}: plans", ", ".join(plans), "must have a plan `deploy`: it installs the package")
+    for name, plan in plans.items():
+        yield from _plan(package, name, plan)
+
+
+def _plan(package: Package, name: str, plan: Plan) -> Iterator[Problem]:
+    at = f"{OPERATOR}: plans.{name}"
+    tasks = {task.name for task in package.operator.tasks}
+    if not plan.phases:
+        yield Problem(f"{at}.phases", None, "is empty: the plan does nothing", Severity.WARNING)
+    yield from _twice(f"{at}.phases", [phase.name for phase in plan.phases])
+    for i, phase in enumerate(plan.phases):
+        where = f"{at}.phases[{i}].steps"
+        yield from _twice(where, [step.name for step in phase.steps])
+        for j, step in enumerate(phase.steps):
+            for k, task in enumerate(step.tasks):
+                if task not in tasks:
+                    yield Problem(f"{where}[{j}].tasks[{k}]", task, f"is no task; there are {_listed(tasks)}")
+
+
+def _twice(at: str, names: list[str]) -> Iterator[Problem]:
+    for i, name in enumerate(names):
+        if not name:
+            yield Problem(f"{at}[{i}].name", name, "is required")
+        elif name in names[:i]:
+            yield Problem(f"{at}[{i}].name", name, "is there twice")
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
+
+
+def _tasks(package: Package) -> Iterator[Problem]:
+    tasks = package.operator.tasks
+    yield from _twice(f"{OPERATOR}: tasks", [task.name for task in tasks])
+    used = {name for plan in package.operator.plans.values() for p in plan.phases for s in p.steps for name in s.tasks}
+    for i, task in enumerate(tasks):
+        yield from _task(package, f"{OPERATOR}: tasks[{i}]", task)
+        if task.name not in used:
+            yield Problem(f"{OPERATOR}: tasks[{i}].name", task.name, "is in no plan", Severity.WARNING)
+
+
+def _task(package: Package, at: str, task: Task) -> Iterator[Problem]:
+    spec = task.spec
+    if task.kind in (TaskKind.APPLY, TaskKind.DELETE, TaskKind.TOGGLE):
+        if not spec.resources:
+            yield Problem(f"{at}.spec.resources", None, f"is required by a task of kind {task.kind}")
+        for i, resource in enumerate(spec.resources):
+            yield from _template(package, f"{at}.spec.resources[{i}]", resource)
+    if task.kind is TaskKind.TOGGLE:
+        yield from _toggle(package, f"{at}.spec.parameter", spec.parameter)
+    if task.kind is TaskKind.PIPE:
+        yield from _pipe(package, at, task)
+    if task.kind is TaskKind.OPERATOR:
+        if not spec.package:
+            yield Problem(f"{at}.spec.package", None, "is required: the name of the package to install")
+        if spec.parameter_file:
+            yield from _template(package, f"{at}.spec.parameterFile", spec.parameter_file)
+
+
+def _toggle(package: Package, at: str, name: str) -> Iterator[Problem]:
+    parameter = package.parameters.get(name)
+    if parameter is None:
+        yield Problem(at, name, f"is no parameter; it must be one of {PARAMETERS} that is true or false")
+        return
+    try:
+        value = seen(parameter, None)
+    except BadValue:
+        return
+    if value not in TRUE | FALSE and (value or not parameter.owed):
+        yield Problem(at, name, f"must be a parameter that is true or false; its default is {value!r}")
+
+
+def _pipe(package: Package, at: str, task: Task) -> Iterator[Problem]:
+    yield from _template(package, f"{at}.spec.pod", task.spec.pod)
+    if not task.spec.pipe:
+        yield Problem(f"{at}.spec.pipe", None, "is required: the files that the pod makes")
+    for i, file in enumerate(task.spec.pipe):
+        if bool(file.file) == bool(file.env_file):
+            yield Problem(f"{at}.spec.pipe[{i}]", file.key, "must have either a file or an envFile")
+
+
+def _template(package: Package, at: str, name: str) -> Iterator[Problem]:
+    if name not in package.templates:
+        yield Problem(at, name, f"is no file below {TEMPLATES}")
+
+
+def _parameters(package: Package) -> Iterator[Problem]:
+    for i, parameter in enumerate(package.parameters.values()):
+        at = f"{PARAMETERS}: parameters[{i}]"
+        if parameter.trigger and parameter.trigger not in package.operator.plans:
+            plans = ", ".join(package.operator.plans)
+            yield Problem(f"{at}.trigger", parameter.trigger, f"is no plan; there are {plans}")
+        yield from _default(at, parameter)
+
+
+def _default(at: str, parameter: Parameter) -> Iterator[Problem]:
+    if parameter.enum is not None and not parameter.enum:
+        yield Problem(f"{at}.enum", None, "must have a value")
+        return
+    try:
+        for choice in parameter.enum or ():
+            seen(parameter, choice)
+    except BadValue as error:
+        yield Problem(f"{at}.enum", str(error), f"must be values of type {parameter.type}")
+        return
+    if parameter.default is not None:
+        for problem in check_value(parameter, parameter.default):
+            yield Problem(f"{at}.default", problem.value, problem.message)
+    if parameter.type is ParameterType.STRING and isinstance(parameter.default, float):
+        text = f"is a number without quotes: templates see {seen(parameter, None)}"
+        yield Problem(f"{at}.default", parameter.default, text, Severity.WARNING)
+
+
+def _templates(package: Package) -> Iterator[Problem]:
+    for name, source in package.templates.items():
+        try:
+            parse(name, source)
+        except TemplateProblem as error:
+            at = f"{TEMPLATES}{name}:{error.line}" if error.line else f"{TEMPLATES}{name}"
+            yield Problem(at, None, error.message)
+
+
+def _unused(package: Package) -> Iterator[Problem]:
+    text = "\n".join(package.templates.values())
+    toggles = {task.spec.parameter for task in package.operator.tasks}
+    for i, parameter in enumerate(package.parameters.values()):
+        if parameter.name not in text and parameter.name not in toggles and not parameter.trigger:
+            yield Problem(f"{PARAMETERS}: parameters[{i}]", parameter.name, "is used nowhere", Severity.WARNING)
+    named = {name for task in package.operator.tasks for name in task.spec.resources}
+    named |= {task.spec.pod for task in package.operator.tasks}
+    named |= {task.spec.parameter_file for task in package.operator.tasks} | {package.operator.namespace_manifest}
+    for name in package.templates:
+        if name not in named:
+            yield Problem(f"{TEMPLATES}{name}", None, "is used by no task", Severity.WARNING)
