@@ -11,7 +11,7 @@ from bench.scale import percentile, say
 from bench.table import Row
 from demo.install import fresh_namespace
 from sandbox import Sandbox
-from stateward.api import names
+from stateward.api.values import names
 from stateward.kube.access.config import connect
 from stateward.kube.client.client import Api, ApplyOptions, PatchKind, RawRequest
 from stateward.kube.client.http_client import HttpApi

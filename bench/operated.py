@@ -17,7 +17,7 @@ import msgspec
 from aiohttp import web
 
 from bench import fleet
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.engines import opensearch
 from stateward.engines.base import Target
 from stateward.engines.http import HttpTransport

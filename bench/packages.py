@@ -25,8 +25,8 @@ from bench.process import Usage, usage
 from bench.scale import AT_ONCE, CRD, SANDBOX, percentile, say
 from bench.table import Row
 from sandbox import Sandbox
-from stateward.api.base import Json
-from stateward.api.installation import Installation
+from stateward.api.kinds.installation import Installation
+from stateward.api.values.base import Json
 from stateward.kube.access.config import connect
 from stateward.kube.cache.listing import list_all
 from stateward.kube.client.client import ApplyOptions, WatchStart

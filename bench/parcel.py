@@ -3,7 +3,7 @@
 import base64
 from typing import Any
 
-from stateward.api.base import API_VERSION, Json
+from stateward.api.values.base import API_VERSION, Json
 from stateward.packages.distribution.archive import pack
 from stateward.packages.format.reading import read_package
 from stateward.packages.format.records import Package

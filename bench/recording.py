@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.kube.access.config import connect
 from stateward.kube.client.client import RawRequest
 from stateward.kube.client.http_client import HttpApi

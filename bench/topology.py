@@ -4,7 +4,7 @@ import random
 
 import msgspec
 
-from stateward.api.search import OpenSearchCluster
+from stateward.api.kinds.search import OpenSearchCluster
 from stateward.engines import opensearch
 from stateward.planning.model import observation as o
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from demo.install import MANAGER
 from demo.place import VERSIONS
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.cli.shared.session import Session
 from stateward.cli.status.explanation import explain_cluster
 from stateward.cli.status.follow import Following

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from demo.ledger import Ledger
-from stateward.api.cluster import Cluster
-from stateward.api.status import MemberStatus
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.status import MemberStatus
 from stateward.cli.shared.picture import HEALTH, columns, state_style, version
 from stateward.cli.status.news import news
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.world import volumes
 from bench.world.databases import Databases, serving
-from stateward.api import names
+from stateward.api.values import names
 from stateward.kube.access.config import connect
 from stateward.kube.cache.reflector import Reflector
 from stateward.kube.cache.store import Store

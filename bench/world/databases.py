@@ -8,7 +8,7 @@ from aiohttp import web
 
 from bench import fleet
 from bench.world.answers import Running, formed, unformed
-from stateward.api import names
+from stateward.api.values import names
 from stateward.kube.cache.deltas import Delta
 from stateward.kube.objects.pods import Pod
 

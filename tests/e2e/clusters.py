@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.kube.client.client import ApplyOptions, RawRequest
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects import resources as kinds

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 
 from sandbox import Sandbox
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound

@@ -8,8 +8,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 from sandbox import Sandbox
-from stateward.api import names
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values import names
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
 from tests.e2e.clusters import Clusters, settled

@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives import serialization
 
 from sandbox import Sandbox
 from stateward import pki
-from stateward.api import names
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values import names
 from stateward.kube.client.client import ApplyOptions, PatchKind
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key

@@ -13,8 +13,8 @@ import aiohttp
 import pytest
 
 from sandbox import Sandbox
-from stateward.api import names
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values import names
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import ApiError

@@ -17,9 +17,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from stateward.api.base import Json, Metadata
-from stateward.api.cluster import Storage
-from stateward.api.search import OpenSearchCluster, OpenSearchSpec, Pool
+from stateward.api.kinds.cluster import Storage
+from stateward.api.kinds.search import OpenSearchCluster, OpenSearchSpec, Pool
+from stateward.api.values.base import Json, Metadata
 from stateward.engines import opensearch
 from stateward.engines.base import Engine, Target
 from stateward.engines.http import HttpTransport

@@ -9,7 +9,7 @@ import yaml
 from msgspec import Struct
 
 from sandbox.kubeapi import KubeApi
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.kube.access.config import connect
 from stateward.kube.access.connection import Connection
 from stateward.kube.access.credentials import Credential, StaticCredentials

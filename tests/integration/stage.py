@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.kube.access.config import connect
 from stateward.kube.client.client import Api, ApplyOptions
 from stateward.kube.client.http_client import HttpApi

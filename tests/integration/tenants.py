@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from stateward.api.base import Condition
-from stateward.api.installation import Installation
+from stateward.api.kinds.installation import Installation
+from stateward.api.values.base import Condition
 from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.events.events import EventRecorder

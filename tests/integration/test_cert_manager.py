@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
 from stateward import pki
-from stateward.api.search import OpenSearchCluster
+from stateward.api.kinds.search import OpenSearchCluster
 from stateward.kube.client.client import Api, ApplyOptions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from stateward.api import names
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values import names
 from stateward.kube.client.client import ApplyOptions, DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import PODS, SECRETS

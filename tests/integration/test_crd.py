@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from sandbox.kubeapi import ApiError, KubeApi
 from sandbox.progress import Progress
 from sandbox.toolchain.kubelite import build_kubelite
-from stateward.api.crd import CLUSTER_KINDS, OPENSEARCH, root_schema
 from stateward.api.parse import InvalidDocumentError, convert_cluster
-from stateward.api.rules import RULES, owned_rule
-from stateward.api.settings import OWNED, Shape
-from stateward.api.structure import without_nulls
+from stateward.api.schema.crd import CLUSTER_KINDS, OPENSEARCH, root_schema
+from stateward.api.schema.rules import RULES, owned_rule
+from stateward.api.schema.structure import without_nulls
 from stateward.api.validation import errors, validate
+from stateward.api.values.settings import OWNED, Shape
 from tests.unit.api.documents import Document, document, elasticsearch, foundationdb
 from tests.unit.api.test_schema import documents, nodes
 

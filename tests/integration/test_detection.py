@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from sandbox.kubeapi import KubeApi
-from stateward.api.names import ANNOTATION_MISSING
-from stateward.api.search import OpenSearchCluster
+from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.values.names import ANNOTATION_MISSING
 from stateward.engines.base import Target
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects.errors import Forbidden

@@ -16,7 +16,7 @@ import pytest
 from sandbox.images import pins
 from sandbox.images.maven import fetch
 from sandbox.progress import Progress
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.engines import opensearch
 from stateward.engines.base import Call, Engine, RefusedError
 from stateward.engines.http import HttpTransport

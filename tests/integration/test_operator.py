@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key

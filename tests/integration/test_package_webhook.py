@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from sandbox import Sandbox
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.engines.access import show
 from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.objects.errors import ApiError, Invalid

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sandbox.kubeapi import ApiError, KubeApi
-from stateward.api.base import Json
 from stateward.api.pod_policy import Level, baseline, violations
+from stateward.api.values.base import Json
 from stateward.operator.databases.engine import unconnected
 from stateward.operator.objects.kinds import CLUSTER_KINDS
 from stateward.operator.pod_rights.finished import finished

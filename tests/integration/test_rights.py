@@ -16,8 +16,8 @@ import msgspec
 import pytest
 
 from sandbox.kubeapi import KubeApi
-from stateward.api.names import claim
-from stateward.api.search import OpenSearchCluster
+from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.values.names import claim
 from stateward.kube.access.config import connect
 from stateward.kube.client.client import ApplyOptions, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.client.http_client import HttpApi

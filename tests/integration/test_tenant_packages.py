@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from stateward.api.base import GROUP
+from stateward.api.values.base import GROUP
 from stateward.kube.client.client import ApplyOptions, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.objects.errors import Invalid
 from stateward.kube.objects.metadata import Key

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from sandbox.kubeapi import KubeApi
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.engines.foundationdb.target import Shell
 from stateward.kube.access.config import connect
 from stateward.kube.client.client import Api, ApplyOptions

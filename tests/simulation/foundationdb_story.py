@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from stateward.api.base import GROUP, Json
+from stateward.api.values.base import GROUP, Json
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.foundationdb.ensemble import Ensemble

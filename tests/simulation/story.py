@@ -5,8 +5,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
-from stateward.api import names
-from stateward.api.base import Json
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.campaign.run import QUIET, Plan, Run
 from stateward.simulation.opensearch.cluster import Cluster

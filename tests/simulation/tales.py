@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.planning.model.observation import Effect
 from tests.simulation.story import CLAIMS, PODS, Story, hot, managers, pool
 

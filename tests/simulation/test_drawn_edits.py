@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateward.api.base import API_VERSION, Json
-from stateward.api.crd import CLUSTER_KINDS
-from stateward.api.structure import check_structure
+from stateward.api.schema.crd import CLUSTER_KINDS
+from stateward.api.schema.structure import check_structure
+from stateward.api.values.base import API_VERSION, Json
 from stateward.simulation.people.drawn_edits import DrawnEdit, draw, faults
 from stateward.simulation.timing.loop import run_virtual
 from tests.simulation.steps import Steps

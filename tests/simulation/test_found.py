@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.kube.objects.metadata import Key
 from stateward.planning.model.phase import Phase
 from stateward.simulation.cluster.agents import Agent

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.simulation.apiserver.store import Event
 from stateward.simulation.faults import accidents
 from tests.simulation.story import PODS, SECRETS, Story, hot, managers

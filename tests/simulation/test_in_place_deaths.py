@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.simulation.apiserver.store import Event, Stored
 from tests.simulation.story import PODS, Story, hot, managers

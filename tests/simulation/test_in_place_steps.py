@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.planning.model.phase import BEGUN
 from stateward.simulation.opensearch.settings import ENABLE
 from stateward.simulation.timing.loop import run_virtual

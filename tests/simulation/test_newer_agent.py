@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.engines import agent
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.simulation.campaign.run import AGENT_IMAGE

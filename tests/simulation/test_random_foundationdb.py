@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.planning.facts.facts import Facts
 from stateward.planning.safety import safe_set as choice
 from stateward.simulation.campaign.campaign import simulate_many

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.store import Stored

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
 from tests.simulation.story import PODS, SECRETS, Story, hot, managers

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.engines import opensearch
 from stateward.kube.objects.metadata import Key
 from stateward.operator.databases.engine import OpenSearchFamily

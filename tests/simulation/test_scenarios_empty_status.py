@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.world.world import NAMESPACE
 from tests.simulation.foundationdb_story import KIND, NAME

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from stateward.api import names
+from stateward.api.values import names
 from tests.simulation.foundationdb_story import PODS, SETS, Story, pools
 
 pytestmark = pytest.mark.simulation

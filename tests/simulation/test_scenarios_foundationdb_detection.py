@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.kube.objects.metadata import Key
 from stateward.operator.databases.foundationdb import FoundationDBFamily
 from stateward.operator.detection.look import Findings, look

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.metadata import Key
 from stateward.planning.model.times import parse_time

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from stateward.api.base import Json
-from stateward.api.names import LABEL_ALLOWED
+from stateward.api.values.base import Json
+from stateward.api.values.names import LABEL_ALLOWED
 from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.store import Stored

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.simulation.world.world import NAMESPACE
 from tests.simulation.story import CLAIMS, PODS, Story, hot, managers
 

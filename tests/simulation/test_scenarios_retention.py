@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.kube.client.client import PatchKind
 from stateward.simulation.apiserver.store import Event
 from tests.simulation.story import CLAIMS, PODS, Story, hot, managers

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.simulation.world.world import NAMESPACE
 from tests.simulation.story import PODS, Story, hot, managers
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.engines.base import Target
 from stateward.kube.cache.deltas import Delta
 from stateward.kube.cache.store import Store

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import yaml
 
-from stateward.api import living
-from stateward.api.base import GROUP, Json
-from stateward.api.crd import KINDS, crd
-from stateward.api.reference import page
+from stateward.api.schema import living
+from stateward.api.schema.crd import KINDS, crd
+from stateward.api.schema.reference import page
+from stateward.api.values.base import GROUP, Json
 
 COMMAND = "make docs"
 _HEADER = "# Generated from the types in src/stateward/api; renew it with `make docs`.\n"

@@ -4,12 +4,12 @@ from typing import cast
 
 import msgspec
 
-from stateward.api.base import API_VERSION, Json
-from stateward.api.cluster import Cluster
-from stateward.api.crd import CLUSTER_KINDS, root_schema
-from stateward.api.problem import Problem
-from stateward.api.search import OpenSearchCluster
-from stateward.api.structure import check_structure, without_nulls
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.schema.crd import CLUSTER_KINDS, root_schema
+from stateward.api.schema.structure import check_structure, without_nulls
+from stateward.api.values.base import API_VERSION, Json
+from stateward.api.values.problem import Problem
 
 _RECORDS = {kind.name: cast("type[Cluster]", kind.record) for kind in CLUSTER_KINDS}
 _SCHEMAS = {kind.record: root_schema(kind) for kind in CLUSTER_KINDS}

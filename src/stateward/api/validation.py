@@ -20,10 +20,10 @@ from stateward.api.checks import (
     template,
     update,
 )
-from stateward.api.cluster import Cluster
-from stateward.api.foundationdb import FoundationDBCluster
-from stateward.api.problem import Problem, Severity, errors
-from stateward.api.search import SearchCluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.values.problem import Problem, Severity, errors
 
 __all__ = ["Problem", "Severity", "errors", "validate"]
 

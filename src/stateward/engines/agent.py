@@ -9,8 +9,8 @@ from pathlib import PurePosixPath
 
 from stateward import __version__
 from stateward.agent import configuration, handover
-from stateward.api import names
-from stateward.api.base import Json
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.engines.probe import probe
 
 VERSION = __version__

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.engines.access import Access
 from stateward.planning.model.actions import Move
 from stateward.planning.model.observation import Allocation, Database, Unknown

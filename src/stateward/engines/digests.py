@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, cast
 
-from stateward.api.base import Json
-from stateward.api.quantity import QuantityError, format_quantity, parse_quantity
+from stateward.api.values.base import Json
+from stateward.api.values.quantity import QuantityError, format_quantity, parse_quantity
 from stateward.engines.merge import KEYS
 
 DIGITS = 10

@@ -4,8 +4,8 @@
 itself is answered by all, with a cluster and without.
 """
 
-from stateward.api.roles import ELASTICSEARCH_ROLES, VOTING_ONLY
-from stateward.api.version import Version
+from stateward.api.values.roles import ELASTICSEARCH_ROLES, VOTING_ONLY
+from stateward.api.values.version import Version
 from stateward.engines.base import Engine, Transport
 from stateward.engines.room import Rooms
 from stateward.engines.search.driver import SearchEngine

@@ -12,7 +12,7 @@ API, v1.34. Order: items that the object has keep their place, new ones follow i
 from collections.abc import Sequence
 from typing import Any, cast
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 
 DIRECTIVE = "$patch"
 DELETE = "delete"

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from stateward.api import names
-from stateward.api.base import Json
-from stateward.api.cluster import Cluster, Retention, Storage, VolumePolicy
+from stateward.api.kinds.cluster import Cluster, Retention, Storage, VolumePolicy
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.engines.agent import checksum
 from stateward.planning.safety.disruption_budget import Budget
 

@@ -6,8 +6,8 @@ The functions are pure; `driver` is the only thing here that talks to a database
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from stateward.api.base import Json
-from stateward.api.version import Version
+from stateward.api.values.base import Json
+from stateward.api.values.version import Version
 from stateward.engines.base import Engine, Transport
 from stateward.engines.objects import MemberObjects
 from stateward.engines.room import Rooms

@@ -5,8 +5,8 @@ import json
 from collections.abc import Mapping
 from typing import cast
 
-from stateward.api import names
-from stateward.api.base import Json
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.engines import agent
 from stateward.engines.merge import merge
 from stateward.planning.model.observation import Inputs

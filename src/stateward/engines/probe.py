@@ -1,6 +1,6 @@
 """A probe of a container over HTTP."""
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 
 
 def probe(path: str, port: int, *, period: int, timeout: int, failures: int) -> Json:

@@ -1,8 +1,8 @@
 """What the spec says about replacing members, as planning understands it: the same for every engine."""
 
-from stateward.api.cluster import UpdatePolicy
-from stateward.api.duration import parse_duration
-from stateward.api.replacement import MembersByHand, ReplacementPolicy
+from stateward.api.kinds.cluster import UpdatePolicy
+from stateward.api.kinds.replacement import MembersByHand, ReplacementPolicy
+from stateward.api.values.duration import parse_duration
 from stateward.planning.model.observation import Replacement
 
 

@@ -6,8 +6,8 @@ ever sees them, and the next pull reads them anew.
 
 from collections.abc import Mapping
 
-from stateward.api.base import Json
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values.base import Json
 from stateward.engines.merge import compose
 from stateward.packages.restarts.dependencies import Dependency, dependencies
 from stateward.packages.restarts.digests import ALL, label

@@ -17,7 +17,7 @@ from uuid import uuid4
 import structlog
 
 from stateward import __version__
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.pod_policy import Level
 from stateward.kube.access.config import connect
 from stateward.kube.cache.reflector import ReflectorOptions

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from stateward.api import names
+from stateward.api.values import names
 from tests.e2e.clusters import Clusters, condition, settled
 from tests.e2e.foundationdb.database import Fdb, Watch, pools
 from tests.e2e.operators import OperatorPods

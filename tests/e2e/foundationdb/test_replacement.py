@@ -2,7 +2,7 @@
 
 import pytest
 
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from tests.e2e.clusters import Clusters, settled
 from tests.e2e.foundationdb.database import Fdb, Watch, pools
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sandbox import Sandbox
-from stateward.api import names
+from stateward.api.values import names
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import Unavailable

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sandbox import Sandbox
-from stateward.api import names
+from stateward.api.values import names
 from stateward.kube.client.client import ApplyOptions, DeleteOptions, Preconditions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key

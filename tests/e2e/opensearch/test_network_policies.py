@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sandbox import Sandbox
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key

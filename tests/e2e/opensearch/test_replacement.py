@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from sandbox import Sandbox
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from tests.e2e.clusters import Clusters, pool, settled
 from tests.e2e.operators import OperatorPods
 from tests.e2e.witness import Writer

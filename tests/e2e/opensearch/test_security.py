@@ -6,7 +6,7 @@ import ssl
 import pytest
 
 from sandbox import Sandbox
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.planning.model.times import parse_time
 from tests.e2e.clusters import Clusters, condition, pool, settled
 from tests.e2e.operators import OperatorPods

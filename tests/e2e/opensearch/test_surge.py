@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sandbox import Sandbox
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from tests.e2e.clusters import Clusters, condition, pool, settled
 from tests.e2e.operators import kubectl
 from tests.e2e.witness import Promises, Writer

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from stateward.api.search import ElasticsearchCluster, OpenSearchCluster
+from stateward.api.kinds.search import ElasticsearchCluster, OpenSearchCluster
 
 Document = dict[str, Any]
 

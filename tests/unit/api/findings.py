@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from stateward.api.problem import Severity
-from stateward.api.search import OpenSearchCluster
+from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.validation import validate
+from stateward.api.values.problem import Severity
 
 
 def pool(name: str = "all", replicas: int = 3, **fields: Any) -> dict[str, Any]:

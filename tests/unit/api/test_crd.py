@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stateward.api.crd import OPENSEARCH, crd
 from stateward.api.generate import as_yaml, files, main
 from stateward.api.parse import convert_cluster
+from stateward.api.schema.crd import OPENSEARCH, crd
 from stateward.api.validation import validate
 
 ROOT = Path(__file__).parents[3]

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from stateward.api.crd import ELASTICSEARCH, crd
-from stateward.api.problem import Problem, Severity
+from stateward.api.schema.crd import ELASTICSEARCH, crd
 from stateward.api.validation import validate
+from stateward.api.values.problem import Problem, Severity
 from tests.unit.api.documents import elasticsearch_cluster as cluster
 
 

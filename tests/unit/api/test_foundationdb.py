@@ -6,11 +6,11 @@ import msgspec
 import pytest
 import yaml
 
-from stateward.api.crd import FOUNDATIONDB, crd
-from stateward.api.foundationdb import FoundationDBCluster, replicas
+from stateward.api.kinds.foundationdb import FoundationDBCluster, replicas
 from stateward.api.parse import InvalidDocumentError, convert_cluster
-from stateward.api.problem import Problem, Severity
+from stateward.api.schema.crd import FOUNDATIONDB, crd
 from stateward.api.validation import validate
+from stateward.api.values.problem import Problem, Severity
 from tests.unit.engines.foundationdb_town import POOLS, cluster
 
 

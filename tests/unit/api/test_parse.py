@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from stateward.api.cluster import Retention
+from stateward.api.kinds.cluster import Retention
+from stateward.api.kinds.search import ElasticsearchCluster, OpenSearchCluster
 from stateward.api.parse import InvalidDocumentError, convert_cluster, decode_cluster
-from stateward.api.search import ElasticsearchCluster, OpenSearchCluster
 from tests.unit.api.documents import Document, document, elasticsearch
 
 

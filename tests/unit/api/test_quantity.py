@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.api.quantity import (
+from stateward.api.values.quantity import (
     LARGEST,
     SUFFIXES,
     QuantityError,

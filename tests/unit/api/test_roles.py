@@ -2,8 +2,8 @@
 
 import pytest
 
-from stateward.api.problem import Problem, Severity
 from stateward.api.validation import validate
+from stateward.api.values.problem import Problem, Severity
 from tests.unit.api.documents import cluster
 from tests.unit.api.findings import only, pool
 

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta
 
-from stateward.api.base import Record
-from stateward.api.crd import OPENSEARCH, root_schema
-from stateward.api.rules import RULES
-from stateward.api.schema import SchemaError, schema_of
-from stateward.api.search import OpenSearchCluster, OpenSearchSpec
-from stateward.api.structure import check_structure, without_nulls
+from stateward.api.kinds.search import OpenSearchCluster, OpenSearchSpec
+from stateward.api.schema.crd import OPENSEARCH, root_schema
+from stateward.api.schema.rules import RULES
+from stateward.api.schema.schema import SchemaError, schema_of
+from stateward.api.schema.structure import check_structure, without_nulls
+from stateward.api.values.base import Record
 from tests.unit.api.documents import Document, document
 from tests.unit.api.structural import faults
 

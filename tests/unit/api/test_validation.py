@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from stateward.api.cluster import Storage
-from stateward.api.problem import Problem, Severity
-from stateward.api.search import OpenSearchCluster, Pool
-from stateward.api.security import Security
+from stateward.api.kinds.cluster import Storage
+from stateward.api.kinds.search import OpenSearchCluster, Pool
+from stateward.api.kinds.security import Security
 from stateward.api.validation import errors, validate
+from stateward.api.values.problem import Problem, Severity
 from tests.unit.api.documents import cluster
 from tests.unit.api.findings import found, only, pool
 

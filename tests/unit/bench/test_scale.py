@@ -8,8 +8,8 @@ from bench import fleet, samples
 from bench.__main__ import MEASUREMENTS, parser, sizes
 from bench.operated import Tally, is_settled
 from bench.scale import difference, percentile
-from stateward.api.cluster import Cluster
-from stateward.api.search import OpenSearchCluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.validation import validate
 from stateward.kube.cache.deltas import Change, Delta
 from stateward.kube.objects.metadata import Key

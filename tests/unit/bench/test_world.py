@@ -7,7 +7,7 @@ from bench import fleet
 from bench.world.answers import INDICES
 from bench.world.databases import Database
 from bench.world.volumes import volume
-from stateward.api import names
+from stateward.api.values import names
 from stateward.engines import opensearch
 from stateward.engines.access import Access
 from stateward.engines.base import Answer, Call, Target

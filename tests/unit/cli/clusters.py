@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.parse import convert_cluster
-from stateward.api.search import OpenSearchCluster
 from stateward.engines import opensearch
 from stateward.planning.model.observation import Copy, CopyState, Database, Observation, Unit, Unknown
 from stateward.simulation.forecast.journey import travel

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.parse import convert_cluster
 from stateward.cli.status.news import news
 from tests.unit.cli.samples import cluster

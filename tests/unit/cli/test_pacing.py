@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from stateward.api import names
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values import names
 from stateward.cli.preview.pacing import pacing
 from stateward.cli.shared.ages import about
 from stateward.engines.search.recovery import Speed

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from stateward.api import names
-from stateward.api.search import OpenSearchCluster
+from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.values import names
 from stateward.cli.preview.look import Carried, endpoints
 from stateward.engines import opensearch
 from stateward.engines.base import Call, RefusedError, UnreachableError

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.cli.preview.forecast import forecast
 from stateward.cli.preview.look import Look
 from stateward.cli.preview.preview import Kind, Preview, preview

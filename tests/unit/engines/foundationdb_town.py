@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from stateward.api.foundationdb import FoundationDBCluster, replicas
+from stateward.api.kinds.foundationdb import FoundationDBCluster, replicas
 from stateward.engines.base import UnreachableError
 from stateward.engines.foundationdb.commands import Printed
 from stateward.engines.foundationdb.driver import FoundationEngine

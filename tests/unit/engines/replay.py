@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.engines.access import Access
 from stateward.engines.base import Answer, Call, Target, UnreachableError
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from stateward.api.base import Json
-from stateward.api.search import OpenSearchCluster
+from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.values.base import Json
 
 SPEC: Json = {
     "version": "2.19.5",

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from stateward.api import names
-from stateward.api.foundationdb import FoundationDBCluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.values import names
 from stateward.engines.foundationdb.build import Build
 from stateward.engines.foundationdb.connection import parse_connection_string
 from stateward.engines.foundationdb.desired import desired

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.engines.merge import compose, merge
 
 BASE: Json = {

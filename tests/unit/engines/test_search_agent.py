@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from stateward.agent import commandline, configuration, options
-from stateward.api import names
-from stateward.api.base import Json
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.engines import opensearch
 from stateward.engines.agent import API_PORT, PROBES_PORT
 from stateward.engines.search import desired as search_desired

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.engines.opensearch import desired
 from stateward.planning.model.observation import Effect, Pool, SoleCopy
 from tests.unit.engines.search_clusters import SPEC, cluster, with_pool

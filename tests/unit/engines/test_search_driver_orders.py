@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.engines import opensearch
 from stateward.engines.base import AnotherClusterError, Answer, RefusedError
 from stateward.planning.model.actions import Move

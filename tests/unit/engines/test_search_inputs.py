@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateward.api.base import Json
-from stateward.api.search import OpenSearchCluster
+from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.values.base import Json
 from stateward.engines import opensearch
 from stateward.engines.search.inputs import inputs
 from stateward.engines.search.pools import find

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
-from stateward.api import names
-from stateward.api.base import Json
-from stateward.api.search import OpenSearchCluster
+from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.engines import opensearch
 from stateward.planning.safety.disruption_budget import Budget
 from tests.unit.engines.search_clusters import SPEC, cluster, with_pool

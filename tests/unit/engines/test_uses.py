@@ -1,7 +1,7 @@
 """What the pods of clusters use because of overrides, and which of what is known of it concerns whom."""
 
-from stateward.api.base import Json
-from stateward.api.keystore import SecureSetting, SecureSettings
+from stateward.api.kinds.keystore import SecureSetting, SecureSettings
+from stateward.api.values.base import Json
 from stateward.engines import opensearch
 from stateward.engines.search import keystore
 from stateward.engines.uses import known, uses, uses_of

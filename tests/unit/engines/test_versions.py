@@ -2,7 +2,7 @@
 
 import pytest
 
-from stateward.api.version import Version, parse_version
+from stateward.api.values.version import Version, parse_version
 from stateward.engines.elasticsearch import ELASTICSEARCH
 from stateward.engines.opensearch import OPENSEARCH
 

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from stateward.api.search import ElasticsearchCluster
-from stateward.api.security import SecurityStatus
-from stateward.api.status import ClusterStatus
+from stateward.api.kinds.search import ElasticsearchCluster
+from stateward.api.kinds.security import SecurityStatus
+from stateward.api.kinds.status import ClusterStatus
 from stateward.engines import elasticsearch
 from stateward.engines.access import Access
 from stateward.engines.base import Target

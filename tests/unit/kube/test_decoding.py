@@ -2,7 +2,7 @@
 
 import pytest
 
-from stateward.api.search import OpenSearchCluster
+from stateward.api.kinds.search import OpenSearchCluster
 from stateward.kube.client.decoding import decode_event, decode_object, decode_page
 from stateward.kube.client.depth import LEVELS, shallow
 from stateward.kube.objects.errors import DecodeError

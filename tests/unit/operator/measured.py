@@ -11,15 +11,15 @@ from typing import Any, cast
 import msgspec
 from msgspec.structs import replace
 
-from stateward.api.base import Json
-from stateward.api.cluster import Cluster
-from stateward.api.crd import FOUNDATIONDB, Kind
-from stateward.api.foundationdb import FoundationDBCluster
-from stateward.api.living import Does
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.kinds.replacement import ReplacementPolicy
+from stateward.api.kinds.search import SearchCluster
 from stateward.api.parse import convert_cluster
-from stateward.api.replacement import ReplacementPolicy
-from stateward.api.search import SearchCluster
+from stateward.api.schema.crd import FOUNDATIONDB, Kind
+from stateward.api.schema.living import Does
 from stateward.api.validation import errors, validate
+from stateward.api.values.base import Json
 from stateward.cli.preview.preview import Kind as Change
 from stateward.cli.preview.preview import preview
 from stateward.engines.foundationdb.status import Status

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from stateward.api import names
-from stateward.api.base import API_VERSION, Json, Metadata
-from stateward.api.search import OpenSearchCluster, OpenSearchSpec, Pool
+from stateward.api.kinds.search import OpenSearchCluster, OpenSearchSpec, Pool
+from stateward.api.values import names
+from stateward.api.values.base import API_VERSION, Json, Metadata
 from stateward.engines.base import Target
 from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
 from stateward.kube.election.fence import Fence, LostLease, unfenced

@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from stateward.api import names
-from stateward.api.cluster import Cluster
-from stateward.api.foundationdb import FoundationDBCluster
-from stateward.api.search import OpenSearchCluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.values import names
 from stateward.engines import opensearch
 from stateward.kube.objects.nodes import Node
 from stateward.kube.objects.storage import PersistentVolumeClaim, StorageClass

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.kube.objects.errors import ApiError, Unavailable
 from stateward.operator.admission.packages import PackageDesk
 from stateward.packages.distribution.archive import pack

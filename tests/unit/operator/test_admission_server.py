@@ -10,7 +10,7 @@ import msgspec
 import pytest
 import yaml
 
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.kube.objects.errors import Forbidden
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import SystemClock

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from stateward.api.base import Metadata
-from stateward.api.package import Package as PackageObject
-from stateward.api.package import PackageSpec
+from stateward.api.kinds.package import Package as PackageObject
+from stateward.api.kinds.package import PackageSpec
+from stateward.api.values.base import Metadata
 from stateward.engines import worker as shared
 from stateward.operator.installations.execution import background as beside_module
 from stateward.operator.installations.execution import worker

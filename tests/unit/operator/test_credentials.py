@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from stateward import pki
-from stateward.api import names
-from stateward.api.search import OpenSearchCluster
+from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.values import names
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.kube.timing.clock import SystemClock

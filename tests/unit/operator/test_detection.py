@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.api.replacement import ReplacementPolicy
-from stateward.api.search import OpenSearchCluster
-from stateward.api.security import Security
+from stateward.api.kinds.replacement import ReplacementPolicy
+from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.kinds.security import Security
 from stateward.api.validation import Severity, validate
 from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, Page
 from stateward.kube.objects.errors import Invalid, NotFound

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.engines import pods
 from stateward.engines.foundationdb.build import Build
 from stateward.engines.foundationdb.coordinators import Prospect

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from stateward.api.base import Metadata
-from stateward.api.search import ElasticsearchCluster, ElasticsearchSpec, OpenSearchCluster, OpenSearchSpec, Pool
-from stateward.api.security import HttpSecurity, Security, SecurityStatus
-from stateward.api.status import BootstrapStatus, ClusterStatus
+from stateward.api.kinds.search import ElasticsearchCluster, ElasticsearchSpec, OpenSearchCluster, OpenSearchSpec, Pool
+from stateward.api.kinds.security import HttpSecurity, Security, SecurityStatus
+from stateward.api.kinds.status import BootstrapStatus, ClusterStatus
+from stateward.api.values.base import Metadata
 from stateward.kube.client.client import ApplyOptions, PatchKind
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import ApiError, NotFound, Unavailable

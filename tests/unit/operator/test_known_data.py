@@ -4,8 +4,8 @@ import base64
 
 import pytest
 
-from stateward.api.base import Json
-from stateward.api.search import OpenSearchCluster
+from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.values.base import Json
 from stateward.engines.search import keystore
 from stateward.engines.uses import uses_of
 from stateward.operator.observe.known_data import MISSING, UNKNOWN, Known, Read, incomplete, known, unlocked

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from stateward.api.replacement import RemovalStatus
-from stateward.api.status import ClusterStatus
+from stateward.api.kinds.replacement import RemovalStatus
+from stateward.api.kinds.status import ClusterStatus
 from stateward.kube.objects.metadata import ObjectMeta
 from stateward.operator.clusters.replacement_limit import ReplacementLimit, newly
 from stateward.planning.model.observation import Removal

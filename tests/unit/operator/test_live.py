@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from stateward.api import names
-from stateward.api.base import API_VERSION, Json
+from stateward.api.values import names
+from stateward.api.values.base import API_VERSION, Json
 from stateward.kube.client.client import DeleteOptions, ListOptions, Page, Preconditions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import DecodeError, NotFound

@@ -7,8 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from stateward import pki
-from stateward.api.base import Metadata
-from stateward.api.search import (
+from stateward.api.kinds.search import (
     ElasticsearchCluster,
     ElasticsearchSpec,
     OpenSearchCluster,
@@ -16,8 +15,9 @@ from stateward.api.search import (
     Pool,
     SearchCluster,
 )
-from stateward.api.security import HttpSecurity, Security
-from stateward.api.status import ClusterStatus
+from stateward.api.kinds.security import HttpSecurity, Security
+from stateward.api.kinds.status import ClusterStatus
+from stateward.api.values.base import Metadata
 from stateward.engines.search.security import alternatives
 from stateward.operator.security.material import Material, Stored, made
 from stateward.operator.security.protection import protection

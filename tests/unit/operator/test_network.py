@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import pytest
 
-from stateward.api import names
-from stateward.api.base import Json
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.parse import convert_cluster
 from stateward.api.validation import errors, validate
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound

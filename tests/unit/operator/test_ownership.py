@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
 from stateward.operator.objects.ownership import NotOurs, exists

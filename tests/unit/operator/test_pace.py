@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.api.status import ClusterStatus, WaitStatus
+from stateward.api.kinds.status import ClusterStatus, WaitStatus
 from stateward.kube.objects.metadata import Key
 from stateward.operator.clusters.pace import (
     BUSY_SECONDS,

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateward.api import names
-from stateward.api.base import Json
-from stateward.api.cluster import Cluster
-from stateward.api.foundationdb import FoundationDBCluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.kinds.search import ElasticsearchCluster, OpenSearchCluster
 from stateward.api.pod_policy import Level, violations
-from stateward.api.search import ElasticsearchCluster, OpenSearchCluster
 from stateward.api.validation import errors, validate
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.engines.base import Target
 from stateward.kube.client.client import PatchKind
 from stateward.kube.election.fence import unfenced

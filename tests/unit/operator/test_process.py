@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from stateward.api.base import API_VERSION, Metadata
-from stateward.api.search import OpenSearchCluster, OpenSearchSpec, Pool
-from stateward.api.security import Security
-from stateward.api.status import ClusterStatus
+from stateward.api.kinds.search import OpenSearchCluster, OpenSearchSpec, Pool
+from stateward.api.kinds.security import Security
+from stateward.api.kinds.status import ClusterStatus
+from stateward.api.values.base import API_VERSION, Metadata
 from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
 from stateward.kube.election.fence import LostLease
 from stateward.kube.objects import resources as kinds

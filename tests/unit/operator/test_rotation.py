@@ -4,10 +4,10 @@ import pytest
 from msgspec.structs import replace
 
 from stateward import pki
-from stateward.api.base import Condition, Metadata
-from stateward.api.search import OpenSearchCluster, OpenSearchSpec, Pool
-from stateward.api.security import HttpSecurity, Security, SecurityStatus
-from stateward.api.status import ClusterStatus
+from stateward.api.kinds.search import OpenSearchCluster, OpenSearchSpec, Pool
+from stateward.api.kinds.security import HttpSecurity, Security, SecurityStatus
+from stateward.api.kinds.status import ClusterStatus
+from stateward.api.values.base import Condition, Metadata
 from stateward.engines.opensearch import OPENSEARCH
 from stateward.engines.search.pools import find
 from stateward.engines.search.security import alternatives, inputs

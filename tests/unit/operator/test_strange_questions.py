@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.packages import PackageDesk
 from stateward.operator.admission.server import respond

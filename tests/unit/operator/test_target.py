@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from stateward.api import names
-from stateward.api.search import OpenSearchCluster
+from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.values import names
 from stateward.engines import opensearch
 from stateward.kube.objects.pods import Pod
 from stateward.operator.databases.engine import OpenSearchFamily

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from stateward.api import names
-from stateward.api.search import OpenSearchCluster
+from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.values import names
 from stateward.kube.objects.nodes import Node
 from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.storage import PersistentVolumeClaim, StorageClass

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.api.cluster import Cluster
-from stateward.api.search import OpenSearchCluster
-from stateward.api.status import BootstrapStatus, ClusterStatus
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.kinds.status import BootstrapStatus, ClusterStatus
 from stateward.engines import opensearch
 from stateward.kube.objects.metadata import Key
 from stateward.operator.databases.engine import OpenSearchFamily

@@ -13,9 +13,9 @@ from typing import Any, cast
 import pytest
 
 from stateward import pki, planning
-from stateward.api.base import Json
-from stateward.api.crd import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB, KINDS, OPENSEARCH, Kind, root_schema
-from stateward.api.living import TABLES, Does, leaves, paths
+from stateward.api.schema.crd import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB, KINDS, OPENSEARCH, Kind, root_schema
+from stateward.api.schema.living import TABLES, Does, leaves, paths
+from stateward.api.values.base import Json
 from stateward.planning.model.observation import Desired, Pool, Replacement
 from tests.unit.operator.measured import Ground
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stateward.api.problem import Severity
+from stateward.api.values.problem import Severity
 from stateward.packages.format.parameters import BadValue
 from stateward.packages.format.reading import read_package
 from stateward.packages.format.records import Package

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stateward.api.installation import InstallationStatus, RunStatus, StateStatus
+from stateward.api.kinds.installation import InstallationStatus, RunStatus, StateStatus
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import State
 from stateward.packages.plans.decision import Begin, Stop, decide

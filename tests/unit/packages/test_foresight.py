@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from stateward.api.cluster import Retention
+from stateward.api.kinds.cluster import Retention
 from stateward.packages.format.records import Package
 from stateward.packages.format.yamltext import document
 from stateward.packages.plans.steps import ANNOTATION_PHASE, ANNOTATION_PLAN, ANNOTATION_STEP

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateward.api.settling import LONGEST_SETTLE_SECONDS, SETTLE_SECONDS
+from stateward.api.values.settling import LONGEST_SETTLE_SECONDS, SETTLE_SECONDS
 from stateward.packages.restarts.guards import (
     ANNOTATION_PAUSED,
     ANNOTATION_WINDOW,

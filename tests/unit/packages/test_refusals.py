@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from stateward.api.installation import Installation
+from stateward.api.kinds.installation import Installation
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from stateward.packages.review.refusals import Holder, refused_installation, refused_package
 from tests.unit.packages.samples import shop

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from stateward.api.status import ClusterStatus
+from stateward.api.kinds.status import ClusterStatus
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o

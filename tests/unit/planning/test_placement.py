@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stateward.api.problem import Severity
+from stateward.api.values.problem import Severity
 from stateward.planning.facts.placement import Inventory, Machine, Need, obstacles, priorities, pull_secrets
 
 GIB = 1 << 30

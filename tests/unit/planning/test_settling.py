@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.api.settling import LONGEST_SETTLE_SECONDS, SETTLE_SECONDS
+from stateward.api.values.settling import LONGEST_SETTLE_SECONDS, SETTLE_SECONDS
 from stateward.planning.facts.debounce import SETTLING, heard, settles
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Changing, Phase

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from stateward.api.status import ClusterStatus
+from stateward.api.kinds.status import ClusterStatus
 from stateward.planning.facts.facts import derive
 from stateward.planning.model.observation import Database, Desired, Observation, Refusal
 from stateward.planning.plan import plan

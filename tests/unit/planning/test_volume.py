@@ -2,7 +2,7 @@
 
 import pytest
 
-from stateward.api.status import ClusterStatus
+from stateward.api.kinds.status import ClusterStatus
 from stateward.planning.facts.volume_fit import claim_mismatch, ungrowable
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Claim, Ref

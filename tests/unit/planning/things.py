@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 
-from stateward.api.status import ClusterStatus
+from stateward.api.kinds.status import ClusterStatus
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.plan import Plan

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.engines.base import UnreachableError
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from stateward.api.base import Json
-from stateward.api.problem import Problem
-from stateward.api.search import SearchCluster
-from stateward.api.settings import flatten, reason_owned
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.values.base import Json
+from stateward.api.values.problem import Problem
+from stateward.api.values.settings import flatten, reason_owned
 
 
 def check(cluster: SearchCluster) -> Iterator[Problem]:

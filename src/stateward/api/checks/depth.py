@@ -5,8 +5,8 @@ from typing import Any, cast
 
 import msgspec
 
-from stateward.api.cluster import Cluster
-from stateward.api.problem import Problem
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values.problem import Problem
 
 LEVELS = 50
 """Levels below a field of the spec; pod templates need about ten."""

@@ -7,10 +7,10 @@ named: a field that is wrong, or was stored under an older definition, changes n
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from stateward.api.base import GROUP, Json
-from stateward.api.cluster import Cluster
-from stateward.api.problem import Problem
-from stateward.api.shapes import DETECTION, check_shape
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.shapes import DETECTION, check_shape
+from stateward.api.values.base import GROUP, Json
+from stateward.api.values.problem import Problem
 
 PATH = "spec.replacement.detection"
 _CONTROL = (GROUP, "kubernetes.io", "k8s.io")

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from stateward.api.checks import naming, storage, template
-from stateward.api.cluster import SingleCopy, UpdatePolicy
-from stateward.api.foundationdb import (
+from stateward.api.kinds.cluster import SingleCopy, UpdatePolicy
+from stateward.api.kinds.foundationdb import (
     COPIES,
     FoundationDBCluster,
     FoundationDBSpec,
@@ -15,10 +15,10 @@ from stateward.api.foundationdb import (
     Redundancy,
     replicas,
 )
-from stateward.api.images import carries, parse_image
-from stateward.api.problem import Problem, Severity
-from stateward.api.rules import ONE_AT_A_TIME
-from stateward.api.version import Version, parse_version
+from stateward.api.schema.rules import ONE_AT_A_TIME
+from stateward.api.values.images import carries, parse_image
+from stateward.api.values.problem import Problem, Severity
+from stateward.api.values.version import Version, parse_version
 
 FIRST = Version(7, 1, 0)
 """The first version whose cluster files and exclusions are what Stateward relies on: names, and localities."""

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from stateward.api.images import carries, parse_image
-from stateward.api.problem import Problem, Severity
-from stateward.api.products import Product, product_of
-from stateward.api.search import SearchCluster
-from stateward.api.version import Version, parse_version
+from stateward.api.kinds.products import Product, product_of
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.values.images import carries, parse_image
+from stateward.api.values.problem import Problem, Severity
+from stateward.api.values.version import Version, parse_version
 
 
 def check(cluster: SearchCluster) -> Iterator[Problem]:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from stateward.api.keystore import asked_settings
-from stateward.api.problem import Problem
-from stateward.api.search import SearchCluster
-from stateward.api.settings import reason_owned
+from stateward.api.kinds.keystore import asked_settings
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.values.problem import Problem
+from stateward.api.values.settings import reason_owned
 
 _SEED = "keystore.seed"
 

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, cast
 
-from stateward.api.base import Json
 from stateward.api.checks.template import environment
-from stateward.api.problem import Problem, Severity
-from stateward.api.products import Product, product_of
-from stateward.api.quantity import QuantityError, format_quantity, parse_quantity
-from stateward.api.search import Pool, SearchCluster
+from stateward.api.kinds.products import Product, product_of
+from stateward.api.kinds.search import Pool, SearchCluster
+from stateward.api.values.base import Json
+from stateward.api.values.problem import Problem, Severity
+from stateward.api.values.quantity import QuantityError, format_quantity, parse_quantity
 
 SMALLEST = 512 * 1024**2
 """Bytes of memory below which the database spends its time collecting garbage."""

@@ -4,9 +4,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from stateward.api.cluster import Cluster
-from stateward.api.problem import Problem
-from stateward.api.rules import LONGEST_NAMES
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.schema.rules import LONGEST_NAMES
+from stateward.api.values.problem import Problem
 
 _LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 

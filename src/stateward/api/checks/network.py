@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from ipaddress import ip_network
 
-from stateward.api.cluster import Cluster
-from stateward.api.network import AddressBlock, LabelOperator, LabelSelector, Peer
-from stateward.api.problem import Problem
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.network import AddressBlock, LabelOperator, LabelSelector, Peer
+from stateward.api.values.problem import Problem
 
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _DOMAIN = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")

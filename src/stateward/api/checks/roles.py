@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from stateward.api.problem import Problem, Severity
-from stateward.api.products import OPENSEARCH, Product, product_of
-from stateward.api.roles import MANAGER_ROLES, VOTING_ONLY, electable, manages, similar
-from stateward.api.search import Pool, SearchCluster, SearchSpec
-from stateward.api.version import Version, parse_version
+from stateward.api.kinds.products import OPENSEARCH, Product, product_of
+from stateward.api.kinds.search import Pool, SearchCluster, SearchSpec
+from stateward.api.values.problem import Problem, Severity
+from stateward.api.values.roles import MANAGER_ROLES, VOTING_ONLY, electable, manages, similar
+from stateward.api.values.version import Version, parse_version
 
 _POOLS = "spec.pools"
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from stateward.api.problem import Problem
-from stateward.api.search import SearchCluster
-from stateward.api.security import SHORTEST_LIFETIME, Security, lifetime_seconds
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.kinds.security import SHORTEST_LIFETIME, Security, lifetime_seconds
+from stateward.api.values.problem import Problem
 
 
 def check(cluster: SearchCluster) -> Iterator[Problem]:

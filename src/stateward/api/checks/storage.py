@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from stateward.api.cluster import Storage
-from stateward.api.problem import Problem, Severity
-from stateward.api.quantity import QuantityError, parse_bytes
-from stateward.api.roles import manages
-from stateward.api.search import Pool, SearchCluster
+from stateward.api.kinds.cluster import Storage
+from stateward.api.kinds.search import Pool, SearchCluster
+from stateward.api.values.problem import Problem, Severity
+from stateward.api.values.quantity import QuantityError, parse_bytes
+from stateward.api.values.roles import manages
 
 
 def check(cluster: SearchCluster) -> Iterator[Problem]:

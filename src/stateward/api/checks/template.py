@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol, cast
 
-from stateward.api.base import GROUP, Json
-from stateward.api.cluster import Cluster
-from stateward.api.problem import Problem
-from stateward.api.products import Product, product_of
-from stateward.api.search import SearchCluster
-from stateward.api.settings import reason_owned
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.products import Product, product_of
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.values.base import GROUP, Json
+from stateward.api.values.problem import Problem
+from stateward.api.values.settings import reason_owned
 
 _NAMED = ("containers", "initContainers", "volumes", "imagePullSecrets")
 _OWNED_BY_SET: Mapping[str, str] = {

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from stateward.api.cluster import UpdatePolicy
-from stateward.api.problem import Problem
-from stateward.api.search import SearchCluster, SearchSpec
+from stateward.api.kinds.cluster import UpdatePolicy
+from stateward.api.kinds.search import SearchCluster, SearchSpec
+from stateward.api.values.problem import Problem
 
 _PERCENTAGE = re.compile(r"([0-9]{1,3})%")
 OWNED_SERVICE_FIELDS = {

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stateward.api.base import Json
 from stateward.api.pod_policy.finding import Path
 from stateward.api.pod_policy.template import inner, items, pod_spec, volumes
+from stateward.api.values.base import Json
 
 DEFAULT = "default"
 """The account of pods that name none."""

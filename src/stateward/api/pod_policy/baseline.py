@@ -8,7 +8,6 @@ features of a cluster.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from stateward.api.base import Json
 from stateward.api.pod_policy.finding import Finding
 from stateward.api.pod_policy.template import (
     HOOKS,
@@ -22,6 +21,7 @@ from stateward.api.pod_policy.template import (
     pod_spec,
     volumes,
 )
+from stateward.api.values.base import Json
 
 Control = Callable[[Json], Iterator[Finding]]
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stateward.api.base import Json
 from stateward.api.pod_policy.finding import Path
 from stateward.api.pod_policy.restricted import VOLUMES
 from stateward.api.pod_policy.template import Placed, containers, inner, items, pod_spec, volumes
+from stateward.api.values.base import Json
 
 SECRET = "Secret"  # noqa: S105 - a kind
 CLAIM, VOLUME, PROVIDER_CLASS = "PersistentVolumeClaim", "PersistentVolume", "SecretProviderClass"

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from stateward.api.base import Json
 from stateward.api.pod_policy.baseline import PROFILES, Control
 from stateward.api.pod_policy.finding import Finding, Path
 from stateward.api.pod_policy.template import container_contexts, contexts, inner, pod_spec, volumes
+from stateward.api.values.base import Json
 
 VOLUMES = (
     "configMap",

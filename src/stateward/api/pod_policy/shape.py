@@ -6,9 +6,9 @@ The API server refuses a list where it expects an object. Here it is refused as 
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from stateward.api.base import Json
 from stateward.api.pod_policy.finding import Finding, Path
 from stateward.api.pod_policy.template import CONTAINERS, HOOKS, PROBES
+from stateward.api.values.base import Json
 
 Shape = dict[str, Any]
 """The fields of an object that are objects (a shape), lists of objects (a list with a shape), or texts (a type)."""

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from stateward.api.base import Json
 from stateward.api.pod_policy.finding import Path
+from stateward.api.values.base import Json
 
 
 def source(path: Path, pool: tuple[str, Json], cluster: tuple[str, Json]) -> str:

@@ -1,10 +1,10 @@
 """All that a level does not allow of a pod template."""
 
-from stateward.api.base import Json
 from stateward.api.pod_policy.baseline import BASELINE, Control
 from stateward.api.pod_policy.finding import Finding, Level
 from stateward.api.pod_policy.restricted import RESTRICTED
 from stateward.api.pod_policy.shape import malformed
+from stateward.api.values.base import Json
 
 CONTROLS: dict[Level, tuple[Control, ...]] = {
     Level.PRIVILEGED: (),

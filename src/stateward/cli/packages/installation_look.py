@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 
-from stateward.api.base import Json
-from stateward.api.installation import Installation
-from stateward.api.package import Package as PackageObject
+from stateward.api.kinds.installation import Installation
+from stateward.api.kinds.package import Package as PackageObject
+from stateward.api.values.base import Json
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.session import Session
 from stateward.kube.objects.errors import Forbidden, NotFound, UnknownResource

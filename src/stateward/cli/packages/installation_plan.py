@@ -6,10 +6,10 @@ from typing import Any, cast
 
 import msgspec
 
-from stateward.api.base import Json
-from stateward.api.installation import Installation, InstallationStatus, StateStatus
-from stateward.api.package import Package as PackageObject
-from stateward.api.structure import check_structure
+from stateward.api.kinds.installation import Installation, InstallationStatus, StateStatus
+from stateward.api.kinds.package import Package as PackageObject
+from stateward.api.schema.structure import check_structure
+from stateward.api.values.base import Json
 from stateward.cli.packages.installation_look import Offered, in_the_way, made_from, package_called, there_now
 from stateward.cli.packages.installation_rights import lacking
 from stateward.cli.shared.failures import Failure

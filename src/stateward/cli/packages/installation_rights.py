@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.cli.shared.session import Session
 from stateward.kube.client.client import Api, RawRequest
 from stateward.kube.objects.errors import BadRequest, DecodeError, Forbidden, NotFound, UnknownResource

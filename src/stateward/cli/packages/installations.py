@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import click
 
-from stateward.api.installation import Installation, RunStatus
+from stateward.api.kinds.installation import Installation, RunStatus
 from stateward.cli.packages.installation_look import package_called
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.session import Session, installation_options, run

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from stateward.api.problem import Severity
+from stateward.api.values.problem import Severity
 from stateward.cli.packages.package_diff import diff
 from stateward.cli.packages.package_files import checked, files_at, load, rendered_plan, values_of, working
 from stateward.cli.packages.package_install import install, uninstall, upgrade

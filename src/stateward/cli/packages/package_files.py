@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from stateward.api.problem import Problem, errors
+from stateward.api.values.problem import Problem, errors
 from stateward.cli.packages.package_registry import fetched, in_folder, is_layout
 from stateward.cli.shared.failures import Failure
 from stateward.packages.distribution.archive import LARGEST, LARGEST_PLAIN, MOST_FILES, BadArchive, unpack

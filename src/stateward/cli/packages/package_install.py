@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from stateward.api.base import API_VERSION, Json
-from stateward.api.installation import Installation
+from stateward.api.kinds.installation import Installation
+from stateward.api.values.base import API_VERSION, Json
 from stateward.cli.packages.installation_forecast import lines as forecast
 from stateward.cli.packages.installation_look import package_called
 from stateward.cli.packages.installation_plan import Outlook

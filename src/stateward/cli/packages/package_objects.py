@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from stateward.api.base import API_VERSION, Json
-from stateward.api.installation import Installation
-from stateward.api.package import Package as PackageObject
+from stateward.api.kinds.installation import Installation
+from stateward.api.kinds.package import Package as PackageObject
+from stateward.api.values.base import API_VERSION, Json
 from stateward.cli.packages.installation_plan import Outlook, outlook
 from stateward.cli.shared.session import Session
 from stateward.operator.installations.objects.views import PACKAGES

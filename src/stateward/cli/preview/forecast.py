@@ -6,8 +6,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from stateward.api.problem import Severity
-from stateward.api.quantity import format_quantity
+from stateward.api.values.problem import Severity
+from stateward.api.values.quantity import format_quantity
 from stateward.cli.preview.look import Look
 from stateward.cli.preview.pacing import not_known
 from stateward.cli.preview.preview import Kind, Preview

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 import msgspec
 from msgspec.structs import replace
 
-from stateward.api.cluster import Cluster
-from stateward.api.foundationdb import FoundationDBCluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.pod_policy import Level
-from stateward.api.problem import Problem, errors
 from stateward.api.validation import validate
+from stateward.api.values.problem import Problem, errors
 from stateward.cli.preview.offered_data import Objects, with_offered
 from stateward.cli.preview.pacing import Pacing, asked, pacing
 from stateward.cli.shared.session import Session

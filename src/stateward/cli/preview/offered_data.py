@@ -9,9 +9,9 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from stateward.api.base import Json
-from stateward.api.cluster import Cluster
-from stateward.api.digests import OUT, THERE, differs
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values.base import Json
+from stateward.api.values.digests import OUT, THERE, differs
 from stateward.cli.shared.session import Session
 from stateward.engines.search import keystore
 from stateward.engines.uses import uses_of

@@ -4,7 +4,7 @@ from statistics import median
 
 from msgspec import Struct
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.engines.base import EngineError, Target, Transport
 from stateward.engines.search.recovery import Speed, speed
 from stateward.kube.objects.pods import Pod

@@ -6,8 +6,8 @@ from typing import Any
 import click
 import msgspec
 
-from stateward.api.cluster import Cluster
-from stateward.api.installation import Installation
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.installation import Installation
 from stateward.api.pod_policy import Level
 from stateward.cli.packages.installation_forecast import document as installation_document
 from stateward.cli.packages.installation_forecast import lines

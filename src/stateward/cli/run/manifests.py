@@ -10,8 +10,8 @@ import yaml
 
 import stateward
 from stateward import __version__
-from stateward.api.names import LABEL_ALLOWED
 from stateward.api.pod_policy import Level
+from stateward.api.values.names import LABEL_ALLOWED
 from stateward.cli.shared.failures import Failure
 from stateward.operator.runtime.options import ANY, LABELLED
 

@@ -4,8 +4,8 @@ import asyncio
 
 import click
 
-from stateward.api.names import LABEL_ALLOWED
 from stateward.api.pod_policy import Level
+from stateward.api.values.names import LABEL_ALLOWED
 from stateward.cli.shared.failures import Failure, leaf
 from stateward.operator.process import LostLease, run_operator
 from stateward.operator.runtime import logs

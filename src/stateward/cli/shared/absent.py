@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from stateward.api.cluster import Cluster
-from stateward.api.status import MemberStatus
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.status import MemberStatus
 from stateward.planning.facts.missing_members import Cause
 
 CAUSES = {

@@ -9,15 +9,15 @@ from typing import Any, cast
 
 import yaml
 
-from stateward.api.base import GROUP, Record
-from stateward.api.cluster import Cluster
-from stateward.api.crd import CLUSTER_KINDS
-from stateward.api.installation import Installation
-from stateward.api.package import Package
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.installation import Installation
+from stateward.api.kinds.package import Package
 from stateward.api.parse import InvalidDocumentError, convert_cluster
-from stateward.api.problem import Problem
-from stateward.api.structure import check_structure
+from stateward.api.schema.crd import CLUSTER_KINDS
+from stateward.api.schema.structure import check_structure
 from stateward.api.validation import validate
+from stateward.api.values.base import GROUP, Record
+from stateward.api.values.problem import Problem
 from stateward.cli.shared.failures import Failure
 
 NAMES = tuple(kind.name for kind in CLUSTER_KINDS)

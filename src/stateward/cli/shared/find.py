@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.session import Session
 from stateward.kube.cache.listing import list_all

@@ -4,8 +4,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from stateward.api.cluster import Cluster
-from stateward.api.status import ClusterStatus, MemberStatus
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.status import ClusterStatus, MemberStatus
 from stateward.cli.shared.absent import absent, fate
 from stateward.cli.shared.ages import age
 from stateward.planning.model.intent import State

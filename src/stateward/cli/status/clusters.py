@@ -5,7 +5,7 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.cli.shared import screen
 from stateward.cli.shared.ages import age
 from stateward.cli.shared.find import all_clusters

@@ -2,8 +2,8 @@
 
 import click
 
-from stateward.api.cluster import Cluster
-from stateward.api.status import MemberStatus
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.status import MemberStatus
 from stateward.cli.preview.look import look
 from stateward.cli.preview.preview import inputs_of
 from stateward.cli.shared.completion import cluster_names

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from stateward.api.cluster import Cluster
-from stateward.api.status import MemberStatus, WaitStatus
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.status import MemberStatus, WaitStatus
 from stateward.cli.shared.absent import cause, fate
 from stateward.cli.shared.ages import age
 from stateward.cli.status.advice import ADVICE, MEANING, UNKNOWN

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import NoReturn
 
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.cli.shared.session import Session
 from stateward.kube.cache.reflector import Reflector, ReflectorOptions
 from stateward.kube.cache.store import Store

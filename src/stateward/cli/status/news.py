@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from stateward.api.cluster import Cluster
-from stateward.api.status import ClusterStatus, MemberStatus
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.status import ClusterStatus, MemberStatus
 from stateward.cli.shared.picture import version
 
 

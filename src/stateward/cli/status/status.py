@@ -8,7 +8,7 @@ import click
 import msgspec
 from rich.live import Live
 
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.find import read_cluster

@@ -2,7 +2,7 @@
 
 import click
 
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.find import no_such_cluster, read_cluster
 from stateward.cli.shared.session import Session, run, target_options

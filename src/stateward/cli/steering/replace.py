@@ -5,8 +5,8 @@ from typing import Any
 import click
 import msgspec
 
-from stateward.api.cluster import Cluster
-from stateward.api.replacement import MembersByHand
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.replacement import MembersByHand
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.find import all_clusters
 from stateward.cli.shared.session import Session, run, target_options

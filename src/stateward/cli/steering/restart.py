@@ -5,9 +5,9 @@ from typing import Any
 import click
 import msgspec
 
-from stateward.api import names
-from stateward.api.base import GROUP
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values import names
+from stateward.api.values.base import GROUP
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.find import read_cluster

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from stateward.api import names
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values import names
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.find import read_cluster
 from stateward.cli.shared.session import Session, run, target_options

@@ -3,7 +3,7 @@
 A pod that is Ready has them: the container ends only when what it has copied says that it is of that version.
 """
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 
 BESIDE = "/stateward/beside"
 """Where they are: a directory for each version."""

@@ -1,9 +1,9 @@
 """A cluster's spec as planning understands it: every default filled in, every pool with its inputs."""
 
-from stateward.api.cluster import InPlace, Retention, UpdatePolicy, VolumePolicy, VolumeShrink
-from stateward.api.foundationdb import FoundationDBCluster
-from stateward.api.quantity import parse_bytes
-from stateward.api.version import parse_version
+from stateward.api.kinds.cluster import InPlace, Retention, UpdatePolicy, VolumePolicy, VolumeShrink
+from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.values.quantity import parse_bytes
+from stateward.api.values.version import parse_version
 from stateward.engines.foundationdb.build import Build
 from stateward.engines.foundationdb.inputs import COORDINATED, EFFECTS, RETAINED, inputs
 from stateward.engines.foundationdb.pools import TIERS, ResolvedPool, resolve

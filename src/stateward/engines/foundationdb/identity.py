@@ -7,8 +7,8 @@ file stays right whatever is restarted together.
 import hashlib
 import re
 
-from stateward.api import names
-from stateward.api.foundationdb import FoundationDBCluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.values import names
 from stateward.engines.foundationdb.connection import Address, ConnectionString, parse_connection_string
 from stateward.engines.foundationdb.coordinators import Candidate, choose, count_of
 from stateward.engines.foundationdb.pools import resolve

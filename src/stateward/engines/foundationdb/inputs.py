@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from stateward.api.cluster import Storage
-from stateward.api.foundationdb import FaultDomain, ProcessClass, ProcessPool
+from stateward.api.kinds.cluster import Storage
+from stateward.api.kinds.foundationdb import FaultDomain, ProcessClass, ProcessPool
 from stateward.engines.digests import digest, quantities, template_parts
 from stateward.engines.foundationdb.build import Build, series
 from stateward.engines.foundationdb.pools import ResolvedPool

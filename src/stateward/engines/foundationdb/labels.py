@@ -1,7 +1,7 @@
 """Labels that every object and pod of a FoundationDB cluster carries."""
 
-from stateward.api import names
-from stateward.api.foundationdb import FoundationDBCluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.values import names
 from stateward.engines.foundationdb.pools import ResolvedPool
 
 ENGINE = "foundationdb"

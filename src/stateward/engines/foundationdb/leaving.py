@@ -7,7 +7,7 @@ it what others need.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from stateward.api.foundationdb import COPIES, ProcessClass, replicas, tolerance
+from stateward.api.kinds.foundationdb import COPIES, ProcessClass, replicas, tolerance
 from stateward.engines.foundationdb.commands import MARK
 from stateward.engines.foundationdb.connection import Address, ConnectionStringError, parse_address
 from stateward.engines.foundationdb.exclusion import SETTLING, allowed, draining, excludable, listed, unclear, whole

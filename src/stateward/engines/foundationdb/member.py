@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from stateward.api.foundationdb import FoundationDBCluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.engines import objects
 from stateward.engines.foundationdb.build import Build
 from stateward.engines.foundationdb.configuration import config_files

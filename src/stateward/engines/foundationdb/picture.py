@@ -7,7 +7,7 @@ replicated. A member that leaves holds its unit until a blocking `exclude` has p
 
 from collections.abc import Iterable, Mapping
 
-from stateward.api.foundationdb import COPIES
+from stateward.api.kinds.foundationdb import COPIES
 from stateward.engines.foundationdb.connection import ConnectionStringError, parse_connection_string
 from stateward.engines.foundationdb.exclusion import draining, removal_problem, replicated, unclear
 from stateward.engines.foundationdb.identity import description

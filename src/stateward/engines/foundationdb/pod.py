@@ -1,8 +1,8 @@
 """The pod template of a member: Stateward's own, with the overrides of cluster and pool merged over it."""
 
-from stateward.api import names
-from stateward.api.base import Json
-from stateward.api.foundationdb import FaultDomain
+from stateward.api.kinds.foundationdb import FaultDomain
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.engines import agent, images, pods
 from stateward.engines.foundationdb.beside import BESIDE, bring
 from stateward.engines.foundationdb.build import Build

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from stateward.api import names
-from stateward.api.base import Json
-from stateward.api.cluster import InPlace, Storage, UpdatePolicy
-from stateward.api.foundationdb import FoundationDBCluster, ProcessClass, ProcessPool, replicas
+from stateward.api.kinds.cluster import InPlace, Storage, UpdatePolicy
+from stateward.api.kinds.foundationdb import FoundationDBCluster, ProcessClass, ProcessPool, replicas
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.engines.merge import compose
 
 TIERS = {ProcessClass.STORAGE: 0, ProcessClass.LOG: 1, ProcessClass.STATELESS: 2}

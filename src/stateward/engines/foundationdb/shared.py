@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
-from stateward.api import names
-from stateward.api.base import Json
-from stateward.api.foundationdb import FoundationDBCluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.engines.foundationdb.identity import PORT, connection
 from stateward.engines.foundationdb.labels import ENGINE, cluster_labels
 from stateward.engines.objects import config_map, disruption_budget, headless, headless_service, shared_metadata

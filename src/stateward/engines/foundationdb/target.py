@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from stateward.api.foundationdb import FoundationDBCluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.engines.base import RefusedError, Target
 from stateward.engines.foundationdb.commands import Printed
 from stateward.engines.foundationdb.coordinators import Prospect

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.engines.search import security
 from stateward.engines.search.flavor import HTTP_PORT, TRANSPORT_PORT
 from stateward.engines.search.identity import cluster_name

@@ -1,7 +1,7 @@
 """A cluster's spec as planning understands it: every default filled in, every pool with its inputs."""
 
-from stateward.api.cluster import InPlace, Retention, UpdatePolicy, VolumePolicy, VolumeShrink
-from stateward.api.quantity import parse_bytes
+from stateward.api.kinds.cluster import InPlace, Retention, UpdatePolicy, VolumePolicy, VolumeShrink
+from stateward.api.values.quantity import parse_bytes
 from stateward.engines import agent
 from stateward.engines.replacement import replacement, wait_between_removals
 from stateward.engines.search.flavor import Flavor, SearchCluster

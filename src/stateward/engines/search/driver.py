@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.engines.base import (
     EngineError,
     GarbledError,

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from stateward.api.search import SearchCluster
-from stateward.api.version import parse_version
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.values.version import parse_version
 from stateward.engines.search.versions import Lineage
 
 __all__ = ["HTTP_PORT", "TRANSPORT_PORT", "Flavor", "SearchCluster", "Shield"]

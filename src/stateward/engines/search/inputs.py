@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, cast
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.engines.digests import digest, quantities, template_parts
 from stateward.engines.search import keystore, security
 from stateward.engines.search.images import image_pattern

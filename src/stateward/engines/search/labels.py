@@ -1,7 +1,7 @@
 """Labels that every object and pod of a search cluster carries, and the selectors that find them."""
 
-from stateward.api import names
-from stateward.api.base import GROUP
+from stateward.api.values import names
+from stateward.api.values.base import GROUP
 from stateward.engines.search.flavor import Flavor, SearchCluster
 from stateward.engines.search.pools import ResolvedPool
 

@@ -7,7 +7,7 @@ transient setting wins over a persistent one, so both are remembered and set.
 
 from collections.abc import Iterable, Mapping
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.engines.search.wire import ClusterSettings
 from stateward.planning.model.observation import Allocation
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.engines import objects
 from stateward.engines.objects import Blueprint, MemberObjects
 from stateward.engines.search.configuration import config_files

@@ -2,8 +2,8 @@
 
 from typing import Any, cast
 
-from stateward.api.base import Json
-from stateward.api.quantity import QuantityError, parse_bytes
+from stateward.api.values.base import Json
+from stateward.api.values.quantity import QuantityError, parse_bytes
 
 DEFAULT_RESOURCES: Json = {"requests": {"memory": "2Gi"}, "limits": {"memory": "2Gi"}}
 """Twice the heap that the database takes by itself: a node that holds more than samples needs to be told so."""

@@ -1,7 +1,7 @@
 """The volumes of a member's pod: data, configuration, scripts, seeds, and what the pod knows about itself."""
 
-from stateward.api import names
-from stateward.api.base import Json
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.engines import agent
 from stateward.engines.search.pools import ResolvedPool
 from stateward.engines.search.security import FOLDER, members_secret

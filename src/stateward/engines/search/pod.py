@@ -2,8 +2,8 @@
 
 from typing import Any, cast
 
-from stateward.api import names
-from stateward.api.base import Json
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.engines import agent, pods
 from stateward.engines.pods import agent_annotations, files_digest, overridden, security_context
 from stateward.engines.search.configuration import config_files

@@ -6,12 +6,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from stateward.api import names
-from stateward.api.base import Json
-from stateward.api.cluster import InPlace, Storage, UpdatePolicy
-from stateward.api.roles import VOTING_ONLY
-from stateward.api.search import Pool
-from stateward.api.settings import flatten
+from stateward.api.kinds.cluster import InPlace, Storage, UpdatePolicy
+from stateward.api.kinds.search import Pool
+from stateward.api.values import names
+from stateward.api.values.base import Json
+from stateward.api.values.roles import VOTING_ONLY
+from stateward.api.values.settings import flatten
 from stateward.engines.merge import compose
 from stateward.engines.search.flavor import Flavor, SearchCluster
 from stateward.engines.search.versions import MANAGER_ROLES

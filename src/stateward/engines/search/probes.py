@@ -8,7 +8,7 @@ while a cluster manager is being elected, and so it should: the node can still s
 
 from dataclasses import dataclass
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.engines.agent import READY, STARTED
 from stateward.engines.probe import probe
 from stateward.engines.search.flavor import HTTP_PORT

@@ -1,7 +1,7 @@
 """Where the pods of a cluster like to be: away from nodes that carry one of it, voters above all from other voters."""
 
-from stateward.api import names
-from stateward.api.base import Json
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.engines import pods
 from stateward.engines.search.labels import LABEL_VOTES
 from stateward.engines.search.pools import ResolvedPool

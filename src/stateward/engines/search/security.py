@@ -11,8 +11,8 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from stateward.api.security import Security
-from stateward.api.version import parse_version
+from stateward.api.kinds.security import Security
+from stateward.api.values.version import parse_version
 from stateward.engines.search import xpack
 from stateward.engines.search.flavor import SearchCluster, Shield
 from stateward.engines.search.identity import cluster_name

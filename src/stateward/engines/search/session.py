@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.engines.base import (
     AnotherClusterError,
     Answer,

@@ -5,10 +5,10 @@ from functools import cache
 from importlib.resources import files
 from ipaddress import ip_address
 
-from stateward.api import names
-from stateward.api.base import Json
 from stateward.api.checks.update import OWNED_SERVICE_FIELDS
-from stateward.api.search import ServiceTemplate
+from stateward.api.kinds.search import ServiceTemplate
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.engines.objects import config_map, disruption_budget, headless, headless_service, port, shared_metadata
 from stateward.engines.search.flavor import HTTP_PORT, TRANSPORT_PORT, Flavor, SearchCluster
 from stateward.engines.search.identity import formed

@@ -6,7 +6,7 @@ OpenSearch renamed "master" to "cluster manager" in 2.0; nodes of 1.x know only 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from stateward.api.version import Version, parse_version
+from stateward.api.values.version import Version, parse_version
 
 MANAGER_ROLES = frozenset({"cluster_manager", "master"})
 """Both names of the role that votes and can be elected."""

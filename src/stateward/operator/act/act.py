@@ -13,9 +13,9 @@ from typing import Any
 
 import structlog
 
-from stateward.api import names
 from stateward.api.pod_policy import Level
-from stateward.api.quantity import format_quantity
+from stateward.api.values import names
+from stateward.api.values.quantity import format_quantity
 from stateward.engines.base import Engine, EngineError, RefusedError, Target, Told
 from stateward.engines.objects import MemberObjects, owner
 from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions

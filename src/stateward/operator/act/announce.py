@@ -1,8 +1,8 @@
 """Tells people, as Kubernetes events on the cluster resource, what was done and what has begun to wait for a person."""
 
-from stateward.api.cluster import Cluster
-from stateward.api.security import SecurityStatus
-from stateward.api.status import ClusterStatus
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.security import SecurityStatus
+from stateward.api.kinds.status import ClusterStatus
 from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.event_record import Occurrence, Severity, about
 from stateward.operator.objects.kinds import kind_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from stateward.api.status import ClusterStatus
+from stateward.api.kinds.status import ClusterStatus
 from stateward.kube.cache.apply import Applier
 from stateward.kube.cache.expectations import Expectations
 from stateward.kube.client.client import Api, DeleteOptions, Preconditions

@@ -6,7 +6,7 @@ so each of them would wait that long. So the pod is changed: it is told what was
 the agent says is mounted still decides.
 """
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.engines.objects import MemberObjects
 from stateward.kube.objects.pods import Pod
 from stateward.operator.objects.holdings import Holdings

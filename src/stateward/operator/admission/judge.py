@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.pod_policy import Level
 from stateward.api.validation import Severity, errors, validate
 from stateward.operator.databases.engine import Family

@@ -7,9 +7,9 @@ operator says it in the installation's condition.
 import msgspec
 import structlog
 
-from stateward.api.base import Json
-from stateward.api.installation import Installation
-from stateward.api.package import Package as PackageObject
+from stateward.api.kinds.installation import Installation
+from stateward.api.kinds.package import Package as PackageObject
+from stateward.api.values.base import Json
 from stateward.kube.cache.listing import list_all
 from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import ApiError

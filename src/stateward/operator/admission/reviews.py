@@ -2,7 +2,7 @@
 
 import msgspec
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.kube.client.depth import LEVELS, TOO_DEEP, deeper, shallow
 from stateward.kube.objects.metadata import WireRecord
 from stateward.operator.admission.judge import Verdict

@@ -15,8 +15,8 @@ import msgspec
 import structlog
 from aiohttp import web
 
-from stateward.api.base import Json
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values.base import Json
 from stateward.engines.access import show
 from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import ApiError

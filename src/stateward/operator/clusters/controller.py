@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import structlog
 
-from stateward.api.names import FIELD_MANAGER
 from stateward.api.pod_policy import Level
+from stateward.api.values.names import FIELD_MANAGER
 from stateward.kube.cache.apply import Applier
 from stateward.kube.cache.reflector import ReflectorOptions
 from stateward.kube.client.client import Api

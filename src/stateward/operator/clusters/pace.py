@@ -8,7 +8,7 @@ a burst of work once a minute, during which an event waits behind every cluster 
 from collections.abc import Sequence
 from zlib import crc32
 
-from stateward.api.status import ClusterStatus
+from stateward.api.kinds.status import ClusterStatus
 from stateward.kube.objects.metadata import Key
 from stateward.planning.model.actions import Action
 from stateward.planning.model.times import parse_time

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 import msgspec
 import structlog
 
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.kinds.status import ClusterStatus
 from stateward.api.pod_policy import Level
-from stateward.api.search import SearchCluster
-from stateward.api.status import ClusterStatus
 from stateward.engines.base import EngineError
 from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.election.fence import Fence

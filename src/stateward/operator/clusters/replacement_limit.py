@@ -12,7 +12,7 @@ at the same time never take the last one both.
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from stateward.api.status import ClusterStatus
+from stateward.api.kinds.status import ClusterStatus
 from stateward.planning.model.observation import Removal
 from stateward.planning.report.pending_removals import AUTOMATIC, IN_FLIGHT
 

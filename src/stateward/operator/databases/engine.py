@@ -5,10 +5,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
-from stateward.api import names
-from stateward.api.base import Json
-from stateward.api.cluster import Cluster
-from stateward.api.search import SearchCluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.engines import elasticsearch, opensearch
 from stateward.engines.base import Engine, Target, Transport
 from stateward.engines.foundationdb.target import Shell

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from stateward.api import names
-from stateward.api.base import Json
-from stateward.api.cluster import Cluster
-from stateward.api.foundationdb import FaultDomain, FoundationDBCluster
-from stateward.api.replacement import RemovalStatus
-from stateward.api.status import MemberStatus
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.foundationdb import FaultDomain, FoundationDBCluster
+from stateward.api.kinds.replacement import RemovalStatus
+from stateward.api.kinds.status import MemberStatus
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.engines.base import Engine, Target
 from stateward.engines.foundationdb.build import Build
 from stateward.engines.foundationdb.connection import Address

@@ -5,8 +5,8 @@ It is read from the objects and the status, so an operator that has just started
 
 from collections.abc import Iterator
 
-from stateward.api import names
-from stateward.api.foundationdb import FoundationDBCluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.values import names
 from stateward.engines.foundationdb.coordinators import Prospect
 from stateward.engines.foundationdb.desired import desired
 from stateward.kube.objects.nodes import Node

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 import msgspec
 import structlog
 
-from stateward.api.base import Json
 from stateward.api.checks.detection import sorted_out
-from stateward.api.cluster import Cluster
-from stateward.api.duration import DurationError
-from stateward.api.names import FIELD_MANAGER
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values.base import Json
+from stateward.api.values.duration import DurationError
+from stateward.api.values.names import FIELD_MANAGER
 from stateward.kube.cache.listing import list_all
 from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, Preconditions
 from stateward.kube.events.events import EventRecorder

@@ -8,10 +8,10 @@ other namespace has to hold. The authors of clusters have no rights there: what 
 from dataclasses import dataclass
 from zlib import crc32
 
-from stateward.api.base import GROUP, Json
 from stateward.api.checks.detection import sorted_out
-from stateward.api.duration import parse_duration
-from stateward.api.replacement import ReplacementPolicy
+from stateward.api.kinds.replacement import ReplacementPolicy
+from stateward.api.values.base import GROUP, Json
+from stateward.api.values.duration import parse_duration
 from stateward.kube.objects.metadata import Key
 
 LABEL_DETECTS = f"{GROUP}/detects"

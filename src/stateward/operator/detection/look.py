@@ -7,10 +7,10 @@ long as the annotation is fresh the operator believes no cache about it (`suspec
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from stateward.api import names
-from stateward.api.cluster import Cluster
-from stateward.api.duration import parse_duration
-from stateward.api.search import SearchCluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.values import names
+from stateward.api.values.duration import parse_duration
 from stateward.engines.access import Access
 from stateward.engines.search.security import operator_secret, secured, service_name
 from stateward.kube.client.client import Api, PatchKind

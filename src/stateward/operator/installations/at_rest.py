@@ -9,7 +9,7 @@ again, but for jobs and pods, which are work that has been done.
 
 from collections.abc import Iterable, Mapping
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.kube.cache.apply import state_of
 from stateward.kube.objects.metadata import PartialObject
 from stateward.operator.installations.execution.rendered_steps import Works

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import structlog
 
-from stateward.api.installation import Installation
+from stateward.api.kinds.installation import Installation
 from stateward.kube.cache.deltas import Delta
 from stateward.kube.cache.reflector import Reflector, ReflectorOptions
 from stateward.kube.cache.store import Store

@@ -6,8 +6,8 @@ A cleanup plan that fails holds nothing up for ever: it is said, and what was ma
 
 from collections.abc import Iterable
 
-from stateward.api.cluster import Retention
-from stateward.api.installation import Installation
+from stateward.api.kinds.cluster import Retention
+from stateward.api.kinds.installation import Installation
 from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key

@@ -6,9 +6,9 @@ healthy others are is for the steps that make them. A plan that waited for all c
 and what would put that right waits for the end of the plan.
 """
 
-from stateward.api.base import Json
-from stateward.api.cluster import Retention
-from stateward.api.installation import Installation
+from stateward.api.kinds.cluster import Retention
+from stateward.api.kinds.installation import Installation
+from stateward.api.values.base import Json
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.errors import Conflict, NotFound
 from stateward.kube.objects.metadata import Key as ObjectKey

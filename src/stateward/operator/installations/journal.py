@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec.structs import replace
 
-from stateward.api.installation import Installation, InstallationStatus
+from stateward.api.kinds.installation import Installation, InstallationStatus
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.errors import Conflict, Invalid
 from stateward.kube.objects.event_record import Occurrence, Severity, about

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from stateward.api.installation import Installation, InstallationStatus, RunStatus, StateStatus
+from stateward.api.kinds.installation import Installation, InstallationStatus, RunStatus, StateStatus
 from stateward.kube.objects.errors import ApiError, Forbidden, NotFound
 from stateward.kube.objects.event_record import Severity
 from stateward.kube.objects.metadata import Key as ObjectKey

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from stateward import __version__
-from stateward.api.base import Json
-from stateward.api.installation import Installation
+from stateward.api.kinds.installation import Installation
+from stateward.api.values.base import Json
 from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.objects.metadata import key_of
 from stateward.operator.installations.objects.views import (

@@ -7,8 +7,8 @@ was changed while both the key and the operator were away cannot, and restarts n
 from collections.abc import Mapping
 from contextlib import suppress
 
-from stateward.api.base import Json
-from stateward.api.installation import Installation
+from stateward.api.kinds.installation import Installation
+from stateward.api.values.base import Json
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import PartialObject, key_of

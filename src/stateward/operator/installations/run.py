@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from stateward.api.installation import InstallationStatus, RunStatus
+from stateward.api.kinds.installation import InstallationStatus, RunStatus
 from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.event_record import Severity
 from stateward.operator.installations.execution.account import reason_of, said

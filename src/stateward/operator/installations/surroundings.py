@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from stateward.api.installation import Installation
+from stateward.api.kinds.installation import Installation
 from stateward.kube.cache.store import Store
 from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.errors import Forbidden

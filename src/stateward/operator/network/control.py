@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from stateward.api import names
-from stateward.api.base import Json
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.validation import errors, validate
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.kube.cache.listing import list_all
 from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, Preconditions
 from stateward.kube.events.events import EventRecorder

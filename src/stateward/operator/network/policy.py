@@ -10,10 +10,10 @@ from typing import cast
 
 import msgspec
 
-from stateward.api import names
-from stateward.api.base import Json
-from stateward.api.cluster import Cluster
-from stateward.api.network import NetworkAccess
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.network import NetworkAccess
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.engines import agent
 from stateward.engines.foundationdb.identity import PORT as FOUNDATIONDB_PORT
 from stateward.engines.objects import shared_metadata

@@ -1,6 +1,6 @@
 """What is said of a cluster that asks for a NetworkPolicy where the operator makes none."""
 
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.planning.model.observation import Refusal
 
 

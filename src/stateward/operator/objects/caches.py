@@ -8,8 +8,8 @@ cluster has a store of its own; the objects that clusters consist of are watched
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from stateward.api import names
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values import names
 from stateward.kube.cache.deltas import Delta, by_label
 from stateward.kube.cache.expectations import Expectations
 from stateward.kube.cache.reflector import Reflector, ReflectorOptions

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-from stateward.api import crd, products
-from stateward.api.base import GROUP, VERSION
-from stateward.api.cluster import Cluster
-from stateward.api.foundationdb import FoundationDBCluster
-from stateward.api.search import OpenSearchCluster
+from stateward.api.kinds import products
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.schema import crd
+from stateward.api.values.base import GROUP, VERSION
 from stateward.kube.objects.resource import Resource
 
 PLURALS = {kind.record: kind.plural for kind in crd.CLUSTER_KINDS}

@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.kube.cache.listing import list_all
 from stateward.kube.client.client import Api
 from stateward.kube.objects import resources as kinds

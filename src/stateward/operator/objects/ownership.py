@@ -7,8 +7,8 @@ what is. So whoever applies without seeing the object as ours in the cache asks 
 
 from typing import Any
 
-from stateward.api import names
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values import names
 from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key, ObjectMeta

@@ -5,7 +5,7 @@ A time that cannot be read is left out: it is not known, and whatever counts fro
 
 from collections.abc import Callable
 
-from stateward.api.status import ClusterStatus, MemberStatus
+from stateward.api.kinds.status import ClusterStatus, MemberStatus
 from stateward.planning.model import observation as o
 from stateward.planning.report.status import parse_time
 

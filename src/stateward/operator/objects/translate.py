@@ -9,8 +9,8 @@ from typing import TypeVar
 
 import msgspec
 
-from stateward.api import names
-from stateward.api.quantity import parse_bytes
+from stateward.api.values import names
+from stateward.api.values.quantity import parse_bytes
 from stateward.kube.objects.metadata import ObjectMeta, PartialObject
 from stateward.kube.objects.nodes import Node
 from stateward.kube.objects.pods import ContainerStatus, Pod

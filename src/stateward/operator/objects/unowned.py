@@ -15,8 +15,8 @@ from typing import Any
 
 import structlog
 
-from stateward.api import names
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values import names
 from stateward.kube.client.client import Api, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound

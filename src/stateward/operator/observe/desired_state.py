@@ -7,9 +7,9 @@ versions of the object: so it cannot be out of date, whoever forgets to think of
 
 import msgspec
 
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.status import ClusterStatus
 from stateward.api.pod_policy import Level
-from stateward.api.status import ClusterStatus
 from stateward.api.validation import Severity, validate
 from stateward.kube.objects.metadata import Key
 from stateward.operator.databases.engine import Family

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from stateward.api.base import Json
-from stateward.api.cluster import Cluster
-from stateward.api.quantity import QuantityError, parse_bytes
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values.base import Json
+from stateward.api.values.quantity import QuantityError, parse_bytes
 from stateward.kube.cache.listing import list_all
 from stateward.kube.cache.store import Store
 from stateward.kube.client.client import Api

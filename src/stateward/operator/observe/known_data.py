@@ -8,11 +8,11 @@ without it.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from stateward.api.base import Json
-from stateward.api.cluster import Cluster
-from stateward.api.digests import OUT, THERE
-from stateward.api.keystore import SecureSettings
-from stateward.api.search import SearchCluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.keystore import SecureSettings
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.values.base import Json
+from stateward.api.values.digests import OUT, THERE
 from stateward.engines.search.keystore import INPUT, Setting, files, lacking, settings
 from stateward.packages.restarts.dependencies import SECRET, Dependency
 from stateward.packages.restarts.digests import Key, data_of, digests_of, skipped

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from stateward.api import names
-from stateward.api.status import DataChangeStatus
+from stateward.api.kinds.status import DataChangeStatus
+from stateward.api.values import names
 from stateward.engines.search import keystore
 from stateward.engines.uses import uses_of
 from stateward.kube.cache.deltas import Delta

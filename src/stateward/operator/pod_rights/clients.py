@@ -7,7 +7,7 @@ another application, passwords and all, would reach pods whose image the cluster
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.kube.objects.nodes import Service
 from stateward.operator.databases.engine import Family
 from stateward.operator.pod_rights.finished import Finished, finished

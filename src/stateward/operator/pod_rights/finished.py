@@ -6,10 +6,10 @@ from itertools import product
 
 from msgspec.structs import replace
 
-from stateward.api.base import Json
-from stateward.api.cluster import Cluster
-from stateward.api.foundationdb import FoundationDBCluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.pod_policy import Path, references, source
+from stateward.api.values.base import Json
 from stateward.operator.databases.engine import Family
 from stateward.planning.model.observation import Crossing
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import msgspec
 
-from stateward.api import names
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.pod_policy.references import STORAGE
 from stateward.api.validation import errors, validate
+from stateward.api.values import names
 from stateward.kube.client.client import Api
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import ApiError, NotFound

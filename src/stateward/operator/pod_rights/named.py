@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stateward.api import names
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.search import SearchCluster
 from stateward.api.pod_policy import account, references
-from stateward.api.search import SearchCluster
+from stateward.api.values import names
 from stateward.engines.search.security import members_secret
 from stateward.operator.databases.engine import Family
 from stateward.operator.pod_rights.finished import finished

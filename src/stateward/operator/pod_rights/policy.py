@@ -4,10 +4,10 @@ It is asked twice: of a spec, so that people read what is wrong, and of each tem
 is what the policy rests on.
 """
 
-from stateward.api.base import Json
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.pod_policy import Level, violations
-from stateward.api.problem import Problem
+from stateward.api.values.base import Json
+from stateward.api.values.problem import Problem
 from stateward.operator.databases.engine import Family
 from stateward.operator.pod_rights.finished import finished
 from stateward.planning.model.observation import Refusal

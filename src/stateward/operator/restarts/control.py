@@ -12,7 +12,7 @@ from typing import Any
 
 import structlog
 
-from stateward.api.settling import SETTLE_SECONDS
+from stateward.api.values.settling import SETTLE_SECONDS
 from stateward.kube.cache.deltas import Delta
 from stateward.kube.cache.reflector import Reflector, ReflectorOptions
 from stateward.kube.cache.store import Store

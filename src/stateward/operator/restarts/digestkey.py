@@ -11,7 +11,7 @@ from typing import Any
 
 import structlog
 
-from stateward.api.names import FIELD_MANAGER
+from stateward.api.values.names import FIELD_MANAGER
 from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import AlreadyExists, ApiError, NotFound
 from stateward.kube.objects.metadata import Key as ObjectKey

@@ -6,7 +6,7 @@ version are kept. Their data is read when it is needed, and kept by nobody.
 
 from msgspec import field
 
-from stateward.api.base import GROUP
+from stateward.api.values.base import GROUP
 from stateward.kube.objects.metadata import Key, WireRecord
 from stateward.kube.objects.resource import Resource
 from stateward.packages.restarts.dependencies import CONFIG_MAP, PROVIDER_CLASS, SECRET

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from stateward.api.status import ClusterStatus
+from stateward.api.kinds.status import ClusterStatus
 from stateward.kube.objects.metadata import Key
 from stateward.planning.plan import Plan
 from stateward.planning.report.status import parse_time

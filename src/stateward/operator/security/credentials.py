@@ -18,9 +18,9 @@ from typing import Any
 from msgspec import Struct
 
 from stateward import pki
-from stateward.api import names
-from stateward.api.base import GROUP
-from stateward.api.cluster import Cluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values import names
+from stateward.api.values.base import GROUP
 from stateward.engines.objects import owner
 from stateward.kube.client.client import Api, ApplyOptions
 from stateward.kube.objects import resources as kinds

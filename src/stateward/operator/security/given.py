@@ -8,8 +8,8 @@ import base64
 from collections.abc import Collection
 from typing import Any
 
-from stateward.api.search import SearchCluster
-from stateward.api.security import Security
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.kinds.security import Security
 from stateward.kube.client.client import Api
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import ApiError, NotFound

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from stateward import pki
-from stateward.api.products import ELASTICSEARCH, product_of
-from stateward.api.security import DEFAULT_LIFETIME, SHORTEST_LIFETIME, Security, lifetime_seconds
+from stateward.api.kinds.products import ELASTICSEARCH, product_of
+from stateward.api.kinds.security import DEFAULT_LIFETIME, SHORTEST_LIFETIME, Security, lifetime_seconds
 from stateward.engines.access import Access
 from stateward.engines.search import xpack
 from stateward.engines.search.flavor import SearchCluster

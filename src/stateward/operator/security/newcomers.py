@@ -7,9 +7,9 @@ its authority already.
 
 import msgspec
 
-from stateward.api.products import ELASTICSEARCH, product_of
-from stateward.api.search import SearchCluster
-from stateward.api.security import Security
+from stateward.api.kinds.products import ELASTICSEARCH, product_of
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.kinds.security import Security
 
 REASON = "spec.security.enabled is left out, and this operator secures new clusters"
 

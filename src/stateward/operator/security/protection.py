@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stateward import pki
-from stateward.api.security import Security
+from stateward.api.kinds.security import Security
 from stateward.engines.search.flavor import SearchCluster
 from stateward.engines.search.identity import formed
 from stateward.engines.search.security import administrator_secret, authority_secret, secured

@@ -7,7 +7,7 @@ restarted, and no one may see a certificate of the next authority before: it wou
 import hashlib
 
 from stateward import pki
-from stateward.api.products import ELASTICSEARCH, product_of
+from stateward.api.kinds.products import ELASTICSEARCH, product_of
 from stateward.engines.search.flavor import SearchCluster
 from stateward.engines.search.security import reloads
 from stateward.planning.model.times import rfc3339

@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
-from stateward.api import names
-from stateward.api.cluster import Cluster
-from stateward.api.products import ELASTICSEARCH, product_of
-from stateward.api.security import Security
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.products import ELASTICSEARCH, product_of
+from stateward.api.kinds.security import Security
+from stateward.api.values import names
 from stateward.engines.access import Access
 from stateward.engines.objects import owner
 from stateward.engines.search import xpack

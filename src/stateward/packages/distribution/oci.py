@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import field
 
-from stateward.api.base import Json, Record
+from stateward.api.values.base import Json, Record
 from stateward.packages.distribution.archive import LARGEST, BadArchive, pack, unpack
 from stateward.packages.format.reading import belongs
 from stateward.packages.format.records import Package

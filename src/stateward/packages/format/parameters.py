@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import msgspec
 
-from stateward.api.problem import Problem
+from stateward.api.values.problem import Problem
 from stateward.packages.format import yamltext
 from stateward.packages.format.records import Package, Parameter, ParameterType
 

@@ -10,8 +10,8 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from stateward.api.base import Record
-from stateward.api.problem import Problem
+from stateward.api.values.base import Record
+from stateward.api.values.problem import Problem
 from stateward.packages.format import yamltext
 from stateward.packages.format.records import FORMAT, OperatorFile, Package, Parameter, ParametersFile
 from stateward.packages.format.shape import check_shape

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from stateward.api.base import Record
+from stateward.api.values.base import Record
 
 FORMAT = "kudo.dev/v1beta1"
 """The `apiVersion` of both files."""

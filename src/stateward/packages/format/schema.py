@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.packages.format.parameters import NUMBER, WHOLE, same, seen, text_of
 from stateward.packages.format.records import Package, Parameter, ParameterType
 

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import msgspec.inspect as mi
 
-from stateward.api.base import Record
-from stateward.api.problem import Problem
+from stateward.api.values.base import Record
+from stateward.api.values.problem import Problem
 
 
 def check_shape(document: object, record: type[Record]) -> list[Problem]:

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 
 
 def obj(value: Any) -> Json:

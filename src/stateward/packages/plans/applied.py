@@ -6,8 +6,8 @@ rendered differently now, and what is not known is no reason to do work once mor
 
 import msgspec
 
-from stateward.api.base import GROUP, Json
-from stateward.api.digests import comparable
+from stateward.api.values.base import GROUP, Json
+from stateward.api.values.digests import comparable
 from stateward.packages.format.trees import at, obj, text
 from stateward.packages.plans.steps import ANNOTATION_VERSION
 from stateward.packages.restarts.digests import Key

@@ -10,7 +10,7 @@ what brings them back.
 
 from collections.abc import Iterable
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.packages.format.trees import at, items, obj, objs, text
 from stateward.packages.plans.health import Health, health_of
 from stateward.packages.restarts.dependencies import template_path

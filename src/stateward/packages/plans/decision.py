@@ -7,8 +7,8 @@ after what the values ask for.
 
 from dataclasses import dataclass
 
-from stateward.api.base import GROUP
-from stateward.api.installation import InstallationStatus
+from stateward.api.kinds.installation import InstallationStatus
+from stateward.api.values.base import GROUP
 from stateward.packages.format.parameters import check_values
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import CLEANUP, Chosen, Refused, State, choose, join

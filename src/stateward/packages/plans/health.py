@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from stateward.api.base import GROUP, Json
+from stateward.api.values.base import GROUP, Json
 from stateward.packages.format.trees import at, obj, objs, text
 from stateward.packages.rendering.objects import identity_of
 

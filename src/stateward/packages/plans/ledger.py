@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from stateward.api.installation import PastRun, RunStatus, StateStatus, StepStatus
+from stateward.api.kinds.installation import PastRun, RunStatus, StateStatus, StepStatus
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import Chosen, State
 from stateward.packages.plans.progress import ENDED, Run, Stage, StepName, StepProgress

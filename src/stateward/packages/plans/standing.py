@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.packages.format.trees import at, text
 from stateward.packages.plans.steps import ANNOTATION_PHASE, ANNOTATION_PLAN, ANNOTATION_STEP, Works, placeless, work_of
 from stateward.packages.rendering.objects import Identity, Rendered

@@ -10,7 +10,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from stateward.api.base import GROUP, Json
+from stateward.api.values.base import GROUP, Json
 from stateward.packages.format.records import Task, TaskKind
 from stateward.packages.format.trees import obj
 from stateward.packages.rendering.allowance import Allowance

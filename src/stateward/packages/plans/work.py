@@ -8,8 +8,8 @@ backup that is done at once because there was one last week would be none), or b
 from dataclasses import dataclass
 from enum import StrEnum
 
-from stateward.api.base import GROUP, Json
-from stateward.api.installation import RunStatus
+from stateward.api.kinds.installation import RunStatus
+from stateward.api.values.base import GROUP, Json
 from stateward.packages.format.trees import at, text
 from stateward.packages.plans.choice import DEPLOY, UPDATE, UPGRADE
 from stateward.packages.plans.health import Health, health_of

@@ -7,7 +7,7 @@ that has no successor is left for the API server to refuse, because to drop it w
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.packages.format.trees import at, obj, objs
 
 Conversion = Callable[[Json], Json]

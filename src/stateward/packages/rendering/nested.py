@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from stateward.api.base import API_VERSION, GROUP, Json
+from stateward.api.values.base import API_VERSION, GROUP, Json
 from stateward.packages.format import yamltext
 from stateward.packages.format.records import Task, TaskKind
 from stateward.packages.rendering.allowance import Allowance

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.packages.format import yamltext
 from stateward.packages.format.trees import obj, text
 from stateward.packages.rendering.allowance import Allowance

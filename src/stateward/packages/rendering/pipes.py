@@ -9,7 +9,7 @@ import posixpath
 import re
 from typing import Any
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.packages.format.records import Package, PipeFile, PipeKind, Task
 from stateward.packages.format.trees import items, obj, objs
 from stateward.packages.rendering.objects import Identity

@@ -7,7 +7,7 @@ keys), the credentials that its image or its volume is fetched with. A volume th
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.packages.format.trees import at, obj, objs, text
 
 TEMPLATES: Mapping[tuple[str, str], tuple[str, ...]] = {

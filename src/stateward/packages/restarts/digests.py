@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from stateward.api.base import GROUP, Json
-from stateward.api.digests import OUT, THERE
+from stateward.api.values.base import GROUP, Json
+from stateward.api.values.digests import OUT, THERE
 from stateward.packages.format.trees import at, obj, text
 from stateward.packages.restarts.dependencies import PROVIDER_CLASS, SECRET, Dependency
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from stateward.api.base import GROUP
-from stateward.api.settling import SETTLE_SECONDS, seconds_left
+from stateward.api.values.base import GROUP
+from stateward.api.values.settling import SETTLE_SECONDS, seconds_left
 
 ANNOTATION_PAUSED = f"{GROUP}/restart-paused"
 """On a workload: `true` holds restarts until it is taken away."""

@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from stateward.api.base import GROUP, Json
-from stateward.api.digests import differs
+from stateward.api.values.base import GROUP, Json
+from stateward.api.values.digests import differs
 from stateward.packages.format.trees import at, obj, text
 from stateward.packages.restarts.dependencies import Dependency, template_path
 from stateward.packages.restarts.digests import Digests, Key, label

@@ -7,7 +7,7 @@ puts it right (API versions that are gone).
 import re
 from collections.abc import Iterator
 
-from stateward.api.problem import Problem, Severity
+from stateward.api.values.problem import Problem, Severity
 from stateward.packages.format.parameters import BadValue, check_value, seen
 from stateward.packages.format.reading import OPERATOR, PARAMETERS, TEMPLATES
 from stateward.packages.format.records import Package, Parameter, ParameterType, Plan, Task, TaskKind

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.packages.format.trees import at, items, obj, text
 from stateward.packages.rendering.objects import Identity, identity_of
 from stateward.packages.restarts.dependencies import dependencies, template_path

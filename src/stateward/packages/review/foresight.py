@@ -8,8 +8,8 @@ the values in force, is what it was made as. Then the plan's steps are laid over
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from stateward.api.base import Json
-from stateward.api.cluster import Retention
+from stateward.api.kinds.cluster import Retention
+from stateward.api.values.base import Json
 from stateward.packages.format.records import TaskKind
 from stateward.packages.format.trees import obj
 from stateward.packages.plans.standing import KEPT, ONCE, place_in

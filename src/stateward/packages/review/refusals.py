@@ -7,7 +7,7 @@ wrong in two places may be put right one by one, and a bad value keeps nobody fr
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from stateward.api.installation import Installation, InstallationStatus
+from stateward.api.kinds.installation import Installation, InstallationStatus
 from stateward.packages.format.parameters import check_values, in_force
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import Refused, State, choose

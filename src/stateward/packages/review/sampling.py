@@ -6,7 +6,7 @@ A required parameter without a default gets a value that any template can take, 
 from collections.abc import Iterator
 from typing import Any
 
-from stateward.api.problem import Problem, Severity
+from stateward.api.values.problem import Problem, Severity
 from stateward.packages.format.records import Package, ParameterType, TaskKind
 from stateward.packages.format.trees import obj
 from stateward.packages.rendering.objects import Rendered

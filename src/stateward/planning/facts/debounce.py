@@ -6,7 +6,7 @@ and again for the last. What has begun is not stopped, and what is broken is rep
 
 from collections.abc import Sequence
 
-from stateward.api.settling import seconds_left
+from stateward.api.values.settling import seconds_left
 from stateward.planning.model.member import Changing, Inputs
 from stateward.planning.model.referenced_data import KEPT, changed, of_others
 

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from stateward.api.problem import Problem, Severity
-from stateward.api.quantity import QuantityError, format_quantity, parse_bytes, parse_quantity
+from stateward.api.values.problem import Problem, Severity
+from stateward.api.values.quantity import QuantityError, format_quantity, parse_bytes, parse_quantity
 
 Json = Mapping[str, Any]
 

@@ -1,6 +1,6 @@
 """Does a volume that is there fit what its pool asks for, and may a new member start with it."""
 
-from stateward.api.quantity import readable
+from stateward.api.values.quantity import readable
 from stateward.planning.model.observation import Claim, Database, Member, Pool
 
 

@@ -6,7 +6,7 @@ What its pod does not say of such data is written down on it without a restart, 
 That is also how pods made before Stateward looked at data come to know of it.
 """
 
-from stateward.api.digests import comparable, differs
+from stateward.api.values.digests import comparable, differs
 from stateward.planning.model.actions import NoteData
 from stateward.planning.model.observation import Inputs, Member
 

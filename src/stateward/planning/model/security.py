@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from stateward.api.security import SecurityStatus
+from stateward.api.kinds.security import SecurityStatus
 from stateward.planning.model.times import rfc3339
 
 CERTIFICATES = "certificates"

@@ -1,7 +1,7 @@
 """The conditions of a cluster: Ready, Reconciling and Stalled as kstatus defines them, and Available and Upgrading."""
 
-from stateward.api.base import Condition
-from stateward.api.status import ClusterStatus
+from stateward.api.kinds.status import ClusterStatus
+from stateward.api.values.base import Condition
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.upgrade_order import upgrading
 from stateward.planning.model.intent import State, Wait

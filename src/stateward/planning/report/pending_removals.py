@@ -1,7 +1,7 @@
 """The list of members that are replaced or leave, as the status shows it and as the next plan reads it back."""
 
-from stateward.api.replacement import RemovalStatus
-from stateward.api.status import ClusterStatus
+from stateward.api.kinds.replacement import RemovalStatus
+from stateward.api.kinds.status import ClusterStatus
 from stateward.planning.facts.facts import Facts, unschedulable
 from stateward.planning.model.intent import State
 from stateward.planning.model.observation import Removal

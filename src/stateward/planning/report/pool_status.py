@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from stateward.api.status import ClusterStatus, PoolStatus
+from stateward.api.kinds.status import ClusterStatus, PoolStatus
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.upgrade_order import upgraded, upgrading
 from stateward.planning.model.observation import Pool, Removal

@@ -5,8 +5,8 @@ Nothing is known of what such a round would have found, so the observed generati
 
 from msgspec.structs import replace
 
-from stateward.api.base import Condition
-from stateward.api.status import ClusterStatus, WaitStatus
+from stateward.api.kinds.status import ClusterStatus, WaitStatus
+from stateward.api.values.base import Condition
 from stateward.planning.model.times import rfc3339
 
 REASON = "RoundsFail"

@@ -6,7 +6,7 @@ All times are RFC 3339 in UTC with seconds.
 
 import msgspec
 
-from stateward.api.status import BootstrapStatus, ClusterStatus, MemberCounts, MemberStatus, WaitStatus
+from stateward.api.kinds.status import BootstrapStatus, ClusterStatus, MemberCounts, MemberStatus, WaitStatus
 from stateward.planning.facts.facts import Facts, derive
 from stateward.planning.facts.missing_members import comparable, missing, still_missing
 from stateward.planning.facts.upgrade_order import changed, newer

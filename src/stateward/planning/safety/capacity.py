@@ -6,7 +6,7 @@ where the database takes no more writes, and is then neither done nor undone.
 
 from collections.abc import Set as AbstractSet
 
-from stateward.api.quantity import readable
+from stateward.api.values.quantity import readable
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.observation import Database, Member, Unit
 

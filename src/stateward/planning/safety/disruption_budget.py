@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.intent import Intent, State
 from stateward.planning.model.observation import Member

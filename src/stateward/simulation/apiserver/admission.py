@@ -7,13 +7,13 @@ from typing import cast
 
 import msgspec
 
-from stateward.api.base import GROUP
-from stateward.api.crd import CLUSTER_KINDS
-from stateward.api.problem import errors
-from stateward.api.quantity import parse_quantity
-from stateward.api.search import SearchCluster
-from stateward.api.structure import check_structure
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.schema.crd import CLUSTER_KINDS
+from stateward.api.schema.structure import check_structure
 from stateward.api.validation import validate
+from stateward.api.values.base import GROUP
+from stateward.api.values.problem import errors
+from stateward.api.values.quantity import parse_quantity
 from stateward.kube.objects.errors import FieldCause
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part

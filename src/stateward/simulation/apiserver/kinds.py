@@ -5,9 +5,9 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from stateward.api.base import GROUP
-from stateward.api.crd import KINDS as CUSTOM_KINDS
-from stateward.api.crd import root_schema
+from stateward.api.schema.crd import KINDS as CUSTOM_KINDS
+from stateward.api.schema.crd import root_schema
+from stateward.api.values.base import GROUP
 from stateward.simulation.apiserver.documents import Doc
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.operator.objects.kinds import FOUNDATIONDB
 from stateward.simulation.faults import foundationdb_accidents
 from stateward.simulation.faults.faults import FAULTS, WEATHER, Fault, Weather

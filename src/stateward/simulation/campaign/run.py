@@ -11,7 +11,7 @@ from typing import cast
 
 from msgspec import Struct
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.simulation.campaign.quiet_hours import Calm
 from stateward.simulation.campaign.scenes import SCENES
 from stateward.simulation.faults.faults import Stage, Swarm

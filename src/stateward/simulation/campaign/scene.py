@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Protocol
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.simulation.faults.faults import FAULTS, WEATHER, Fault, Weather
 from stateward.simulation.people.edits import Edit
 from stateward.simulation.people.profiles import PROFILES, Profile, pools_of

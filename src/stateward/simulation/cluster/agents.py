@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from stateward.agent.configuration import checksum
 from stateward.agent.phase import Phase
-from stateward.api import names
+from stateward.api.values import names
 from stateward.planning.model.process import Process as Said
 from stateward.planning.model.process import ProcessState
 from stateward.simulation.cluster.ground import Ground

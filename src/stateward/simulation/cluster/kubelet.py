@@ -3,7 +3,7 @@
 A node that is *cut off* reports nothing and hears nothing while its processes run on; one without *power* has none.
 """
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part

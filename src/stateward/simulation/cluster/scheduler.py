@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from stateward.api.quantity import parse_bytes
+from stateward.api.values.quantity import parse_bytes
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.selectors import selector_matches

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from stateward.api.quantity import parse_bytes
+from stateward.api.values.quantity import parse_bytes
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver import deletion
 from stateward.simulation.apiserver.admission import CLAIM_PROTECTION

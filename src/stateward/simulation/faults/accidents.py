@@ -7,7 +7,7 @@ operator can help. What has to be right is that nothing is formed twice meanwhil
 from copy import deepcopy
 from typing import TYPE_CHECKING
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.errors import ApiError
 from stateward.simulation.cluster.volumes import CLASSES

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.engines.search.wire import MISSING
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.node import Node, Stage

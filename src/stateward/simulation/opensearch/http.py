@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.engines.access import Access
 from stateward.engines.base import Answer, Call, UnreachableError
 from stateward.simulation.opensearch import answers

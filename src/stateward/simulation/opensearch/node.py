@@ -6,7 +6,7 @@ import json
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.simulation.cluster.process import Container
 from stateward.simulation.opensearch.shards import Disk
 from stateward.simulation.opensearch.versions import older

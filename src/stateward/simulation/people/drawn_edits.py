@@ -14,8 +14,8 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from stateward.api.base import Json
-from stateward.api.crd import CLUSTER_KINDS, root_schema
+from stateward.api.schema.crd import CLUSTER_KINDS, root_schema
+from stateward.api.values.base import Json
 
 FAR = 3
 """How far above its least value a number is drawn at most: 500 members show nothing that 3 do not."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-from stateward.api import names
-from stateward.api.base import Json
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.simulation.world.product import Product
 
 

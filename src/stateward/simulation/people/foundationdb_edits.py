@@ -1,6 +1,6 @@
 """What a person may do to the spec of a FoundationDB cluster; members and volumes are edited like those of others."""
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.simulation.people.edits import Draft, Edit
 from stateward.simulation.people.unplaceable_edits import UNPLACEABLE_EDITS
 from stateward.simulation.people.volume_edits import VOLUME_EDITS

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import ClassVar
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.simulation.apiserver.documents import part
 from stateward.simulation.people.edits import Edit
 from stateward.simulation.people.foundationdb_edits import CHOICE, VERSIONS

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.simulation.world.product import Product
 from stateward.simulation.world.world import Layout
 

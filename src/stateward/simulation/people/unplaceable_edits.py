@@ -1,6 +1,6 @@
 """Edits that pass every check and that no node can satisfy: they may cost nothing but time."""
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.simulation.apiserver.documents import part
 from stateward.simulation.people.edits import Draft, Edit
 

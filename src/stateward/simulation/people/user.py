@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from typing import ClassVar
 
-from stateward.api import names
-from stateward.api.base import Json
+from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.errors import ApiError
 from stateward.simulation.apiserver.documents import items, part

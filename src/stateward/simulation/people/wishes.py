@@ -6,7 +6,7 @@ and `stop` write them.
 
 from collections.abc import Callable
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.planning.model.phase import Phase
 from stateward.simulation.cluster.nodes import TAINT
 from stateward.simulation.people.edits import Draft, Edit

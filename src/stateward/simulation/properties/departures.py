@@ -8,7 +8,7 @@ member with `update.surge: Preferred`.
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Stored

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator
 
-from stateward.api import names
-from stateward.api.foundationdb import FoundationDBCluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.values import names
 from stateward.engines.foundationdb.desired import desired
 from stateward.kube.objects.metadata import Key
 from stateward.planning.model.observation import Pool

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from stateward.api import names
-from stateward.api.base import Json
-from stateward.api.quantity import parse_bytes
-from stateward.api.search import SearchCluster
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.values import names
+from stateward.api.values.base import Json
+from stateward.api.values.quantity import parse_bytes
 from stateward.kube.objects.metadata import Key
 from stateward.planning.model.observation import Pool
 from stateward.simulation.apiserver.documents import Doc, items, part

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct, structs
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.engines.search.desired import max_unavailable
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.audit import Write

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.planning.model.phase import COORDINATED, Phase, parse_phase
 from stateward.simulation.apiserver.documents import part
 from stateward.simulation.apiserver.store import Stored

@@ -4,7 +4,7 @@ It listens where the shipped operator reports its plans anyway, at its metrics, 
 replaced for it.
 """
 
-from stateward.api.status import ClusterStatus
+from stateward.api.kinds.status import ClusterStatus
 from stateward.kube.objects.metadata import Key
 from stateward.operator.runtime.metrics import Metrics
 from stateward.planning.plan import Plan

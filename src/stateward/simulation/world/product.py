@@ -6,7 +6,7 @@ Everything else asks a `Product` and names no engine, so another engine of the f
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from stateward.api.search import SearchCluster
+from stateward.api.kinds.search import SearchCluster
 from stateward.engines import elasticsearch, opensearch
 from stateward.engines.base import Transport
 from stateward.engines.room import LOOK, Rooms

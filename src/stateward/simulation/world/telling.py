@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, cast
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 
 DOES = {
     "Create": "makes the objects of {}",

@@ -4,7 +4,7 @@ import asyncio
 
 from msgspec import Struct
 
-from stateward.api.base import API_VERSION, Json
+from stateward.api.values.base import API_VERSION, Json
 from stateward.kube.objects.metadata import Key
 from stateward.operator.objects.kinds import ClusterKind
 from stateward.simulation.apiserver.client import Bell

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from stateward.api.base import Metadata
-from stateward.api.installation import Installation, InstallationSpec
+from stateward.api.kinds.installation import Installation, InstallationSpec
+from stateward.api.values.base import Metadata
 from stateward.kube.objects.errors import Forbidden, TransportError
 from stateward.kube.objects.metadata import Key
 from stateward.operator.installations.execution.account import Accounts, own_user, reason_of, said, user

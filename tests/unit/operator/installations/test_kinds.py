@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from stateward.api.base import Metadata
-from stateward.api.installation import Installation, InstallationSpec
+from stateward.api.kinds.installation import Installation, InstallationSpec
+from stateward.api.values.base import Metadata
 from stateward.kube.cache.listing import InitialState
 from stateward.kube.objects.errors import BadRequest, UnknownResource
 from stateward.kube.objects.resources import SECRETS

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from stateward.api.installation import Installation
+from stateward.api.kinds.installation import Installation
 from stateward.kube.client.client import Api, RawRequest
 from stateward.kube.objects.errors import BadRequest, DecodeError, Forbidden, Invalid
 from stateward.operator.installations.objects.faults import NotAllowedError

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Protocol
 
-from stateward.api.base import GROUP, Json
+from stateward.api.values.base import GROUP, Json
 from stateward.kube.objects.errors import ApiError, BadRequest, Invalid
 from stateward.operator.installations.execution.account import reason_of, said
 from stateward.operator.installations.execution.rendered_steps import Works

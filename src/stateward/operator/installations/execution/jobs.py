@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from stateward.api.base import Json
-from stateward.api.package import Package as PackageObject
+from stateward.api.kinds.package import Package as PackageObject
+from stateward.api.values.base import Json
 from stateward.operator.installations.execution.opening import NoPackageError, opened
 from stateward.packages.format.parameters import BadValue
 from stateward.packages.format.records import Package, Task

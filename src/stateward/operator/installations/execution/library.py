@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Iterable
 
-from stateward.api.package import Package as PackageObject
+from stateward.api.kinds.package import Package as PackageObject
 from stateward.kube.cache.reflector import Reflector, ReflectorOptions
 from stateward.kube.cache.store import Store
 from stateward.kube.client.client import Api

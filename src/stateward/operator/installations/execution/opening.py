@@ -3,7 +3,7 @@
 import base64
 import binascii
 
-from stateward.api.package import Package as PackageObject
+from stateward.api.kinds.package import Package as PackageObject
 from stateward.packages.distribution.archive import BadArchive, unpack
 from stateward.packages.format.reading import InvalidPackage, read_package
 from stateward.packages.format.records import Package

@@ -7,7 +7,7 @@ removed. Whoever dies in between leaves a pod that the next one goes on with. Wh
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from stateward.api.base import GROUP
+from stateward.api.values.base import GROUP
 from stateward.kube.client.exec import ExecError
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.operator.installations.execution.background import Aside

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from stateward.api.base import Json
-from stateward.api.installation import Installation
+from stateward.api.kinds.installation import Installation
+from stateward.api.values.base import Json
 from stateward.kube.cache.listing import list_all
 from stateward.kube.client.client import Api, ListOptions
 from stateward.kube.objects.errors import DecodeError, Forbidden, UnknownResource

@@ -7,7 +7,7 @@ wait for its health, nothing is read. What is destroyed, taken over or restarted
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.kube.cache.apply import state_of
 from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.operator.installations.objects.kinds import Raw

@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import Callable
 from weakref import WeakValueDictionary
 
-from stateward.api.base import Json
-from stateward.api.installation import Installation
+from stateward.api.kinds.installation import Installation
+from stateward.api.values.base import Json
 from stateward.kube.cache.store import Store
 from stateward.kube.objects.metadata import Key
 from stateward.operator.installations.objects.faults import HeldError

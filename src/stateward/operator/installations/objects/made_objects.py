@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from stateward.api.base import Json
-from stateward.api.installation import Installation
+from stateward.api.kinds.installation import Installation
+from stateward.api.values.base import Json
 from stateward.kube.cache.apply import state_of
 from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, Preconditions
 from stateward.kube.objects.errors import Conflict, Invalid, NotFound, UnknownResource

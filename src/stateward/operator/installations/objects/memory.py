@@ -6,7 +6,7 @@ from itertools import count
 
 import msgspec
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.kube.cache.apply import state_of
 from stateward.kube.objects.metadata import ObjectMeta
 from stateward.packages.restarts.dependencies import CONFIG_MAP, SECRET, template_path

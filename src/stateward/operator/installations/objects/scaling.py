@@ -5,7 +5,7 @@ Autoscalers are asked for only where there are other replicas than a package nam
 
 from typing import Any
 
-from stateward.api.base import Json
+from stateward.api.values.base import Json
 from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import UnknownResource
 from stateward.kube.objects.resource import Resource, Selection

@@ -5,9 +5,9 @@ Of packages and of made objects only metadata is watched; whole ones are read wh
 
 from collections.abc import Iterable
 
-from stateward.api.base import GROUP, VERSION
-from stateward.api.installation import Installation
-from stateward.api.package import Package
+from stateward.api.kinds.installation import Installation
+from stateward.api.kinds.package import Package
+from stateward.api.values.base import GROUP, VERSION
 from stateward.kube.objects.metadata import PartialObject
 from stateward.kube.objects.resource import Resource
 from stateward.packages.plans.steps import LABEL_PART_OF

@@ -6,7 +6,7 @@ Adding more than one manager at once could let the new ones outvote those that h
 members of a cluster that is being formed, and managers that were in it before, are made at once.
 """
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.planning.facts.change import member_version
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.volume_fit import may_hold_last_copy, usable

@@ -11,7 +11,7 @@ a shrink that waits leaves no old version behind.
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from stateward.api.quantity import readable
+from stateward.api.values.quantity import readable
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.intent import Part, State, Wait, merge, told
 from stateward.planning.model.observation import CopyState, Effect, Member, Unit

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.planning.facts.change import change_of
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.removals import in_flight, reserved

@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
-from stateward.api import names
+from stateward.api.values import names
 from stateward.planning.facts.facts import Facts, unschedulable
 from stateward.planning.model.observation import Member, Surge
 from stateward.planning.steps.membership.scale import Scale, begun

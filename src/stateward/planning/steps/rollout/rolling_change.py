@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from stateward.api.settling import SETTLE_SECONDS
+from stateward.api.values.settling import SETTLE_SECONDS
 from stateward.planning.facts.change import Change, change_of, in_place_problem, member_target, staged, stranded
 from stateward.planning.facts.debounce import SETTLING, settles
 from stateward.planning.facts.facts import Facts, unschedulable

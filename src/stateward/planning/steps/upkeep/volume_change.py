@@ -5,7 +5,7 @@ allow, another class, or the step between a volume and data in the pod cannot be
 takes its place, or the change is refused when the user said so.
 """
 
-from stateward.api.quantity import readable
+from stateward.api.values.quantity import readable
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.volume_fit import mismatch, ungrowable
 from stateward.planning.model.actions import GrowVolume

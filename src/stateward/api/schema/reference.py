@@ -7,11 +7,11 @@ from typing import cast
 import msgspec
 import msgspec.inspect as mi
 
-from stateward.api.base import API_VERSION, Json, Record
-from stateward.api.crd import CLUSTER_KINDS, ROOT_FIELDS, Kind
-from stateward.api.rules import RULES
-from stateward.api.schema import description_of, extra_of
-from stateward.api.settings import FAMILIES, OWNED
+from stateward.api.schema.crd import CLUSTER_KINDS, ROOT_FIELDS, Kind
+from stateward.api.schema.rules import RULES
+from stateward.api.schema.schema import description_of, extra_of
+from stateward.api.values.base import API_VERSION, Json, Record
+from stateward.api.values.settings import FAMILIES, OWNED
 
 _HEAD = "<!-- Generated from the types in src/stateward/api; renew it with `make docs`. -->\n"
 

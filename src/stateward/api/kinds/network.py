@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from stateward.api.base import Record
+from stateward.api.values.base import Record
 
 Texts = Annotated[list[Annotated[str, Meta(max_length=63)]], Meta(max_length=50)]
 Block = Annotated[str, Meta(max_length=43)]

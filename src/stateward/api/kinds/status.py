@@ -4,9 +4,9 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from stateward.api.base import Condition, Record
-from stateward.api.replacement import RemovalStatus
-from stateward.api.security import SecurityStatus
+from stateward.api.kinds.replacement import RemovalStatus
+from stateward.api.kinds.security import SecurityStatus
+from stateward.api.values.base import Condition, Record
 
 
 class MemberCounts(Record):

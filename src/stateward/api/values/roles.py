@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from stateward.api.version import Version
+from stateward.api.values.version import Version
 
 MANAGER_ROLES = frozenset({"cluster_manager", "master"})
 """Both names of the role that votes and can be elected."""

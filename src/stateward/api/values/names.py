@@ -1,6 +1,6 @@
 """Labels, annotations and names of objects: one place, so that what one part writes another part finds."""
 
-from stateward.api.base import GROUP
+from stateward.api.values.base import GROUP
 
 LABEL_CLUSTER = f"{GROUP}/cluster"
 """Name of the cluster resource an object belongs to."""

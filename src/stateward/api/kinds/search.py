@@ -5,12 +5,12 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from stateward.api.base import Json, Record
-from stateward.api.cluster import Cluster, ClusterSpec, MemberPool
-from stateward.api.keystore import SecureSettings
-from stateward.api.security import Security
-from stateward.api.settings import OWNED
-from stateward.api.shapes import version
+from stateward.api.kinds.cluster import Cluster, ClusterSpec, MemberPool
+from stateward.api.kinds.keystore import SecureSettings
+from stateward.api.kinds.security import Security
+from stateward.api.kinds.shapes import version
+from stateward.api.values.base import Json, Record
+from stateward.api.values.settings import OWNED
 
 
 class ServiceType(StrEnum):

@@ -8,8 +8,8 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from stateward.api.base import API_VERSION, Condition, Json, Metadata, Record
-from stateward.api.cluster import Retention
+from stateward.api.kinds.cluster import Retention
+from stateward.api.values.base import API_VERSION, Condition, Json, Metadata, Record
 
 
 class InstallationSpec(Record):

@@ -11,12 +11,12 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from stateward.api.base import API_VERSION, Json, Metadata, Record
-from stateward.api.duration import DURATION, SPAN
-from stateward.api.network import NetworkAccess
-from stateward.api.replacement import MembersByHand, ReplacementPolicy
-from stateward.api.shapes import POD_TEMPLATE, QUANTITY, RESOURCES
-from stateward.api.status import ClusterStatus
+from stateward.api.kinds.network import NetworkAccess
+from stateward.api.kinds.replacement import MembersByHand, ReplacementPolicy
+from stateward.api.kinds.shapes import POD_TEMPLATE, QUANTITY, RESOURCES
+from stateward.api.kinds.status import ClusterStatus
+from stateward.api.values.base import API_VERSION, Json, Metadata, Record
+from stateward.api.values.duration import DURATION, SPAN
 
 
 class Retention(StrEnum):

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from stateward.api.base import Json, Record
-from stateward.api.duration import DURATION, SPAN
-from stateward.api.shapes import DETECTION
+from stateward.api.kinds.shapes import DETECTION
+from stateward.api.values.base import Json, Record
+from stateward.api.values.duration import DURATION, SPAN
 
 Name = Annotated[str, Meta(min_length=1, max_length=57)]
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from stateward.api.roles import ELASTICSEARCH_ROLES, OPENSEARCH_ROLES, Roles
-from stateward.api.search import ElasticsearchCluster, OpenSearchCluster, SearchCluster
-from stateward.api.version import Version
+from stateward.api.kinds.search import ElasticsearchCluster, OpenSearchCluster, SearchCluster
+from stateward.api.values.roles import ELASTICSEARCH_ROLES, OPENSEARCH_ROLES, Roles
+from stateward.api.values.version import Version
 
 
 @dataclass(frozen=True)

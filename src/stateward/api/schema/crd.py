@@ -3,13 +3,13 @@
 import inspect
 from dataclasses import dataclass
 
-from stateward.api.base import GROUP, VERSION, Json, Record
-from stateward.api.foundationdb import FoundationDBCluster
-from stateward.api.installation import Installation
-from stateward.api.package import ClusterPackage, Package
-from stateward.api.rules import LONGEST_NAMES, RULES
-from stateward.api.schema import field_schema
-from stateward.api.search import ElasticsearchCluster, OpenSearchCluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.kinds.installation import Installation
+from stateward.api.kinds.package import ClusterPackage, Package
+from stateward.api.kinds.search import ElasticsearchCluster, OpenSearchCluster
+from stateward.api.schema.rules import LONGEST_NAMES, RULES
+from stateward.api.schema.schema import field_schema
+from stateward.api.values.base import GROUP, VERSION, Json, Record
 
 ROOT_FIELDS = {
     "api_version": f"Version of the schema of the object, {GROUP}/{VERSION}.",

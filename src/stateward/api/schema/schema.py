@@ -16,9 +16,9 @@ from typing import Any, cast
 
 import msgspec.inspect as mi
 
-from stateward.api.base import Json, Record
-from stateward.api.rules import Rule, owned_rule
-from stateward.api.settings import Owned, Shape
+from stateward.api.schema.rules import Rule, owned_rule
+from stateward.api.values.base import Json, Record
+from stateward.api.values.settings import Owned, Shape
 
 Rules = Mapping[type[Record], tuple[Rule, ...]]
 

@@ -9,8 +9,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from stateward.api.cluster import Cluster, ClusterSpec, MemberPool
-from stateward.api.shapes import version
+from stateward.api.kinds.cluster import Cluster, ClusterSpec, MemberPool
+from stateward.api.kinds.shapes import version
 
 
 class ProcessClass(StrEnum):

@@ -9,8 +9,8 @@ from typing import cast
 
 from msgspec import Meta
 
-from stateward.api.base import Json
-from stateward.api.problem import Problem
+from stateward.api.values.base import Json
+from stateward.api.values.problem import Problem
 
 QUANTITY = r"^([0-9]+\.?[0-9]*|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?$"
 """The grammar of a Kubernetes quantity without a sign."""

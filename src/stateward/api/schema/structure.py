@@ -12,10 +12,10 @@ from typing import cast
 
 import msgspec.inspect as mi
 
-from stateward.api.base import Json, Metadata, Record
-from stateward.api.problem import Problem
-from stateward.api.schema import description_of, extra_of
-from stateward.api.shapes import check_shape
+from stateward.api.kinds.shapes import check_shape
+from stateward.api.schema.schema import description_of, extra_of
+from stateward.api.values.base import Json, Metadata, Record
+from stateward.api.values.problem import Problem
 
 
 def check_structure(document: object, record: type[Record], path: str = "") -> list[Problem]:

@@ -8,15 +8,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stateward.api.base import Json, Record
-from stateward.api.cluster import Storage, UpdatePolicy
-from stateward.api.foundationdb import FoundationDBCluster, FoundationDBSpec
-from stateward.api.installation import Installation
-from stateward.api.package import PackageSpec
-from stateward.api.products import ELASTICSEARCH, OPENSEARCH, Product
-from stateward.api.search import ElasticsearchCluster, ElasticsearchSpec, OpenSearchCluster, OpenSearchSpec
-from stateward.api.security import Security
-from stateward.api.settings import Owned
+from stateward.api.kinds.cluster import Storage, UpdatePolicy
+from stateward.api.kinds.foundationdb import FoundationDBCluster, FoundationDBSpec
+from stateward.api.kinds.installation import Installation
+from stateward.api.kinds.package import PackageSpec
+from stateward.api.kinds.products import ELASTICSEARCH, OPENSEARCH, Product
+from stateward.api.kinds.search import ElasticsearchCluster, ElasticsearchSpec, OpenSearchCluster, OpenSearchSpec
+from stateward.api.kinds.security import Security
+from stateward.api.values.base import Json, Record
+from stateward.api.values.settings import Owned
 
 LONGEST_NAMES = 46
 """A StatefulSet's name may have 52 characters (its pods carry it in a label, with a hash), and a member is

@@ -9,8 +9,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from stateward.api.base import Record
-from stateward.api.security import SecretName
+from stateward.api.kinds.security import SecretName
+from stateward.api.values.base import Record
 
 SettingName = Annotated[
     str,

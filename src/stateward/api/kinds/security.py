@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from stateward.api.base import Record
+from stateward.api.values.base import Record
 
 LIFETIME = r"^([1-9][0-9]{0,5})(m|h|d)$"
 """Grammar of a lifetime: whole minutes, hours or days."""

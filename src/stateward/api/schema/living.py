@@ -13,8 +13,7 @@ from typing import cast
 
 from msgspec import Struct
 
-from stateward.api.base import Json
-from stateward.api.crd import (
+from stateward.api.schema.crd import (
     CLUSTER_PACKAGE,
     ELASTICSEARCH,
     FOUNDATIONDB,
@@ -24,6 +23,7 @@ from stateward.api.crd import (
     Kind,
     root_schema,
 )
+from stateward.api.values.base import Json
 
 
 class Does(StrEnum):
@@ -236,7 +236,7 @@ def leaves(schema: Json, path: str) -> Iterator[tuple[str, Json]]:
         yield path, schema
 
 
-_HEAD = "<!-- Generated from src/stateward/api/living.py; renew it with `make docs`. -->\n"
+_HEAD = "<!-- Generated from src/stateward/api/schema/living.py; renew it with `make docs`. -->\n"
 _INTRODUCTION = """\
 # What a change does
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from stateward.api.base import API_VERSION, Metadata, Record
+from stateward.api.values.base import API_VERSION, Metadata, Record
 
 LARGEST_ARCHIVE = 1_400_000
 """Characters; an object of the API server may have 1.5 MiB."""

@@ -1,0 +1,1 @@
+"""Values and names that all kinds share: durations, quantities, versions, roles, labels, problems."""
