@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.process import usage
 from bench.table import Row
 from stateward import pki
-from stateward.agent import handover, transplant
+from stateward.agent.process import handover, transplant
 
 CLIENTS = 16
 STARTS = 5

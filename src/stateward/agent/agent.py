@@ -6,20 +6,21 @@ import socket
 import sys
 from collections.abc import Sequence
 
-from stateward.agent import VERSION, handover, phase
-from stateward.agent.api import Api
-from stateward.agent.configuration import UnreadableError
-from stateward.agent.database import Database, State
-from stateward.agent.files import Certificate, Token
-from stateward.agent.handover import Handover
-from stateward.agent.launch import Launcher
-from stateward.agent.log import say
-from stateward.agent.loop import Loop, seconds_from_now, sleep
-from stateward.agent.probes import Probes
-from stateward.agent.replacement import Replacement
-from stateward.agent.server import Server, listen
-from stateward.agent.settings import Settings
-from stateward.agent.signals import ENDING, FORWARDED, Signals
+from stateward.agent import VERSION
+from stateward.agent.io.files import Certificate, Token
+from stateward.agent.io.log import say
+from stateward.agent.io.loop import Loop, seconds_from_now, sleep
+from stateward.agent.io.signals import ENDING, FORWARDED, Signals
+from stateward.agent.process import handover, phase
+from stateward.agent.process.configuration import UnreadableError
+from stateward.agent.process.database import Database, State
+from stateward.agent.process.handover import Handover
+from stateward.agent.process.launch import Launcher
+from stateward.agent.process.replacement import Replacement
+from stateward.agent.process.settings import Settings
+from stateward.agent.serving.api import Api
+from stateward.agent.serving.probes import Probes
+from stateward.agent.serving.server import Server, listen
 
 _PATIENCE = 300.0  # seconds in which the configuration of a new pod arrives; Kubernetes promises about two minutes
 _LAST_WORDS = 1.0  # seconds in which open answers are sent before the agent ends

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stateward.agent import inquiry
-from stateward.agent.settings import Settings
+from stateward.agent.process.settings import Settings
+from stateward.agent.serving import inquiry
 
 
 class UsageError(ValueError):

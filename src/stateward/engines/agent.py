@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from stateward import __version__
-from stateward.agent import configuration, handover
+from stateward.agent.process import configuration, handover
 from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines.probe import probe

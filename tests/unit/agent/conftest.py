@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from stateward.agent import transplant
+from stateward.agent.process import transplant
 from tests.unit.agent.authority import Authority
 from tests.unit.agent.pod import Pod
 

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
-from stateward.agent import session
+from stateward.agent.process import session
 from tests.unit.agent.authority import Authority
 
 DEADLINE = 20.0  # seconds; reached only by a test that fails

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.agent import configuration, kept
+from stateward.agent.process import configuration, kept
 
 FILES = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.binary(max_size=4), max_size=4)
 

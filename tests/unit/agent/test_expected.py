@@ -6,11 +6,11 @@ from typing import cast
 
 import pytest
 
-from stateward.agent import configuration
-from stateward.agent.database import Database
-from stateward.agent.launch import Launcher
-from stateward.agent.phase import Phase
-from stateward.agent.settings import Settings
+from stateward.agent.process import configuration
+from stateward.agent.process.database import Database
+from stateward.agent.process.launch import Launcher
+from stateward.agent.process.phase import Phase
+from stateward.agent.process.settings import Settings
 from tests.unit.agent.pod import WAITS, Pod
 
 OLD, NEW = {"database.yml": b"a: 1\n"}, {"database.yml": b"a: 2\n"}

@@ -13,7 +13,7 @@ PACKAGE = Path(stateward.__file__).parent / "agent"
 _PROBE = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
-import stateward.agent.agent, stateward.agent.commandline, stateward.agent.transplant
+import stateward.agent.agent, stateward.agent.commandline, stateward.agent.process.transplant
 print(json.dumps(sorted(sys.modules)))
 """
 
@@ -49,7 +49,7 @@ def test_what_costs_much_memory_is_not_loaded_to_run() -> None:
         "-I",
         "-S",
         "-c",
-        _PROBE.replace(", stateward.agent.transplant", ""),
+        _PROBE.replace(", stateward.agent.process.transplant", ""),
         str(PACKAGE.parents[1]),
     ]
     loaded = set(json.loads(subprocess.run(child, check=True, capture_output=True).stdout))

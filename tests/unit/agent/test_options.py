@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stateward.agent import commandline, options
-from stateward.agent.settings import Settings
+from stateward.agent.process.settings import Settings
 
 NEEDED = ["--config", "/c", "--certificate", "/t.crt", "--key", "/t.key", "--token", "/t"]
 

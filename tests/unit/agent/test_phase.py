@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from stateward.agent import phase
-from stateward.agent.phase import Phase
+from stateward.agent.process import phase
+from stateward.agent.process.phase import Phase
 
 
 @pytest.mark.parametrize(

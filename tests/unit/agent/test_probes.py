@@ -11,7 +11,7 @@ from typing import Self
 
 import pytest
 
-from stateward.agent import inquiry
+from stateward.agent.serving import inquiry
 from tests.unit.agent.pod import WAITS, Pod
 
 

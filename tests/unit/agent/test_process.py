@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from stateward.agent import wire
-from stateward.agent.api import Api
-from stateward.agent.database import Database
-from stateward.agent.files import Token
-from stateward.agent.launch import Launcher
-from stateward.agent.loop import Loop
-from stateward.agent.replacement import Replacement
-from stateward.agent.settings import Settings
-from stateward.agent.signals import Signals
+from stateward.agent.io import wire
+from stateward.agent.io.files import Token
+from stateward.agent.io.loop import Loop
+from stateward.agent.io.signals import Signals
+from stateward.agent.process.database import Database
+from stateward.agent.process.launch import Launcher
+from stateward.agent.process.replacement import Replacement
+from stateward.agent.process.settings import Settings
+from stateward.agent.serving.api import Api
 from tests.unit.agent.pod import WAITS, Pod
 
 

@@ -8,12 +8,12 @@ from typing import cast
 
 import pytest
 
-from stateward.agent import inquiry
-from stateward.agent.database import Database, Facts, State
-from stateward.agent.launch import Launcher
-from stateward.agent.probes import Probes
-from stateward.agent.settings import Settings
-from stateward.agent.wire import Head
+from stateward.agent.io.wire import Head
+from stateward.agent.process.database import Database, Facts, State
+from stateward.agent.process.launch import Launcher
+from stateward.agent.process.settings import Settings
+from stateward.agent.serving import inquiry
+from stateward.agent.serving.probes import Probes
 
 URL = "http://127.0.0.1:9200/"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from stateward.agent import handover
-from stateward.agent.database import Facts, State
+from stateward.agent.process import handover
+from stateward.agent.process.database import Facts, State
 from tests.unit.agent.pod import ISOLATED, WAITS, Pod
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stateward.agent import wire
-from stateward.agent.loop import Loop, sleep
-from stateward.agent.server import Limits, ReadBody, Server, listen
+from stateward.agent.io import wire
+from stateward.agent.io.loop import Loop, sleep
+from stateward.agent.serving.server import Limits, ReadBody, Server, listen
 
 
 class _Running:

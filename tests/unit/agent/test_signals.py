@@ -8,7 +8,7 @@ from tests.unit.agent.pod import SOURCE
 _HELD = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[1])
-from stateward.agent.signals import Signals
+from stateward.agent.io.signals import Signals
 signals = Signals()
 signals.install()
 os.kill(os.getpid(), signal.SIGTERM)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from stateward.agent import VERSION, handover, transplant
+from stateward.agent import VERSION
+from stateward.agent.process import handover, transplant
 from tests.unit.agent.pod import ISOLATED, Pod
 
 MEGABYTE = 1024 * 1024

@@ -4,7 +4,8 @@ import base64
 from dataclasses import replace
 from typing import Any
 
-from stateward.agent import commandline, configuration, options
+from stateward.agent import commandline, options
+from stateward.agent.process import configuration
 from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines import opensearch

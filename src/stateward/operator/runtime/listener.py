@@ -18,7 +18,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from aiohttp.web_protocol import RequestHandler
 
-from stateward.agent.server import listen
+from stateward.agent.serving.server import listen
 
 _log = structlog.get_logger(__name__)
 _SILENCE = 60.0

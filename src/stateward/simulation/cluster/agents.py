@@ -7,8 +7,8 @@ Secret late, and never goes back.
 import base64
 from dataclasses import replace
 
-from stateward.agent.configuration import checksum
-from stateward.agent.phase import Phase
+from stateward.agent.process.configuration import checksum
+from stateward.agent.process.phase import Phase
 from stateward.api.values import names
 from stateward.planning.model.process import Process as Said
 from stateward.planning.model.process import ProcessState

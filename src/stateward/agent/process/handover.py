@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import NamedTuple
 
-from stateward.agent.database import Facts, State
-from stateward.agent.signals import Signals
+from stateward.agent.io.signals import Signals
+from stateward.agent.process.database import Facts, State
 
 STATE = "STATEWARD_AGENT_HANDOVER"
 REHEARSAL = "STATEWARD_AGENT_REHEARSAL"

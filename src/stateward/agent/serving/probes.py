@@ -6,12 +6,13 @@ for its answer share it, and only some may wait. The others are told at once wha
 
 from collections.abc import Callable
 
-from stateward.agent import inquiry, wire
-from stateward.agent.database import UP, Database, State
-from stateward.agent.launch import Launcher
-from stateward.agent.loop import sleep
-from stateward.agent.server import ReadBody
-from stateward.agent.settings import Settings
+from stateward.agent.io import wire
+from stateward.agent.io.loop import sleep
+from stateward.agent.process.database import UP, Database, State
+from stateward.agent.process.launch import Launcher
+from stateward.agent.process.settings import Settings
+from stateward.agent.serving import inquiry
+from stateward.agent.serving.server import ReadBody
 
 _PATIENCE = 10  # answers that a process may miss one after the other before it counts as not ready
 _WAITING = 8  # probes that wait for the database at once: half of the connections that the server keeps open

@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Callable
 from typing import TypeVar
 
-from stateward.agent.loop import READ, WRITE, ready, seconds_from_now
+from stateward.agent.io.loop import READ, WRITE, ready, seconds_from_now
 
 T = TypeVar("T")
 _CHUNK = 4096

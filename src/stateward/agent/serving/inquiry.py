@@ -7,9 +7,9 @@ import ssl
 from pathlib import Path
 from typing import NamedTuple
 
-from stateward.agent import files
-from stateward.agent.loop import seconds_from_now
-from stateward.agent.stream import Stream
+from stateward.agent.io import files
+from stateward.agent.io.loop import seconds_from_now
+from stateward.agent.io.stream import Stream
 
 _URL = re.compile(r"(https?)://(\[[0-9A-Fa-f:.]+\]|[0-9.]+|localhost):([0-9]{1,5})(/[!-~]*)")
 _STATUS = re.compile(rb"HTTP/1\.[01] ([0-9]{3})[ \r]")

@@ -4,7 +4,7 @@ import os
 import signal
 import socket
 
-from stateward.agent.loop import NEVER, READ, ready
+from stateward.agent.io.loop import NEVER, READ, ready
 
 FORWARDED = (signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 ENDING = (signal.SIGTERM, signal.SIGINT)

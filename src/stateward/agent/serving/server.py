@@ -6,10 +6,10 @@ import ssl
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from stateward.agent import wire
-from stateward.agent.log import say
-from stateward.agent.loop import NEVER, READ, Loop, ready, seconds_from_now, sleep
-from stateward.agent.stream import Stream
+from stateward.agent.io import wire
+from stateward.agent.io.log import say
+from stateward.agent.io.loop import NEVER, READ, Loop, ready, seconds_from_now, sleep
+from stateward.agent.io.stream import Stream
 
 ReadBody = Callable[[], Awaitable[bytes]]
 Handler = Callable[[wire.Head, ReadBody], Awaitable[wire.Answer]]

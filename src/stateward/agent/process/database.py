@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from stateward.agent import session
-from stateward.agent.log import say
-from stateward.agent.loop import Loop, seconds_from_now, sleep
+from stateward.agent.io.log import say
+from stateward.agent.io.loop import Loop, seconds_from_now, sleep
+from stateward.agent.process import session
 
 _LOOK = 0.05  # seconds between two looks at processes that are not the agent's own children
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hmac import compare_digest
 from pathlib import Path
 
-from stateward.agent.log import say
+from stateward.agent.io.log import say
 
 _TOKEN_LIMIT = 4096
 Mark = tuple[tuple[int, int, int, int], ...]

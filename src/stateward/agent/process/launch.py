@@ -4,12 +4,12 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from stateward.agent import configuration, kept
-from stateward.agent.configuration import UnreadableError
-from stateward.agent.database import UP, Database, State
-from stateward.agent.handover import VARIABLES
-from stateward.agent.phase import Phase, read
-from stateward.agent.settings import Settings
+from stateward.agent.process import configuration, kept
+from stateward.agent.process.configuration import UnreadableError
+from stateward.agent.process.database import UP, Database, State
+from stateward.agent.process.handover import VARIABLES
+from stateward.agent.process.phase import Phase, read
+from stateward.agent.process.settings import Settings
 
 
 class MismatchError(Exception):

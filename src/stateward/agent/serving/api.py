@@ -5,13 +5,14 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from stateward.agent import VERSION, wire
-from stateward.agent.configuration import UnreadableError
-from stateward.agent.database import Database, State
-from stateward.agent.files import Token
-from stateward.agent.launch import Launcher, MismatchError
-from stateward.agent.replacement import Replacement
-from stateward.agent.server import ReadBody
+from stateward.agent import VERSION
+from stateward.agent.io import wire
+from stateward.agent.io.files import Token
+from stateward.agent.process.configuration import UnreadableError
+from stateward.agent.process.database import Database, State
+from stateward.agent.process.launch import Launcher, MismatchError
+from stateward.agent.process.replacement import Replacement
+from stateward.agent.serving.server import ReadBody
 
 _PROCESS = "/v1/process"
 

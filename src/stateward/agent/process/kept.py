@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from stateward.agent import configuration
+from stateward.agent.process import configuration
 
 CURRENT = "current"
 

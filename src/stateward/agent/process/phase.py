@@ -4,7 +4,7 @@ import json
 from enum import Enum
 from pathlib import Path
 
-from stateward.agent.log import say
+from stateward.agent.io.log import say
 
 ANNOTATION = "stateward.dev/restart-phase"
 

@@ -6,11 +6,12 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from stateward.agent import handover, wire
-from stateward.agent.database import UP, Database, State
-from stateward.agent.log import say
-from stateward.agent.loop import seconds_from_now, sleep
-from stateward.agent.signals import Signals
+from stateward.agent.io import wire
+from stateward.agent.io.log import say
+from stateward.agent.io.loop import seconds_from_now, sleep
+from stateward.agent.io.signals import Signals
+from stateward.agent.process import handover
+from stateward.agent.process.database import UP, Database, State
 
 _REHEARSAL_SECONDS = 10.0
 

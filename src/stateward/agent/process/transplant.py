@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import stateward
-from stateward.agent import VERSION, handover, kept
+from stateward.agent import VERSION
+from stateward.agent.process import handover, kept
 
 _SECONDS = 20
 _UNCHECKED = py_compile.PycInvalidationMode.UNCHECKED_HASH
