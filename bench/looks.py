@@ -15,11 +15,11 @@ import msgspec
 from bench import answers
 from bench.table import Row
 from stateward.engines import opensearch
-from stateward.engines.base import Target
-from stateward.engines.foundationdb.reader import status
-from stateward.engines.foundationdb.status import Status
-from stateward.engines.http import HttpTransport, open_session
-from stateward.engines.search.reading import Bodies, Expected, read
+from stateward.engines.connection.base import Target
+from stateward.engines.connection.http import HttpTransport, open_session
+from stateward.engines.foundationdb.database.reader import status
+from stateward.engines.foundationdb.database.status import Status
+from stateward.engines.search.database.reading import Bodies, Expected, read
 from stateward.planning.model.observation import Database
 
 TICK = 0.005

@@ -19,8 +19,8 @@ from aiohttp import web
 from bench import fleet
 from stateward.api.kinds.cluster import Cluster
 from stateward.engines import opensearch
-from stateward.engines.base import Target
-from stateward.engines.http import HttpTransport
+from stateward.engines.connection.base import Target
+from stateward.engines.connection.http import HttpTransport
 from stateward.kube.access.config import connect
 from stateward.kube.cache.deltas import Delta
 from stateward.kube.client.client import ApplyOptions, Body, DeleteOptions, PatchKind

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from stateward.engines.search import driver, session
+from stateward.engines.search.database import driver, session
 
 INDICES = 30
 """Indices of a cluster, each of one shard with one replica: 60 copies, as in a small cluster of logs."""

@@ -21,9 +21,9 @@ from stateward.api.kinds.cluster import Storage
 from stateward.api.kinds.search import OpenSearchCluster, OpenSearchSpec, Pool
 from stateward.api.values.base import Json, Metadata
 from stateward.engines import opensearch
-from stateward.engines.base import Engine, Target
-from stateward.engines.http import HttpTransport
-from stateward.engines.search.shared import FORMED_FILE, SEEDS_FILE, seed_lines, start_script
+from stateward.engines.connection.base import Engine, Target
+from stateward.engines.connection.http import HttpTransport
+from stateward.engines.search.objects.shared import FORMED_FILE, SEEDS_FILE, seed_lines, start_script
 from stateward.planning.model.observation import Database, Unknown
 
 JAVA = "/usr/lib/jvm/java-17-openjdk-amd64/bin/java"

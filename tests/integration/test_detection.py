@@ -10,7 +10,7 @@ import pytest
 from sandbox.kubeapi import KubeApi
 from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.values.names import ANNOTATION_MISSING
-from stateward.engines.base import Target
+from stateward.engines.connection.base import Target
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects.errors import Forbidden
 from stateward.kube.objects.event_record import Occurrence

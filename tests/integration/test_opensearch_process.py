@@ -18,8 +18,8 @@ from sandbox.images.maven import fetch
 from sandbox.progress import Progress
 from stateward.api.values.base import Json
 from stateward.engines import opensearch
-from stateward.engines.base import Call, Engine, RefusedError
-from stateward.engines.http import HttpTransport
+from stateward.engines.connection.base import Call, Engine, RefusedError
+from stateward.engines.connection.http import HttpTransport
 from stateward.planning.model.actions import Move
 from stateward.planning.model.observation import Allocation, CopyState, Database, Health, Unit, Unknown
 from tests.integration.opensearch_processes import NODES, Processes, form, until

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from sandbox import Sandbox
 from stateward.api.kinds.cluster import Cluster
-from stateward.engines.access import show
+from stateward.engines.connection.access import show
 from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.objects.errors import ApiError, Invalid
 from stateward.kube.objects.metadata import Key

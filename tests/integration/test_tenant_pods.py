@@ -14,7 +14,7 @@ import yaml
 
 from sandbox.kubeapi import KubeApi
 from stateward.api.values.base import Json
-from stateward.engines.foundationdb.target import Shell
+from stateward.engines.foundationdb.database.target import Shell
 from stateward.kube.access.config import connect
 from stateward.kube.client.client import Api, ApplyOptions
 from stateward.kube.client.http_client import HttpApi

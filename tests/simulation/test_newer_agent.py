@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from stateward.api.values import names
-from stateward.engines import agent
+from stateward.engines.pods import agent
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.simulation.campaign.run import AGENT_IMAGE
 from tests.simulation.story import PODS, SETS, Story, hot, managers

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from stateward.api.values import names
-from stateward.engines.base import Target
+from stateward.engines.connection.base import Target
 from stateward.kube.cache.deltas import Delta
 from stateward.kube.cache.store import Store
 from stateward.kube.client.client import Api, DeleteOptions, PatchKind, Preconditions

@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
-from stateward.engines.base import Call, Engine, EngineError, Target, Transport
+from stateward.engines.connection.base import Call, Engine, EngineError, Target, Transport
 from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.pods import Pod

@@ -6,11 +6,11 @@ itself is answered by all, with a cluster and without.
 
 from stateward.api.values.roles import ELASTICSEARCH_ROLES, VOTING_ONLY
 from stateward.api.values.version import Version
-from stateward.engines.base import Engine, Transport
-from stateward.engines.room import Rooms
-from stateward.engines.search.driver import SearchEngine
-from stateward.engines.search.flavor import Flavor, Shield
-from stateward.engines.search.versions import Lineage
+from stateward.engines.connection.base import Engine, Transport
+from stateward.engines.connection.room import Rooms
+from stateward.engines.search.database.driver import SearchEngine
+from stateward.engines.search.spec.flavor import Flavor, Shield
+from stateward.engines.search.spec.versions import Lineage
 
 ELASTICSEARCH = Flavor(
     engine="elasticsearch",

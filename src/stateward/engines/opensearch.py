@@ -8,16 +8,16 @@ from dataclasses import replace
 
 from stateward.api.values.base import Json
 from stateward.api.values.version import Version
-from stateward.engines.base import Engine, Transport
-from stateward.engines.objects import MemberObjects
-from stateward.engines.room import Rooms
-from stateward.engines.search import desired as family_desired
-from stateward.engines.search import member as family_member
-from stateward.engines.search import shared as family_shared
-from stateward.engines.search.driver import SearchEngine
-from stateward.engines.search.flavor import Flavor, SearchCluster, Shield
-from stateward.engines.search.identity import cluster_name
-from stateward.engines.search.versions import Lineage
+from stateward.engines.connection.base import Engine, Transport
+from stateward.engines.connection.room import Rooms
+from stateward.engines.pods.objects import MemberObjects
+from stateward.engines.search.database.driver import SearchEngine
+from stateward.engines.search.objects import desired as family_desired
+from stateward.engines.search.objects import member as family_member
+from stateward.engines.search.objects import shared as family_shared
+from stateward.engines.search.spec.flavor import Flavor, SearchCluster, Shield
+from stateward.engines.search.spec.identity import cluster_name
+from stateward.engines.search.spec.versions import Lineage
 from stateward.planning.model.observation import Desired
 from stateward.planning.safety.disruption_budget import Budget
 

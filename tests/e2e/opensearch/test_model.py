@@ -16,9 +16,9 @@ import pytest
 
 from sandbox import Sandbox
 from stateward.engines import opensearch
-from stateward.engines.access import Access
-from stateward.engines.base import Answer, Call, UnreachableError
-from stateward.engines.search.flavor import HTTP_PORT
+from stateward.engines.connection.access import Access
+from stateward.engines.connection.base import Answer, Call, UnreachableError
+from stateward.engines.search.spec.flavor import HTTP_PORT
 from stateward.kube.client.client import RawRequest
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects.errors import ApiError

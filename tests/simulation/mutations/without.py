@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from stateward.engines.search import driver, inputs, pod
+from stateward.engines.search.database import driver
+from stateward.engines.search.objects import inputs, pod
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.operator.act import act, furnish

@@ -9,8 +9,8 @@ from bench.world.databases import Database
 from bench.world.volumes import volume
 from stateward.api.values import names
 from stateward.engines import opensearch
-from stateward.engines.access import Access
-from stateward.engines.base import Answer, Call, Target
+from stateward.engines.connection.access import Access
+from stateward.engines.connection.base import Answer, Call, Target
 from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.storage import PersistentVolumeClaim
 from stateward.planning.model.observation import Database as Picture

@@ -10,7 +10,7 @@ from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.values import names
 from stateward.cli.preview.look import Carried, endpoints
 from stateward.engines import opensearch
-from stateward.engines.base import Call, RefusedError, UnreachableError
+from stateward.engines.connection.base import Call, RefusedError, UnreachableError
 from stateward.kube.objects.errors import Forbidden, Status
 from stateward.kube.objects.metadata import Key
 from stateward.operator.objects.kinds import OPENSEARCH

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from stateward.api.kinds.foundationdb import FoundationDBCluster, replicas
-from stateward.engines.base import UnreachableError
-from stateward.engines.foundationdb.commands import Printed
-from stateward.engines.foundationdb.driver import FoundationEngine
-from stateward.engines.foundationdb.identity import connection, host
-from stateward.engines.foundationdb.target import FoundationTarget
+from stateward.engines.connection.base import UnreachableError
+from stateward.engines.foundationdb.database.commands import Printed
+from stateward.engines.foundationdb.database.driver import FoundationEngine
+from stateward.engines.foundationdb.database.target import FoundationTarget
+from stateward.engines.foundationdb.spec.identity import connection, host
 from stateward.planning.model.observation import Database
 from stateward.simulation.foundationdb.commandline import Run
 from stateward.simulation.foundationdb.ensemble import Client, Ensemble

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from stateward.api.values.base import Json
-from stateward.engines.access import Access
-from stateward.engines.base import Answer, Call, Target, UnreachableError
+from stateward.engines.connection.access import Access
+from stateward.engines.connection.base import Answer, Call, Target, UnreachableError
 
 DATA = Path(__file__).parent / "data"
 VERSIONS = ("1.3.20", "2.19.5", "3.4.0")

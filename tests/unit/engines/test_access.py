@@ -12,9 +12,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from stateward import pki
-from stateward.engines.access import Access, BadAccessError, Contexts, context
-from stateward.engines.base import Call, UnreachableError
-from stateward.engines.http import HttpTransport
+from stateward.engines.connection.access import Access, BadAccessError, Contexts, context
+from stateward.engines.connection.base import Call, UnreachableError
+from stateward.engines.connection.http import HttpTransport
 from tests.support.intermediate import intermediate
 
 NAME = "logs.data.svc"

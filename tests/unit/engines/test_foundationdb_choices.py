@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.engines.foundationdb import commands
-from stateward.engines.foundationdb.commands import Outcome, Printed, judge
-from stateward.engines.foundationdb.connection import Address
-from stateward.engines.foundationdb.coordinators import Candidate, Prospect, choose, count_of, has_to_change
+from stateward.engines.foundationdb.database import commands
+from stateward.engines.foundationdb.database.commands import Outcome, Printed, judge
+from stateward.engines.foundationdb.spec.connection import Address
+from stateward.engines.foundationdb.spec.coordinators import Candidate, Prospect, choose, count_of, has_to_change
 
 NOBODY: frozenset[str] = frozenset()
 

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from stateward.engines.base import RefusedError
-from stateward.engines.foundationdb.driver import FoundationEngine
+from stateward.engines.connection.base import RefusedError
+from stateward.engines.foundationdb.database.driver import FoundationEngine
 from stateward.planning.model.observation import Allocation, CopyState, Database, Health, Unformed, Unknown
 from tests.unit.engines.foundationdb_town import Nobody, Town, cluster
 

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from stateward.engines.foundationdb.commands import MARK, Outcome, Printed, judge
-from stateward.engines.foundationdb.exclusion import whole
-from stateward.engines.foundationdb.status import Status
+from stateward.engines.foundationdb.database.commands import MARK, Outcome, Printed, judge
+from stateward.engines.foundationdb.database.exclusion import whole
+from stateward.engines.foundationdb.database.status import Status
 from stateward.planning.model.observation import Database
 from stateward.simulation.foundationdb.commandline import FULL
 from tests.unit.engines.foundationdb_town import Town, cluster

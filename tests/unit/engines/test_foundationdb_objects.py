@@ -8,13 +8,13 @@ import pytest
 
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.values import names
-from stateward.engines.foundationdb.build import Build
-from stateward.engines.foundationdb.connection import parse_connection_string
-from stateward.engines.foundationdb.desired import desired
-from stateward.engines.foundationdb.identity import connection, coordinator, member_of
-from stateward.engines.foundationdb.member import member_objects
-from stateward.engines.foundationdb.shared import cluster_objects
-from stateward.engines.objects import MemberObjects
+from stateward.engines.foundationdb.objects.member import member_objects
+from stateward.engines.foundationdb.objects.shared import cluster_objects
+from stateward.engines.foundationdb.spec.build import Build
+from stateward.engines.foundationdb.spec.connection import parse_connection_string
+from stateward.engines.foundationdb.spec.desired import desired
+from stateward.engines.foundationdb.spec.identity import connection, coordinator, member_of
+from stateward.engines.pods.objects import MemberObjects
 from stateward.operator.objects.translate import inputs
 from stateward.planning.facts.change import differing, effect_of, keeping
 from stateward.planning.model.observation import Crossing, Effect, Inputs, Pool

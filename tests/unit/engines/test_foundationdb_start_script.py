@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stateward.engines.foundationdb.shared import start_script
+from stateward.engines.foundationdb.objects.shared import start_script
 
 OLD = "logs:old@a:4500,b:4500,c:4500"
 NEW = "logs:new@d:4500,e:4500,f:4500"

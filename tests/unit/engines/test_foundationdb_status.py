@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from stateward.engines.base import GarbledError
-from stateward.engines.foundationdb.connection import (
+from stateward.engines.connection.base import GarbledError
+from stateward.engines.foundationdb.database.exclusion import allowed, excludable, removal_problem, replicated, unclear
+from stateward.engines.foundationdb.database.members import view
+from stateward.engines.foundationdb.database.status import Status, parse_status
+from stateward.engines.foundationdb.spec.connection import (
     Address,
     ConnectionStringError,
     parse_address,
     parse_connection_string,
 )
-from stateward.engines.foundationdb.exclusion import allowed, excludable, removal_problem, replicated, unclear
-from stateward.engines.foundationdb.members import view
-from stateward.engines.foundationdb.status import Status, parse_status
 
 DATA = Path(__file__).parent / "data/foundationdb"
 HEALTHY = "status-sample-7.1.json"

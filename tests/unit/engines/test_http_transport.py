@@ -10,8 +10,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from stateward.engines import opensearch
-from stateward.engines.base import Call, TooLargeError, UnreachableError
-from stateward.engines.http import Bounds, HttpTransport
+from stateward.engines.connection.base import Call, TooLargeError, UnreachableError
+from stateward.engines.connection.http import Bounds, HttpTransport
 from stateward.planning.model.observation import Database, Unknown
 from tests.unit.engines.replay import STATE, TARGET, recorded
 

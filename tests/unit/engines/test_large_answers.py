@@ -16,14 +16,15 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from bench import answers
-from stateward.engines import opensearch, worker
-from stateward.engines.base import Answer, Call, GarbledError, Target, TooLargeError, UnreachableError
-from stateward.engines.foundationdb import reader as foundationdb
-from stateward.engines.foundationdb.status import parse_status
-from stateward.engines.http import HttpTransport, open_session
-from stateward.engines.room import LOOK, USUAL, LookRoom, Rooms
-from stateward.engines.search import reader
-from stateward.engines.search.reading import Bodies, Expected, read
+from stateward.engines import opensearch
+from stateward.engines.connection import worker
+from stateward.engines.connection.base import Answer, Call, GarbledError, Target, TooLargeError, UnreachableError
+from stateward.engines.connection.http import HttpTransport, open_session
+from stateward.engines.connection.room import LOOK, USUAL, LookRoom, Rooms
+from stateward.engines.foundationdb.database import reader as foundationdb
+from stateward.engines.foundationdb.database.status import parse_status
+from stateward.engines.search.database import reader
+from stateward.engines.search.database.reading import Bodies, Expected, read
 from stateward.kube.client.exec import TooMuchError
 from stateward.kube.objects.metadata import Key
 from stateward.operator.databases.foundationdb_shell import ExecShell

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stateward.api.values.base import Json
-from stateward.engines.merge import compose, merge
+from stateward.engines.pods.merge import compose, merge
 
 BASE: Json = {
     "metadata": {"labels": {"a": "1"}},

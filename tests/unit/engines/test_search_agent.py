@@ -9,8 +9,8 @@ from stateward.agent.process import configuration
 from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines import opensearch
-from stateward.engines.agent import API_PORT, PROBES_PORT
-from stateward.engines.search import desired as search_desired
+from stateward.engines.pods.agent import API_PORT, PROBES_PORT
+from stateward.engines.search.objects import desired as search_desired
 from tests.unit.engines.search_clusters import cluster
 
 IMAGE = "stateward.dev/stateward:1"

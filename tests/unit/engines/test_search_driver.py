@@ -2,8 +2,8 @@
 
 import pytest
 
-from stateward.engines.base import Answer
-from stateward.engines.search.explain import EVERYWHERE
+from stateward.engines.connection.base import Answer
+from stateward.engines.search.database.explain import EVERYWHERE
 from stateward.planning.model.observation import Allocation, Copy, CopyState, Database, Health
 from tests.unit.engines import replay
 from tests.unit.engines.pictures import picture, seen, unit

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from stateward.engines.base import Answer, UnreachableError
+from stateward.engines.connection.base import Answer, UnreachableError
 from stateward.planning.model.observation import Database, Health
 from tests.unit.engines.pictures import picture, seen, unit, why_unknown
 from tests.unit.engines.replay import ENDPOINT, GREETING, INFO, PARTS, STATE, STATS, TARGET, Replay, recorded, rename

@@ -6,7 +6,7 @@ import pytest
 
 from stateward.api.values.base import Json
 from stateward.engines import opensearch
-from stateward.engines.base import AnotherClusterError, Answer, RefusedError
+from stateward.engines.connection.base import AnotherClusterError, Answer, RefusedError
 from stateward.planning.model.actions import Move
 from stateward.planning.model.observation import Allocation
 from tests.unit.engines.pictures import picture

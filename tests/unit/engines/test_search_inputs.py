@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.values.base import Json
 from stateward.engines import opensearch
-from stateward.engines.search.inputs import inputs
-from stateward.engines.search.pools import find
+from stateward.engines.search.objects.inputs import inputs
+from stateward.engines.search.spec.pools import find
 from stateward.planning.model.observation import Inputs
 from tests.unit.engines.search_clusters import SPEC, cluster, with_pool
 

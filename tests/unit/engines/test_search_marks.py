@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateward.engines.search import marks
-from stateward.engines.search.wire import ClusterSettings
+from stateward.engines.search.database import marks
+from stateward.engines.search.database.wire import ClusterSettings
 from stateward.planning.model.observation import Allocation
 
 Section = Mapping[str, str | list[str]]

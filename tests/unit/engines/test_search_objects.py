@@ -104,7 +104,7 @@ def test_the_copy_of_the_configuration_with_its_keystore_is_in_memory_and_restar
     assert run["emptyDir"] == {"medium": "Memory", "sizeLimit": "32Mi"}
     (mount,) = [each for each in template["spec"]["containers"][0]["volumeMounts"] if each["name"] == "run"]
     assert mount["mountPath"] == "/stateward/run"
-    monkeypatch.setattr("stateward.engines.search.mounts.RUN", "1Mi")
+    monkeypatch.setattr("stateward.engines.search.objects.mounts.RUN", "1Mi")
     other = opensearch.member_objects(cluster(), "hot", 0, "2.19.5", agent_image=image).workload["spec"]["template"]
     assert other["spec"] != template["spec"]
     assert other["metadata"]["annotations"] == template["metadata"]["annotations"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stateward.engines.search.recovery import Files, Recovered, Size, told
+from stateward.engines.search.database.recovery import Files, Recovered, Size, told
 
 MIB = 2**20
 

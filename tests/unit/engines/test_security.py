@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from stateward.engines import opensearch
-from stateward.engines.access import Access
-from stateward.engines.base import Answer, Target
-from stateward.engines.search.configuration import config_files
-from stateward.engines.search.inputs import inputs
-from stateward.engines.search.pools import ResolvedPool, resolve
-from stateward.engines.search.security import alternatives
+from stateward.engines.connection.access import Access
+from stateward.engines.connection.base import Answer, Target
+from stateward.engines.search.configuration.configuration import config_files
+from stateward.engines.search.configuration.security import alternatives
+from stateward.engines.search.objects.inputs import inputs
+from stateward.engines.search.spec.pools import ResolvedPool, resolve
 from stateward.planning.facts.change import differing, effect_of
 from stateward.planning.model.observation import Database, Effect
 from tests.unit.engines.replay import ENDPOINT, Replay, recorded

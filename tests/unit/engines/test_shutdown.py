@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from stateward.engines import elasticsearch
-from stateward.engines.base import Answer, RefusedError
+from stateward.engines.connection.base import Answer, RefusedError
 from stateward.planning.model.observation import Allocation, Database, Unknown
 from tests.unit.engines.replay import SETTINGS, TARGET, Replay, recorded
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from stateward.engines.search.keystore import Setting, files
-from stateward.engines.search.shared import start_script
+from stateward.engines.search.configuration.keystore import Setting, files
+from stateward.engines.search.objects.shared import start_script
 from stateward.packages.restarts.dependencies import Dependency
 from stateward.packages.restarts.digests import Key
 

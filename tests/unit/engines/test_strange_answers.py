@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stateward.engines import elasticsearch, opensearch
-from stateward.engines.base import Answer, Call, Engine, EngineError
-from stateward.engines.foundationdb.commands import STATUS, Printed
-from stateward.engines.search.recovery import speed
+from stateward.engines.connection.base import Answer, Call, Engine, EngineError
+from stateward.engines.foundationdb.database.commands import STATUS, Printed
+from stateward.engines.search.database.recovery import speed
 from stateward.operator.databases.foundationdb_shell import printed
 from stateward.planning.model.actions import Move
 from stateward.planning.model.observation import Allocation, Database

@@ -9,10 +9,10 @@ from collections.abc import Callable
 import aiohttp
 import pytest
 
-from stateward.engines import unanswered
-from stateward.engines.base import Call, UnreachableError
-from stateward.engines.http import HttpTransport
-from stateward.engines.unanswered import in_words
+from stateward.engines.connection import unanswered
+from stateward.engines.connection.base import Call, UnreachableError
+from stateward.engines.connection.http import HttpTransport
+from stateward.engines.connection.unanswered import in_words
 
 Peer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
 

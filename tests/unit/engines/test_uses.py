@@ -3,8 +3,8 @@
 from stateward.api.kinds.keystore import SecureSetting, SecureSettings
 from stateward.api.values.base import Json
 from stateward.engines import opensearch
-from stateward.engines.search import keystore
-from stateward.engines.uses import known, uses, uses_of
+from stateward.engines.pods.uses import known, uses, uses_of
+from stateward.engines.search.configuration import keystore
 from stateward.packages.restarts.dependencies import Dependency
 from stateward.packages.restarts.digests import Key
 from stateward.planning.model.observation import Effect

@@ -13,14 +13,14 @@ from stateward.api.kinds.search import ElasticsearchCluster
 from stateward.api.kinds.security import SecurityStatus
 from stateward.api.kinds.status import ClusterStatus
 from stateward.engines import elasticsearch
-from stateward.engines.access import Access
-from stateward.engines.base import Target
-from stateward.engines.search import xpack
-from stateward.engines.search.configuration import config_files
-from stateward.engines.search.desired import desired
-from stateward.engines.search.inputs import inputs
-from stateward.engines.search.member import member_objects
-from stateward.engines.search.pools import ResolvedPool, resolve
+from stateward.engines.connection.access import Access
+from stateward.engines.connection.base import Target
+from stateward.engines.search.configuration import xpack
+from stateward.engines.search.configuration.configuration import config_files
+from stateward.engines.search.objects.desired import desired
+from stateward.engines.search.objects.inputs import inputs
+from stateward.engines.search.objects.member import member_objects
+from stateward.engines.search.spec.pools import ResolvedPool, resolve
 from stateward.planning.facts.change import differing
 from tests.unit.engines.replay import Replay
 

@@ -22,9 +22,9 @@ from stateward.api.validation import errors, validate
 from stateward.api.values.base import Json
 from stateward.cli.preview.preview import Kind as Change
 from stateward.cli.preview.preview import preview
-from stateward.engines.foundationdb.status import Status
-from stateward.engines.foundationdb.target import FoundationTarget
-from stateward.engines.foundationdb.upkeep import redundancy
+from stateward.engines.foundationdb.database.status import Status
+from stateward.engines.foundationdb.database.target import FoundationTarget
+from stateward.engines.foundationdb.database.upkeep import redundancy
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key

@@ -12,7 +12,7 @@ import pytest
 from stateward.api.kinds.search import OpenSearchCluster, OpenSearchSpec, Pool
 from stateward.api.values import names
 from stateward.api.values.base import API_VERSION, Json, Metadata
-from stateward.engines.base import Target
+from stateward.engines.connection.base import Target
 from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
 from stateward.kube.election.fence import Fence, LostLease, unfenced
 from stateward.kube.objects import resources as kinds

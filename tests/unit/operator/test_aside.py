@@ -14,7 +14,7 @@ from msgspec import structs
 from stateward.api.kinds.package import Package as PackageObject
 from stateward.api.kinds.package import PackageSpec
 from stateward.api.values.base import Metadata
-from stateward.engines import worker as shared
+from stateward.engines.connection import worker as shared
 from stateward.operator.installations.execution import background as beside_module
 from stateward.operator.installations.execution import worker
 from stateward.operator.installations.execution.background import Beside, at_once

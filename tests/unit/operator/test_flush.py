@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from stateward.engines.base import Engine, EngineError, RefusedError, Target, UnreachableError
+from stateward.engines.connection.base import Engine, EngineError, RefusedError, Target, UnreachableError
 from stateward.operator.act.act import in_database
 from stateward.planning.model import actions as a
 

@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 
 from stateward.api.values import names
-from stateward.engines import pods
-from stateward.engines.foundationdb.build import Build
-from stateward.engines.foundationdb.coordinators import Prospect
-from stateward.engines.foundationdb.inputs import inputs
-from stateward.engines.foundationdb.pools import resolve
-from stateward.engines.foundationdb.target import FoundationTarget
+from stateward.engines.foundationdb.database.target import FoundationTarget
+from stateward.engines.foundationdb.spec.build import Build
+from stateward.engines.foundationdb.spec.coordinators import Prospect
+from stateward.engines.foundationdb.spec.inputs import inputs
+from stateward.engines.foundationdb.spec.pools import resolve
+from stateward.engines.pods import pods
 from stateward.kube.objects.nodes import Node
 from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.storage import PersistentVolumeClaim

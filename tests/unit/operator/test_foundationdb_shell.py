@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from stateward.engines.base import GarbledError, UnreachableError
+from stateward.engines.connection.base import GarbledError, UnreachableError
 from stateward.kube.client.exec import ExecError
 from stateward.kube.objects.metadata import Key
 from stateward.operator.databases.foundationdb_shell import ExecShell

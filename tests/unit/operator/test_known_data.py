@@ -6,8 +6,8 @@ import pytest
 
 from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.values.base import Json
-from stateward.engines.search import keystore
-from stateward.engines.uses import uses_of
+from stateward.engines.pods.uses import uses_of
+from stateward.engines.search.configuration import keystore
 from stateward.operator.observe.known_data import MISSING, UNKNOWN, Known, Read, incomplete, known, unlocked
 from stateward.packages.restarts.digests import Key
 from tests.unit.engines.search_clusters import cluster

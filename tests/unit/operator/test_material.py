@@ -18,7 +18,7 @@ from stateward.api.kinds.search import (
 from stateward.api.kinds.security import HttpSecurity, Security
 from stateward.api.kinds.status import ClusterStatus
 from stateward.api.values.base import Metadata
-from stateward.engines.search.security import alternatives
+from stateward.engines.search.configuration.security import alternatives
 from stateward.operator.security.material import Material, Stored, made
 from stateward.operator.security.protection import protection
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from stateward.engines.base import NO, EngineError, RefusedError, UnreachableError
+from stateward.engines.connection.base import NO, EngineError, RefusedError, UnreachableError
 from stateward.operator.act.perform import Outcome, Performer
 from stateward.operator.pod_rights.policy import PodNotAllowed
 from stateward.operator.runtime.metrics import Metrics

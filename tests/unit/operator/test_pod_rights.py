@@ -16,7 +16,7 @@ from stateward.api.pod_policy import Level, violations
 from stateward.api.validation import errors, validate
 from stateward.api.values import names
 from stateward.api.values.base import Json
-from stateward.engines.base import Target
+from stateward.engines.connection.base import Target
 from stateward.kube.client.client import PatchKind
 from stateward.kube.election.fence import unfenced
 from stateward.kube.objects import resources as kinds

@@ -9,8 +9,8 @@ from stateward.api.kinds.security import HttpSecurity, Security, SecurityStatus
 from stateward.api.kinds.status import ClusterStatus
 from stateward.api.values.base import Condition, Metadata
 from stateward.engines.opensearch import OPENSEARCH
-from stateward.engines.search.pools import find
-from stateward.engines.search.security import alternatives, inputs
+from stateward.engines.search.configuration.security import alternatives, inputs
+from stateward.engines.search.spec.pools import find
 from stateward.operator.security.material import Made, Material, Stored, made
 from stateward.operator.security.protection import protection
 

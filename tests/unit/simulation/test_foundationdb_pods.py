@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stateward.api.values import names
-from stateward.engines.base import UnreachableError
+from stateward.engines.connection.base import UnreachableError
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.store import Stored

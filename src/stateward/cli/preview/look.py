@@ -19,11 +19,11 @@ from stateward.api.values.problem import Problem, errors
 from stateward.cli.preview.offered_data import Objects, with_offered
 from stateward.cli.preview.pacing import Pacing, asked, pacing
 from stateward.cli.shared.session import Session
-from stateward.engines.access import Access
-from stateward.engines.base import Answer, Call, RefusedError, Target, UnreachableError
-from stateward.engines.foundationdb.target import FoundationTarget
-from stateward.engines.search.flavor import HTTP_PORT
-from stateward.engines.search.recovery import Speed
+from stateward.engines.connection.access import Access
+from stateward.engines.connection.base import Answer, Call, RefusedError, Target, UnreachableError
+from stateward.engines.foundationdb.database.target import FoundationTarget
+from stateward.engines.search.database.recovery import Speed
+from stateward.engines.search.spec.flavor import HTTP_PORT
 from stateward.kube.client.client import Api, RawRequest
 from stateward.kube.objects.errors import ApiError, Forbidden, NotFound, Unauthorized
 from stateward.kube.objects.resources import PODS

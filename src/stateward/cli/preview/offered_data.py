@@ -13,8 +13,8 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.values.base import Json
 from stateward.api.values.digests import OUT, THERE, differs
 from stateward.cli.shared.session import Session
-from stateward.engines.search import keystore
-from stateward.engines.uses import uses_of
+from stateward.engines.pods.uses import uses_of
+from stateward.engines.search.configuration import keystore
 from stateward.operator.observe.known_data import Read, asked_of, known
 from stateward.operator.restarts.sources import read_sources
 from stateward.packages.format.trees import at, text

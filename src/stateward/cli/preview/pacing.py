@@ -5,8 +5,8 @@ from statistics import median
 from msgspec import Struct
 
 from stateward.api.values import names
-from stateward.engines.base import EngineError, Target, Transport
-from stateward.engines.search.recovery import Speed, speed
+from stateward.engines.connection.base import EngineError, Target, Transport
+from stateward.engines.search.database.recovery import Speed, speed
 from stateward.kube.objects.pods import Pod
 from stateward.operator.objects.holdings import Holdings
 from stateward.planning.model.observation import Database, Observation

@@ -4,7 +4,7 @@ import click
 
 from stateward.cli.shared.find import read_cluster
 from stateward.cli.shared.session import Session, run, target_options
-from stateward.engines.http import HttpTransport, open_session
+from stateward.engines.connection.http import HttpTransport, open_session
 from stateward.operator.databases.engine import family_of
 from stateward.operator.databases.foundationdb_shell import ExecShell
 from stateward.operator.detection.look import Findings, look

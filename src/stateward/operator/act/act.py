@@ -16,8 +16,8 @@ import structlog
 from stateward.api.pod_policy import Level
 from stateward.api.values import names
 from stateward.api.values.quantity import format_quantity
-from stateward.engines.base import Engine, EngineError, RefusedError, Target, Told
-from stateward.engines.objects import MemberObjects, owner
+from stateward.engines.connection.base import Engine, EngineError, RefusedError, Target, Told
+from stateward.engines.pods.objects import MemberObjects, owner
 from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.election.fence import Fence
 from stateward.kube.objects import resources as kinds

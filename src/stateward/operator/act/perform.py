@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from stateward.engines.base import EngineError, RefusedError, Target
+from stateward.engines.connection.base import EngineError, RefusedError, Target
 from stateward.kube.objects.errors import ApiError
 from stateward.operator.act.act import Actor, NotOurs
 from stateward.operator.act.agent_liaison import Liaison

@@ -17,7 +17,7 @@ from aiohttp import web
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values.base import Json
-from stateward.engines.access import show
+from stateward.engines.connection.access import show
 from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import WireRecord

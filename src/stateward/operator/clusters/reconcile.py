@@ -14,7 +14,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.status import ClusterStatus
 from stateward.api.pod_policy import Level
-from stateward.engines.base import EngineError
+from stateward.engines.connection.base import EngineError
 from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.election.fence import Fence
 from stateward.kube.objects.errors import ApiError, Conflict, Invalid, NotFound

@@ -15,7 +15,7 @@ import aiohttp
 import msgspec
 from msgspec import Struct
 
-from stateward.engines.agent import API_PORT
+from stateward.engines.pods.agent import API_PORT
 from stateward.planning.model.process import Process, ProcessState
 
 PATIENCE = 5.0

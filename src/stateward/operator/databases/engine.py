@@ -10,15 +10,15 @@ from stateward.api.kinds.search import SearchCluster
 from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines import elasticsearch, opensearch
-from stateward.engines.base import Engine, Target, Transport
-from stateward.engines.foundationdb.target import Shell
-from stateward.engines.http import HttpTransport, open_session
-from stateward.engines.objects import MemberObjects
-from stateward.engines.room import Rooms
-from stateward.engines.search import desired, member, shared
-from stateward.engines.search.flavor import HTTP_PORT, Flavor
-from stateward.engines.search.identity import cluster_name
-from stateward.engines.search.security import TOGETHER, secured
+from stateward.engines.connection.base import Engine, Target, Transport
+from stateward.engines.connection.http import HttpTransport, open_session
+from stateward.engines.connection.room import Rooms
+from stateward.engines.foundationdb.database.target import Shell
+from stateward.engines.pods.objects import MemberObjects
+from stateward.engines.search.configuration.security import TOGETHER, secured
+from stateward.engines.search.objects import desired, member, shared
+from stateward.engines.search.spec.flavor import HTTP_PORT, Flavor
+from stateward.engines.search.spec.identity import cluster_name
 from stateward.kube.objects.pods import Pod
 from stateward.operator.databases.agents import Agents, open_agents
 from stateward.operator.databases.foundationdb import FoundationDBFamily

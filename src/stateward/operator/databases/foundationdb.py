@@ -8,19 +8,19 @@ from stateward.api.kinds.replacement import RemovalStatus
 from stateward.api.kinds.status import MemberStatus
 from stateward.api.values import names
 from stateward.api.values.base import Json
-from stateward.engines.base import Engine, Target
-from stateward.engines.foundationdb.build import Build
-from stateward.engines.foundationdb.connection import Address
-from stateward.engines.foundationdb.desired import desired
-from stateward.engines.foundationdb.driver import FoundationEngine
-from stateward.engines.foundationdb.identity import PORT, description
-from stateward.engines.foundationdb.inputs import processes as processes_of
-from stateward.engines.foundationdb.labels import ENGINE
-from stateward.engines.foundationdb.member import member_objects
-from stateward.engines.foundationdb.shared import cluster_objects
-from stateward.engines.foundationdb.target import FoundationTarget, Shell
-from stateward.engines.objects import MemberObjects
-from stateward.engines.room import Rooms
+from stateward.engines.connection.base import Engine, Target
+from stateward.engines.connection.room import Rooms
+from stateward.engines.foundationdb.database.driver import FoundationEngine
+from stateward.engines.foundationdb.database.target import FoundationTarget, Shell
+from stateward.engines.foundationdb.objects.labels import ENGINE
+from stateward.engines.foundationdb.objects.member import member_objects
+from stateward.engines.foundationdb.objects.shared import cluster_objects
+from stateward.engines.foundationdb.spec.build import Build
+from stateward.engines.foundationdb.spec.connection import Address
+from stateward.engines.foundationdb.spec.desired import desired
+from stateward.engines.foundationdb.spec.identity import PORT, description
+from stateward.engines.foundationdb.spec.inputs import processes as processes_of
+from stateward.engines.pods.objects import MemberObjects
 from stateward.kube.objects.pods import Pod
 from stateward.operator.databases.agents import Agents
 from stateward.operator.databases.prospects import prospects

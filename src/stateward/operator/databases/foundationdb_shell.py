@@ -2,10 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from stateward.engines.base import GarbledError, TooLargeError, UnreachableError
-from stateward.engines.foundationdb.commands import STATUS, Printed
-from stateward.engines.foundationdb.labels import ENGINE
-from stateward.engines.room import USUAL, mib
+from stateward.engines.connection.base import GarbledError, TooLargeError, UnreachableError
+from stateward.engines.connection.room import USUAL, mib
+from stateward.engines.foundationdb.database.commands import STATUS, Printed
+from stateward.engines.foundationdb.objects.labels import ENGINE
 from stateward.kube.client.exec import ExecError, TooMuchError
 from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.values import names
-from stateward.engines.foundationdb.coordinators import Prospect
-from stateward.engines.foundationdb.desired import desired
+from stateward.engines.foundationdb.spec.coordinators import Prospect
+from stateward.engines.foundationdb.spec.desired import desired
 from stateward.kube.objects.nodes import Node
 from stateward.operator.objects.holdings import Holdings
 from stateward.operator.objects.translate import claim

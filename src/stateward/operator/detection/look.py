@@ -11,8 +11,8 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.values import names
 from stateward.api.values.duration import parse_duration
-from stateward.engines.access import Access
-from stateward.engines.search.security import operator_secret, secured, service_name
+from stateward.engines.connection.access import Access
+from stateward.engines.search.configuration.security import operator_secret, secured, service_name
 from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key

@@ -14,10 +14,10 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.network import NetworkAccess
 from stateward.api.values import names
 from stateward.api.values.base import Json
-from stateward.engines import agent
-from stateward.engines.foundationdb.identity import PORT as FOUNDATIONDB_PORT
-from stateward.engines.objects import shared_metadata
-from stateward.engines.search.flavor import HTTP_PORT, TRANSPORT_PORT
+from stateward.engines.foundationdb.spec.identity import PORT as FOUNDATIONDB_PORT
+from stateward.engines.pods import agent
+from stateward.engines.pods.objects import shared_metadata
+from stateward.engines.search.spec.flavor import HTTP_PORT, TRANSPORT_PORT
 from stateward.operator.objects.kinds import FOUNDATIONDB
 
 MOST_PROCESSES = 16

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from stateward.api.kinds.cluster import Cluster
-from stateward.engines.access import Access
+from stateward.engines.connection.access import Access
 from stateward.kube.objects.metadata import PartialObject
 from stateward.kube.objects.nodes import Node
 from stateward.kube.objects.pods import Pod

@@ -13,7 +13,7 @@ from stateward.api.kinds.keystore import SecureSettings
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.values.base import Json
 from stateward.api.values.digests import OUT, THERE
-from stateward.engines.search.keystore import INPUT, Setting, files, lacking, settings
+from stateward.engines.search.configuration.keystore import INPUT, Setting, files, lacking, settings
 from stateward.packages.restarts.dependencies import SECRET, Dependency
 from stateward.packages.restarts.digests import Key, data_of, digests_of, skipped
 from stateward.planning.model.observation import Refusal

@@ -7,7 +7,7 @@ import asyncio
 
 from msgspec.structs import replace
 
-from stateward.engines.base import Engine, Target
+from stateward.engines.connection.base import Engine, Target
 from stateward.planning.model.observation import Database, Unknown
 
 PATIENCE = 10.0

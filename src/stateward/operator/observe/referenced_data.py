@@ -14,8 +14,8 @@ import msgspec
 
 from stateward.api.kinds.status import DataChangeStatus
 from stateward.api.values import names
-from stateward.engines.search import keystore
-from stateward.engines.uses import uses_of
+from stateward.engines.pods.uses import uses_of
+from stateward.engines.search.configuration import keystore
 from stateward.kube.cache.deltas import Delta
 from stateward.kube.cache.store import Store
 from stateward.kube.client.client import Api

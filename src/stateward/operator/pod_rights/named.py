@@ -7,7 +7,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.pod_policy import account, references
 from stateward.api.values import names
-from stateward.engines.search.security import members_secret
+from stateward.engines.search.configuration.security import members_secret
 from stateward.operator.databases.engine import Family
 from stateward.operator.pod_rights.finished import finished
 

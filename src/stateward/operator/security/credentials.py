@@ -21,7 +21,7 @@ from stateward import pki
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
 from stateward.api.values.base import GROUP
-from stateward.engines.objects import owner
+from stateward.engines.pods.objects import owner
 from stateward.kube.client.client import Api, ApplyOptions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound

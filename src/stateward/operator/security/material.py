@@ -12,10 +12,10 @@ from msgspec import Struct
 from stateward import pki
 from stateward.api.kinds.products import ELASTICSEARCH, product_of
 from stateward.api.kinds.security import DEFAULT_LIFETIME, SHORTEST_LIFETIME, Security, lifetime_seconds
-from stateward.engines.access import Access
-from stateward.engines.search import xpack
-from stateward.engines.search.flavor import SearchCluster
-from stateward.engines.search.security import alternatives, member_name, operator_name, service_name
+from stateward.engines.connection.access import Access
+from stateward.engines.search.configuration import xpack
+from stateward.engines.search.configuration.security import alternatives, member_name, operator_name, service_name
+from stateward.engines.search.spec.flavor import SearchCluster
 from stateward.operator.security import rotation, trust
 from stateward.pki.files import CERTIFICATE, KEY, TRUSTED, authority_files, authority_of
 from stateward.pki.given import UnusableError, given_authority, given_server

@@ -5,9 +5,9 @@ from typing import Any
 
 from stateward import pki
 from stateward.api.kinds.security import Security
-from stateward.engines.search.flavor import SearchCluster
-from stateward.engines.search.identity import formed
-from stateward.engines.search.security import administrator_secret, authority_secret, secured
+from stateward.engines.search.configuration.security import administrator_secret, authority_secret, secured
+from stateward.engines.search.spec.flavor import SearchCluster
+from stateward.engines.search.spec.identity import formed
 from stateward.operator.security.material import Made, Material
 from stateward.operator.security.rotation import mark
 from stateward.planning.model.observation import Refusal

@@ -8,8 +8,8 @@ import hashlib
 
 from stateward import pki
 from stateward.api.kinds.products import ELASTICSEARCH, product_of
-from stateward.engines.search.flavor import SearchCluster
-from stateward.engines.search.security import reloads
+from stateward.engines.search.configuration.security import reloads
+from stateward.engines.search.spec.flavor import SearchCluster
 from stateward.planning.model.times import rfc3339
 
 

@@ -16,17 +16,17 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.products import ELASTICSEARCH, product_of
 from stateward.api.kinds.security import Security
 from stateward.api.values import names
-from stateward.engines.access import Access
-from stateward.engines.objects import owner
-from stateward.engines.search import xpack
-from stateward.engines.search.flavor import SearchCluster
-from stateward.engines.search.security import (
+from stateward.engines.connection.access import Access
+from stateward.engines.pods.objects import owner
+from stateward.engines.search.configuration import xpack
+from stateward.engines.search.configuration.security import (
     administrator_secret,
     authority_secret,
     members_secret,
     operator_secret,
     secured,
 )
+from stateward.engines.search.spec.flavor import SearchCluster
 from stateward.kube.client.client import Api, ApplyOptions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound

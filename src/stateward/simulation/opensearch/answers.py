@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from stateward.api.values.base import Json
-from stateward.engines.search.wire import MISSING
+from stateward.engines.search.database.wire import MISSING
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.node import Node, Stage
 from stateward.simulation.opensearch.shards import Copy, Shard, State

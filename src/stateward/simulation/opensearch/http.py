@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from stateward.api.values.base import Json
-from stateward.engines.access import Access
-from stateward.engines.base import Answer, Call, UnreachableError
+from stateward.engines.connection.access import Access
+from stateward.engines.connection.base import Answer, Call, UnreachableError
 from stateward.simulation.opensearch import answers
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.databases import Databases

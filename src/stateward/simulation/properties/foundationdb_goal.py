@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.values import names
-from stateward.engines.foundationdb.desired import desired
+from stateward.engines.foundationdb.spec.desired import desired
 from stateward.kube.objects.metadata import Key
 from stateward.planning.model.observation import Pool
 from stateward.simulation.apiserver.documents import items, part

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from msgspec import Struct, structs
 
 from stateward.api.values import names
-from stateward.engines.search.desired import max_unavailable
+from stateward.engines.search.objects.desired import max_unavailable
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.audit import Write
 from stateward.simulation.apiserver.documents import Doc, items, part

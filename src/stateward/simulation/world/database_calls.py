@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from stateward.engines.base import UnreachableError
+from stateward.engines.connection.base import UnreachableError
 from stateward.operator.databases.agents import PATIENCE, Access, AgentError, Peer
 from stateward.operator.security.credentials import agent_name
 from stateward.planning.model.process import Process

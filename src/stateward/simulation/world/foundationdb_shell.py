@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
-from stateward.engines.base import UnreachableError
-from stateward.engines.foundationdb.commands import STATUS, Printed
+from stateward.engines.connection.base import UnreachableError
+from stateward.engines.foundationdb.database.commands import STATUS, Printed
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.foundationdb.commandline import Run
 from stateward.simulation.foundationdb.ensemble import Ensemble

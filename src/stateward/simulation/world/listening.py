@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 
-from stateward.engines.base import EngineError
+from stateward.engines.connection.base import EngineError
 from stateward.kube.objects.errors import ApiError
 from stateward.operator.act.act import NotOurs
 from stateward.operator.databases.agents import AgentError

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from stateward.api.kinds.search import SearchCluster
 from stateward.engines import elasticsearch, opensearch
-from stateward.engines.base import Transport
-from stateward.engines.room import LOOK, Rooms
-from stateward.engines.search import desired
-from stateward.engines.search.driver import SearchEngine
-from stateward.engines.search.flavor import Flavor
+from stateward.engines.connection.base import Transport
+from stateward.engines.connection.room import LOOK, Rooms
+from stateward.engines.search.database.driver import SearchEngine
+from stateward.engines.search.objects import desired
+from stateward.engines.search.spec.flavor import Flavor
 from stateward.operator.databases.agents import Agents
 from stateward.operator.databases.engine import Family, SearchFamily
 from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind

@@ -2,9 +2,9 @@
 
 import pytest
 
-from stateward.engines.foundationdb import commands
-from stateward.engines.foundationdb.commands import Outcome, Printed, emptied, judge
-from stateward.engines.foundationdb.connection import parse_address
+from stateward.engines.foundationdb.database import commands
+from stateward.engines.foundationdb.database.commands import Outcome, Printed, emptied, judge
+from stateward.engines.foundationdb.spec.connection import parse_address
 from tests.unit.simulation.foundationdb.town import Town
 
 FIRST = parse_address("10.0.0.4:4500")

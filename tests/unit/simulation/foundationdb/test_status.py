@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from stateward.engines.foundationdb.exclusion import removal_problem, replicated, unclear
-from stateward.engines.foundationdb.members import view
-from stateward.engines.foundationdb.status import parse_status
+from stateward.engines.foundationdb.database.exclusion import removal_problem, replicated, unclear
+from stateward.engines.foundationdb.database.members import view
+from stateward.engines.foundationdb.database.status import parse_status
 from tests.unit.simulation.foundationdb import schema
 from tests.unit.simulation.foundationdb.town import Town
 

@@ -1,13 +1,13 @@
-"""The process in which large jobs are done: see `stateward.engines.worker`, whose limits on memory and time it has."""
+"""The process in which large jobs are done: see `stateward.engines.connection.worker`, whose limits on memory and time it has."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from stateward.engines import worker
-from stateward.engines.base import EngineError, TooLargeError, UnreachableError
-from stateward.engines.room import mib
+from stateward.engines.connection import worker
+from stateward.engines.connection.base import EngineError, TooLargeError, UnreachableError
+from stateward.engines.connection.room import mib
 from stateward.operator.installations.execution.jobs import Job, Problem, problem
 from stateward.operator.installations.execution.opening import NoPackageError
 from stateward.operator.installations.objects.faults import HeldError

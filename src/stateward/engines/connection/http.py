@@ -1,0 +1,116 @@
+"""HTTP to databases over aiohttp: bounded in time and in size, and never half an answer."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import msgspec
+
+from stateward.engines.connection.access import Access, BadAccessError, Contexts
+from stateward.engines.connection.base import Answer, Call, GarbledError, TooLargeError, UnreachableError
+from stateward.engines.connection.room import USUAL, mib
+from stateward.engines.connection.unanswered import in_words
+
+LARGEST = USUAL
+"""Bytes of an answer for which nothing else is said: settings, explanations and users take a small part of that."""
+PLAIN = {"Accept": "application/json", "Accept-Encoding": "identity"}
+"""Nothing is asked for that grows when it is read."""
+
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """How long to wait, in seconds, and how much to read, in bytes."""
+
+    connect: float = 2
+    total: float = 15
+    largest: int = LARGEST
+
+
+class HttpTransport:
+    """Requests over one shared session; `access` is that of the secured cluster that it leads into."""
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        bounds: Bounds | None = None,
+        *,
+        access: Access | None = None,
+        contexts: Contexts | None = None,
+    ) -> None:
+        self._session = session
+        self._bounds = bounds or Bounds()
+        self._access = access
+        self._contexts = contexts or Contexts()
+
+    def within(self, access: Access) -> "HttpTransport":
+        """Return the way into one secured cluster: whoever answers by `https` is verified, and shown who asks."""
+        return HttpTransport(self._session, self._bounds, access=access, contexts=self._contexts)
+
+    async def send(self, call: Call) -> Answer:
+        """Return the whole answer, whatever its status; raise `UnreachableError` where there is none.
+
+        Raises `TooLargeError` where there is more than may be read, and `GarbledError` for one that is packed.
+        """
+        data = None if call.body is None else msgspec.json.encode(call.body)
+        total = self._bounds.total if call.patience is None else call.patience
+        timeout = aiohttp.ClientTimeout(total=total, connect=self._bounds.connect, sock_connect=self._bounds.connect)
+        headers = {**PLAIN, **({} if data is None else {"Content-Type": "application/json"})}
+        if self._access is not None and call.endpoint.startswith("https:"):  # In plain text nobody is told a password.
+            headers |= self._access.headers()
+        try:
+            async with self._session.request(
+                call.method,
+                call.endpoint + call.path,
+                params=call.params,
+                data=data,
+                headers=headers,
+                timeout=timeout,
+                allow_redirects=False,
+                **self._secured(call.endpoint),
+            ) as response:
+                return Answer(response.status, await self._read(response, call))
+        except TimeoutError as error:
+            raise UnreachableError(f"{call.endpoint} did not answer in time") from error
+        except BadAccessError as error:
+            raise UnreachableError(str(error)) from error
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise UnreachableError(f"{call.endpoint} cannot be asked: {in_words(error)}") from error
+
+    def _secured(self, endpoint: str) -> dict[str, Any]:
+        """Return what makes a request a secured one; what is asked by `https` is always verified."""
+        access = self._access
+        if access is None or not endpoint.startswith("https:"):
+            return {}
+        return {"ssl": self._contexts.of(access), "server_hostname": access.name}
+
+    async def _read(self, response: aiohttp.ClientResponse, call: Call) -> bytes:
+        encoding = response.headers.get("Content-Encoding", "identity")
+        if encoding != "identity":
+            # A few kilobytes of it can become gigabytes.
+            raise GarbledError(
+                f"{call.endpoint}{call.path} answers in an encoding that was not asked for: {encoding[:60]}"
+            )
+        limit = self._bounds.largest if call.room is None else call.room.left
+        if (response.content_length or 0) > limit:
+            raise too_large(call, response.content_length or 0, self._bounds.largest)
+        body = bytearray()
+        async for chunk in response.content.iter_chunked(_CHUNK):
+            body += chunk
+            if len(body) > limit:
+                raise too_large(call, len(body), self._bounds.largest)
+            if call.room is not None:
+                await call.room.take(len(chunk))
+        return bytes(body)
+
+
+def too_large(call: Call, size: int, usual: int) -> TooLargeError:
+    """Return the error for an answer of at least `size` bytes."""
+    limit = f"{mib(usual)} for this answer" if call.room is None else f"{mib(call.room.largest)} for all of one look"
+    return TooLargeError(f"{call.endpoint}{call.path} answers with {mib(size)} or more, and the limit is {limit}")
+
+
+def open_session() -> aiohttp.ClientSession:
+    """Return a session for databases; nothing that arrives is unpacked on the way."""
+    return aiohttp.ClientSession(auto_decompress=False)

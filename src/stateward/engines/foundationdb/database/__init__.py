@@ -1,0 +1,1 @@
+"""What FoundationDB is asked and told by its command line, and what its status means."""

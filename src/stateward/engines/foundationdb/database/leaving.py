@@ -1,0 +1,158 @@
+"""Who is excluded now, of those that leave: as many as the others can take over from, and nobody while one is away.
+
+Whoever is not excluded yet waits, and the picture says for what: it is no failure, which would end the round, and with
+it what others need.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from stateward.api.kinds.foundationdb import COPIES, ProcessClass, replicas, tolerance
+from stateward.engines.foundationdb.database.commands import MARK
+from stateward.engines.foundationdb.database.exclusion import (
+    SETTLING,
+    allowed,
+    draining,
+    excludable,
+    listed,
+    unclear,
+    whole,
+)
+from stateward.engines.foundationdb.database.members import MemberView, View, view
+from stateward.engines.foundationdb.database.status import Status
+from stateward.engines.foundationdb.database.target import FoundationTarget
+from stateward.engines.foundationdb.database.upkeep import coordinating, unmovable
+from stateward.engines.foundationdb.spec.connection import Address, ConnectionStringError, parse_address
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusions:
+    """Who is excluded now, and why others, or all, have to wait."""
+
+    members: frozenset[str] = frozenset()
+    why: str = ""
+
+
+def exclusions(target: FoundationTarget, status: Status, leaving: frozenset[str]) -> Exclusions:
+    """Return which of the members that leave are excluded now."""
+    new = leaving - draining(status)
+    seen, coordinators = view(status, target.known), coordinating(target, status)
+    if not new or seen is None or coordinators is None:
+        return Exclusions(why="the database lists no processes, or no coordinators" if new else "")
+    doubt = unclear(status)
+    if doubt is not None:
+        return Exclusions(why=doubt)
+    found, reasons = set[str](), list[str]()
+    for kind in (*ProcessClass, None):
+        of_kind = [n for n in sorted(new) if class_of(seen, n) == (kind.value if kind else "")]
+        places = room(target, seen, kind, draining(status)) if kind else len(of_kind)
+        now, why = excludable(seen.members, of_kind, places, missing(target, status, seen, leaving))
+        found |= set(now)
+        reasons += [why] if why else []
+    stuck = unmovable(target, seen, coordinators, leaving)
+    if stuck:
+        found -= coordinators
+        reasons.append(stuck)
+    return Exclusions(frozenset(found), "; ".join(dict.fromkeys(reasons)))
+
+
+def held_back(target: FoundationTarget, status: Status, seen: View, coordinators: frozenset[str]) -> dict[str, str]:
+    """Return why each member would not be excluded now if it were the next to leave; empty for one that would be."""
+    doubt, before = unclear(status), draining(status)
+    everybody = sorted(seen.members.keys() | target.processes.keys())
+    if doubt is not None:
+        return dict.fromkeys(everybody, doubt)
+    away = missing(target, status, seen, before)
+    places = {kind.value: room(target, seen, kind, before) for kind in ProcessClass}
+    found = dict[str, str]()
+    for name in everybody:
+        _, why = excludable(seen.members, (name,), places.get(class_of(seen, name), 1), away)
+        found[name] = why or unmovable(target, seen, coordinators, frozenset({name}))
+    return found
+
+
+def class_of(seen: View, name: str) -> str:
+    """Return the process class of a member; empty where it has no process that says it."""
+    kinds = {kind.value for kind in ProcessClass}
+    return seen.members[name].kind if name in seen.members and seen.members[name].kind in kinds else ""
+
+
+def room(target: FoundationTarget, seen: View, kind: ProcessClass, excluded: frozenset[str]) -> int:
+    """Return how many more members of a class may be excluded."""
+    spec = target.cluster.spec
+    wanted = sum(replicas(spec, pool) for pool in spec.pools if pool.process_class is kind)
+    mine = [m for m in seen.members.values() if m.kind == kind.value]
+    valid = sum(m.reached and m.name not in excluded for m in mine)
+    return allowed(valid, wanted, sum(busy(m) for m in mine if m.name in excluded), tolerance(spec))
+
+
+def busy(member: MemberView) -> bool:
+    """Return whether an excluded member still does something."""
+    return member.roles is None or bool(member.roles)
+
+
+def missing(target: FoundationTarget, status: Status, seen: View, leaving: frozenset[str]) -> dict[str, float]:
+    """Return for how many seconds members have been away that are meant to stay; 0 where nobody knows since when.
+
+    One that was never there is not on its way back: it may be waiting for the place of those that leave.
+    """
+    now = status.client.timestamp
+    stay = target.processes.keys() - leaving - target.fresh
+    away = (n for n in stay if n not in seen.members or not seen.members[n].reached)
+    since = target.missing
+    return {name: now - since[name] if now is not None and name in since else 0.0 for name in away}
+
+
+def known_addresses(target: FoundationTarget, status: Status, members: Iterable[str]) -> list[Address]:
+    """Return the addresses of members that are excluded as such, beside their localities."""
+    configuration = status.cluster.configuration
+    entries = (configuration.excluded_servers if configuration is not None else None) or ()
+    mine = {address for name in members for address in target.known.get(name, ())}
+    return [a for a in parsed(entry.address or "" for entry in entries) if a.endpoint in mine]
+
+
+def marked(status: Status) -> list[Address]:
+    """Return the addresses that were excluded for the sake of a proof whose end nobody has seen."""
+    return parsed(sorted(listed(status, MARK)))
+
+
+def addresses_of(target: FoundationTarget, name: str) -> list[Address]:
+    """Return the last known addresses of a member's processes."""
+    return parsed(sorted(target.known.get(name, ())))
+
+
+def askable(target: FoundationTarget, status: Status, name: str) -> tuple[Address, ...]:
+    """Return the addresses by which a member without a process can be proved empty: none that another one has now."""
+    taken = {(process.address or "").removesuffix(":tls") for process in (status.cluster.processes or {}).values()}
+    return tuple(a for a in addresses_of(target, name) if a.endpoint not in taken)
+
+
+def unaddressed(target: FoundationTarget, status: Status, seen: View, name: str) -> str | None:
+    """Return why a member without a process and without an address may not be taken to be empty; None when it may.
+
+    No blocking `exclude` can be asked about it. So the database has to be whole without it, with no storage server that
+    it misses, for as long as a member may be on its way back; its locality is excluded, so nothing comes to it either.
+    """
+    unproved = f"the address of {name} is not known, so it cannot be asked about"
+    if name in seen.members or askable(target, status, name):
+        return "it is not proved yet that nothing is left on it"
+    problem = whole(status, COPIES[target.cluster.spec.redundancy])
+    if problem is not None:
+        return f"{unproved}, and {problem}"
+    now, since = status.client.timestamp, target.silent.get(name)
+    if now is None or since is None:
+        return f"{unproved}, and since when it has been away is not known either"
+    if now - since < SETTLING:
+        return f"{unproved}; it leaves when the database has been whole without it for {SETTLING:.0f} s"
+    return None
+
+
+def parsed(texts: Iterable[str]) -> list[Address]:
+    """Return the addresses among texts."""
+    found = list[Address]()
+    for text in texts:
+        try:
+            found.append(parse_address(text))
+        except ConnectionStringError:
+            continue
+    return found

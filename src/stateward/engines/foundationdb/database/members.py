@@ -1,0 +1,96 @@
+"""What a status says of each member: its processes together, and only what is certain.
+
+A member is found by the locality `instance_id`, which its processes carry on their command lines. A process that nobody
+reaches has no locality; it belongs to the member whose known address it has, and while one belongs to nobody, no member
+may be taken to be without processes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from stateward.engines.foundationdb.database.status import Process, Status
+from stateward.engines.foundationdb.spec.connection import ConnectionStringError, parse_address
+
+LOCALITY = "instance_id"
+"""Key of the locality that holds the member's name."""
+FAULTS = frozenset({"io_error", "io_timeout", "platform_error", "process_error", "trace_log_file_write_error"})
+"""Messages of a process that speak of the disk or the machine under it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberView:
+    """One member, as the database sees it."""
+
+    name: str
+    zone: str
+    kind: str
+    addresses: frozenset[str]
+    versions: frozenset[str]
+    """More than one while its processes are being restarted with a new one."""
+    roles: frozenset[str] | None
+    """What any of its processes does; None where one of them does not say."""
+    excluded: bool
+    """Whether all of its processes are excluded."""
+    reached: bool
+    """Whether every process that is known of it answered."""
+    fault: str = ""
+    disk_total: int = 0
+    disk_free: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """All members, and what nobody can tell whose it is."""
+
+    members: Mapping[str, MemberView]
+    strangers: frozenset[str]
+    """Addresses of processes that belong to nobody who is known."""
+
+
+def view(status: Status, known: Mapping[str, frozenset[str]]) -> View | None:
+    """Return the members; `known` are the last addresses of each. None where the status lists no processes at all."""
+    if status.cluster.processes is None:
+        return None
+    found: dict[str, list[Process]] = {}
+    strangers = set[str]()
+    hosts = {host_of(address): name for name, addresses in known.items() for address in addresses}
+    for process in status.cluster.processes.values():
+        name = process.locality.get(LOCALITY) or hosts.get(host_of(process.address or ""))
+        if name:
+            found.setdefault(name, []).append(process)
+        else:
+            strangers.add(process.address or "a process without an address")
+    lost = {a.address for m in status.cluster.messages or () for a in m.unreachable_processes}
+    for address in sorted(lost - {p.address for p in status.cluster.processes.values()}):
+        if host_of(address) not in hosts:
+            strangers.add(address)
+    return View({name: one(name, found[name], lost) for name in sorted(found)}, frozenset(strangers))
+
+
+def one(name: str, processes: list[Process], lost: set[str]) -> MemberView:
+    """Return what the processes of a member say together."""
+    first = next((p for p in processes if p.locality), processes[0])
+    silent = any(p.roles is None or not p.locality for p in processes)
+    faults = [m.description or m.name for p in processes for m in p.messages if m.name in FAULTS]
+    disks = [p.disk for p in processes if p.disk.total_bytes and p.disk.free_bytes is not None]
+    return MemberView(
+        name=name,
+        zone=first.fault_domain or first.locality.get("zoneid") or "",
+        kind=first.class_type or "",
+        addresses=frozenset(p.address for p in processes if p.address),
+        versions=frozenset(p.version for p in processes if p.version),
+        roles=None if silent else frozenset(role.role for p in processes for role in p.roles or ()),
+        excluded=all(p.excluded is True for p in processes),
+        reached=not silent and not any(p.address in lost for p in processes),
+        fault=faults[0] if faults else "",
+        disk_total=max((disk.total_bytes or 0 for disk in disks), default=0),
+        disk_free=min((disk.free_bytes or 0 for disk in disks), default=0),
+    )
+
+
+def host_of(address: str) -> str:
+    """Return the host of an address, or the whole text where it is none: it then is nobody's."""
+    try:
+        return parse_address(address).host
+    except ConnectionStringError:
+        return address

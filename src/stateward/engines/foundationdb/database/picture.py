@@ -1,0 +1,156 @@
+"""What a status says, in the words that planning has for all databases.
+
+FoundationDB does not tell which copies are where, only that some are missing and what a process still holds. So what a
+member holds is one unit: a copy on it, and one on `OTHERS`, which is there while the database says that all data is
+replicated. A member that leaves holds its unit until a blocking `exclude` has proved that nothing is left on it.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from stateward.api.kinds.foundationdb import COPIES
+from stateward.engines.foundationdb.database.exclusion import draining, removal_problem, replicated, unclear
+from stateward.engines.foundationdb.database.leaving import askable, held_back, unaddressed
+from stateward.engines.foundationdb.database.maintenance import maintained, own
+from stateward.engines.foundationdb.database.members import MemberView, View, view
+from stateward.engines.foundationdb.database.status import Status
+from stateward.engines.foundationdb.database.target import FoundationTarget
+from stateward.engines.foundationdb.database.upkeep import coordinating, unmovable, untended
+from stateward.engines.foundationdb.spec.connection import ConnectionStringError, parse_connection_string
+from stateward.engines.foundationdb.spec.identity import description
+from stateward.planning.model.observation import Copy, CopyState, Database, Health, Node, Unformed, Unit, Unknown
+
+OTHERS = "(others)"
+"""Whoever else has a copy."""
+NEVER = "configuration_never_created"
+"""The state of a database in which nothing was ever made."""
+KEEPS = frozenset({"storage", "log"})
+"""Roles that hold data."""
+
+
+def picture(target: FoundationTarget, status: Status, proved: frozenset[str] = frozenset()) -> Database | Unknown:
+    """Return the database; `proved` are members of which a blocking `exclude` has said that nothing is left on them."""
+    why = absent(target, status)
+    if why is not None:
+        return why
+    seen, coordinators = view(status, target.known), coordinating(target, status)
+    if seen is None or coordinators is None:
+        return Unknown("the database lists no processes, or no coordinators")
+    doubt = unclear(status) or replicated(status)
+    leaving, held = draining(status), held_back(target, status, seen, coordinators)
+    stuck = {name: unmovable(target, seen, coordinators, frozenset({name})) for name in sorted(coordinators)}
+    return Database(
+        identity=description(target.cluster),
+        health=Health.GREEN if doubt is None else Health.YELLOW,
+        nodes={
+            name: node for name, m in seen.members.items() if (node := node_of(target, m, coordinators)) is not None
+        },
+        units=tuple(units(target, status, seen, coordinators, leaving - proved, held)),
+        voters=coordinators,
+        draining=leaving,
+        undrainable={name: why for name, why in held.items() if why},
+        unmovable={name: why for name, why in stuck.items() if why},
+        maintenance=status.cluster.maintenance_zone or "",
+        maintained=maintained(status, seen, target.domains),
+        limited=own(status),
+        tolerance=tolerance(status),
+        connection=status.cluster.connection_string or "",
+        untended=untended(target, status, seen, coordinators),
+    )
+
+
+def absent(target: FoundationTarget, status: Status) -> Unknown | None:
+    """Return why there is no picture: another database, one that is not available, or one that was never made."""
+    cluster, said = status.cluster, status.client.database_status
+    if cluster.connection_string is not None:
+        try:
+            found = parse_connection_string(cluster.connection_string).description
+        except ConnectionStringError as error:
+            return Unknown(str(error))
+        if found != description(target.cluster):
+            return Unknown(f"another database answers: {found}")
+    recovery = cluster.recovery_state.name if cluster.recovery_state is not None else None
+    if recovery == NEVER:
+        return Unformed("nothing was ever made in it")
+    if said is None or said.available is not True or cluster.connection_string is None:
+        return Unknown(f"the database is not available (recovery: {recovery or 'not known'})")
+    return None
+
+
+def node_of(target: FoundationTarget, member: MemberView, coordinators: frozenset[str]) -> Node | None:
+    """Return a member that serves with all of its processes, of one version; None for any other."""
+    whole = len(member.addresses) >= target.processes.get(member.name, 1)
+    if not member.reached or not whole or len(member.versions) != 1:
+        return None
+    return Node(
+        name=member.name,
+        version=next(iter(member.versions)),
+        data=True,
+        voting=member.name in coordinators,
+        disk_total=member.disk_total,
+        disk_free=member.disk_free,
+        fault=member.fault,
+    )
+
+
+def units(
+    target: FoundationTarget,
+    status: Status,
+    seen: View,
+    coordinators: frozenset[str],
+    leaving: frozenset[str],
+    held: Mapping[str, str],
+) -> Iterable[Unit]:
+    """Yield what each member holds, and why that would not be moved away now if the member were to leave."""
+    doubt = unclear(status) or replicated(status)
+    elsewhere = Copy(CopyState.STARTED, member=OTHERS)
+    if doubt is not None:
+        elsewhere = Copy(CopyState.UNASSIGNED, why=doubt)
+    wanted = COPIES[target.cluster.spec.redundancy]
+    for name, member in seen.members.items():
+        if name not in leaving and member.roles is not None and member.roles & KEEPS:
+            own = Copy(CopyState.STARTED, primary=True, member=name, why=held.get(name, ""))
+            copies = (own,) if wanted == 1 else (own, elsewhere)
+            yield Unit(f"data({name})", wanted, copies)
+    if lost(status):
+        yield Unit("(some of the data)", wanted, (Copy(CopyState.UNASSIGNED, why="no replica of it is left"),))
+    for name in sorted(leaving & target.processes.keys()):
+        problem = removal_problem(status, seen, name, coordinators) or unaddressed(target, status, seen, name)
+        if problem is None:
+            continue
+        if name in seen.members or askable(target, status, name):
+            own = Copy(CopyState.RELOCATING, member=name, target=OTHERS, in_sync=name in seen.members, why=problem)
+        else:  # Nothing moves that could be waited for: the reason is what a person has to read.
+            own = Copy(CopyState.STARTED, member=name, in_sync=False, why=problem)
+        yield Unit(f"data({name})", wanted, (own, elsewhere))
+
+
+def lost(status: Status) -> bool:
+    """Return whether the database says that some of its data has no replica that it reaches."""
+    data = status.cluster.data
+    states = [t.state for t in (data.team_trackers or ())] if data is not None else []
+    return any(state.min_replicas_remaining == 0 for state in states)
+
+
+def tolerance(status: Status) -> int | None:
+    """Return how many more zones may fail at no cost; None where the status does not say."""
+    told = status.cluster.fault_tolerance
+    if told is None:
+        return None
+    both = (told.max_zone_failures_without_losing_data, told.max_zone_failures_without_losing_availability)
+    known = [count for count in both if count is not None]
+    return min(known) if len(known) == len(both) else None
+
+
+def provable(target: FoundationTarget, status: Status) -> Mapping[str, bool]:
+    """Return the members that leave and may be asked to be proved empty; by each, whether it has processes.
+
+    One that is not meant to run any more was proved before it was let go.
+    """
+    seen, coordinators = view(status, target.known), coordinating(target, status)
+    if seen is None or coordinators is None:
+        return {}
+    return {
+        name: name in seen.members
+        for name in sorted(draining(status) & target.processes.keys())
+        if removal_problem(status, seen, name, coordinators) is None
+    }

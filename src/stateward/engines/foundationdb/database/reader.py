@@ -1,0 +1,44 @@
+"""The worker that reads the large statuses of FoundationDB: see `stateward.engines.connection.worker`."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import msgspec
+from msgspec import structs
+
+from stateward.engines.connection.room import USUAL
+from stateward.engines.connection.worker import serve, worked
+from stateward.engines.foundationdb.database.status import Process, Status, parse_status
+
+PROCESSES = 300
+"""Processes that come back at once: some milliseconds for the event loop."""
+
+
+async def status(output: str, usual: int = USUAL) -> Status:
+    """Return a printed status of any size, read here up to the usual; raise `EngineError` where there is none."""
+    if len(output) <= usual:
+        return parse_status(output)
+    async with worked(__name__, (output.encode(errors="replace"),), "a status of fdbcli") as parts:
+        found = msgspec.msgpack.decode(await anext(parts), type=Status)
+        processes: dict[str, Process] = {}
+        async for part in parts:
+            processes |= msgspec.msgpack.decode(part, type=dict[str, Process])
+    return _with(found, processes) if processes else found
+
+
+def parted(frames: Iterator[bytes]) -> Iterable[bytes]:
+    """Return the status without its processes, and then those; raise `EngineError` where there is none."""
+    found = parse_status(next(frames))
+    processes = found.cluster.processes
+    yield msgspec.msgpack.encode(_with(found, {}) if processes else found)
+    rest = iter((processes or {}).items())
+    while some := dict(islice(rest, PROCESSES)):
+        yield msgspec.msgpack.encode(some)
+
+
+def _with(found: Status, processes: dict[str, Process]) -> Status:
+    return structs.replace(found, cluster=structs.replace(found.cluster, processes=processes))
+
+
+if __name__ == "__main__":
+    serve(parted)

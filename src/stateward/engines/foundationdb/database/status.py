@@ -1,0 +1,210 @@
+"""`status json` of FoundationDB, typed: the paths that decisions are made from, and no others.
+
+The database requires no key, and leaves out what it could not find out. So every field that a decision needs is None
+where it is not there: unknown is never taken for absent, empty or zero. A process that nobody reaches is listed with
+its address and without its locality, so its member can only be told by the address.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from stateward.engines.connection.base import GarbledError
+from stateward.engines.connection.decoding import decoded
+
+Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+"""A number as the database keeps it; one that is larger cannot be reckoned with."""
+
+
+class _Record(Struct, frozen=True, kw_only=True):
+    """A part of the status."""
+
+
+class Message(_Record, frozen=True, kw_only=True):
+    """Something the database says about itself, by a name for programs."""
+
+    name: str = ""
+    description: str = ""
+    unreachable_processes: tuple["Addressed", ...] = ()
+
+
+class Addressed(_Record, frozen=True, kw_only=True):
+    """A process, by its address."""
+
+    address: str = ""
+
+
+class Role(_Record, frozen=True, kw_only=True):
+    """Something that a process does, for example `storage`, `log` or `coordinator`."""
+
+    role: str
+    stored_bytes: Whole | None = None
+    kvstore_used_bytes: Whole | None = None
+
+
+class Disk(_Record, frozen=True, kw_only=True):
+    """The disk under a process, in bytes."""
+
+    total_bytes: Whole | None = None
+    free_bytes: Whole | None = None
+
+
+class Process(_Record, frozen=True, kw_only=True):
+    """One process of the database; `locality` is empty for one that nobody reaches."""
+
+    address: str | None = None
+    class_type: str | None = None
+    command_line: str | None = None
+    excluded: bool | None = None
+    fault_domain: str | None = None
+    locality: Mapping[str, str | None] = {}
+    version: str | None = None
+    uptime_seconds: float | None = None
+    roles: tuple[Role, ...] | None = None
+    messages: tuple[Message, ...] = ()
+    under_maintenance: bool | None = None
+    degraded: bool | None = None
+    disk: Disk = Disk()
+
+
+class TeamState(_Record, frozen=True, kw_only=True):
+    """How many replicas the worst team of storage servers has."""
+
+    healthy: bool | None = None
+    min_replicas_remaining: Whole | None = None
+    name: str | None = None
+
+
+class TeamTracker(_Record, frozen=True, kw_only=True):
+    """The teams of one region."""
+
+    primary: bool | None = None
+    unhealthy_servers: Whole | None = None
+    state: TeamState = TeamState()
+
+
+class MovingData(_Record, frozen=True, kw_only=True):
+    """Data on its way, in bytes."""
+
+    in_flight_bytes: Whole | None = None
+    in_queue_bytes: Whole | None = None
+
+
+class Data(_Record, frozen=True, kw_only=True):
+    """How the data is."""
+
+    state: TeamState | None = None
+    team_trackers: tuple[TeamTracker, ...] | None = None
+    moving_data: MovingData | None = None
+
+
+class LogSet(_Record, frozen=True, kw_only=True):
+    """A generation of transaction logs."""
+
+    current: bool | None = None
+    log_fault_tolerance: Whole | None = None
+    log_replication_factor: Whole | None = None
+    possibly_losing_data: bool | None = None
+
+
+class Recovery(_Record, frozen=True, kw_only=True):
+    """How far the database has recovered."""
+
+    name: str | None = None
+    active_generations: Whole | None = None
+    seconds_since_last_recovered: float | None = None
+
+
+class Tolerance(_Record, frozen=True, kw_only=True):
+    """How many more zones may fail."""
+
+    max_zone_failures_without_losing_availability: Whole | None = None
+    max_zone_failures_without_losing_data: Whole | None = None
+
+
+class Exclusion(_Record, frozen=True, kw_only=True):
+    """What was excluded: an address, or a locality as `locality_KEY:VALUE`."""
+
+    address: str | None = None
+    locality: str | None = None
+
+
+class Configuration(_Record, frozen=True, kw_only=True):
+    """How the database is configured."""
+
+    redundancy_mode: str | None = None
+    storage_engine: str | None = None
+    logs: Whole | None = None
+    commit_proxies: Whole | None = None
+    grv_proxies: Whole | None = None
+    resolvers: Whole | None = None
+    usable_regions: Whole | None = None
+    excluded_servers: tuple[Exclusion, ...] | None = None
+
+
+class Cluster(_Record, frozen=True, kw_only=True):
+    """What the cluster controller says; everything is missing while there is none."""
+
+    processes: Mapping[str, Process] | None = None
+    configuration: Configuration | None = None
+    data: Data | None = None
+    logs: tuple[LogSet, ...] | None = None
+    recovery_state: Recovery | None = None
+    fault_tolerance: Tolerance | None = None
+    full_replication: bool | None = None
+    database_available: bool | None = None
+    maintenance_zone: str | None = None
+    maintenance_seconds_remaining: float | None = None
+    connection_string: str | None = None
+    messages: tuple[Message, ...] | None = None
+    incompatible_connections: tuple[str, ...] = ()
+
+
+class Coordinator(_Record, frozen=True, kw_only=True):
+    """A coordinator, as the asking client found it."""
+
+    address: str
+    reachable: bool | None = None
+
+
+class Coordinators(_Record, frozen=True, kw_only=True):
+    """The coordinators."""
+
+    coordinators: tuple[Coordinator, ...] | None = None
+    quorum_reachable: bool | None = None
+
+
+class DatabaseStatus(_Record, frozen=True, kw_only=True):
+    """The client's own verdict."""
+
+    available: bool | None = None
+    healthy: bool | None = None
+
+
+class Client(_Record, frozen=True, kw_only=True):
+    """What the asking client knows by itself."""
+
+    coordinators: Coordinators | None = None
+    database_status: DatabaseStatus | None = None
+    messages: tuple[Message, ...] = ()
+    timestamp: float | None = None
+
+
+class Status(_Record, frozen=True, kw_only=True):
+    """One whole answer."""
+
+    client: Client = Client()
+    cluster: Cluster = Cluster()
+
+
+def parse_status(output: bytes | str) -> Status:
+    """Return what `fdbcli --exec "status json"` printed; raises GarbledError for what is no such answer.
+
+    The command may print warnings before the document, for example that the cluster file changed.
+    """
+    text = output.decode(errors="replace") if isinstance(output, bytes) else output
+    start = text.find("{")
+    if start < 0:
+        raise GarbledError(f"fdbcli printed no status: {text.strip()[:200] or 'nothing'}")
+    return decoded(Status, text[start:], "fdbcli printed a status that cannot be read:")

@@ -1,0 +1,94 @@
+"""What the database should be told for its own sake: how many copies it keeps, and who its coordinators are."""
+
+from collections.abc import Iterable
+
+from stateward.engines.foundationdb.database.members import View
+from stateward.engines.foundationdb.database.status import Status
+from stateward.engines.foundationdb.database.target import FoundationTarget
+from stateward.engines.foundationdb.spec.connection import ConnectionStringError, parse_address
+from stateward.engines.foundationdb.spec.coordinators import (
+    Candidate,
+    Choice,
+    Prospect,
+    choose,
+    count_of,
+    has_to_change,
+)
+from stateward.engines.foundationdb.spec.identity import member_of
+
+
+def untended(target: FoundationTarget, status: Status, seen: View, coordinators: frozenset[str]) -> str:
+    """Return what it should be told, as a clause; empty when there is nothing."""
+    return redundancy(target, status) or coordination(target, seen, coordinators)
+
+
+def redundancy(target: FoundationTarget, status: Status) -> str:
+    """Return that the database keeps another number of copies than it should."""
+    configuration = status.cluster.configuration
+    found = configuration.redundancy_mode if configuration is not None else None
+    wanted = target.cluster.spec.redundancy.value
+    return f"its redundancy is {found}, and {wanted} is wanted" if found not in (None, wanted) else ""
+
+
+def coordination(target: FoundationTarget, seen: View, coordinators: frozenset[str]) -> str:
+    """Return that its coordinators should be others."""
+    fit = candidates(target, seen, frozenset())
+    choice = chosen(target, fit, coordinators)
+    if choice.members == coordinators or len(choice.members) < min(len(coordinators), wanted(target)):
+        return ""
+    if not has_to_change(coordinators, choice, fit, reachable(seen, coordinators)):
+        return ""
+    return f"its coordinators are {', '.join(sorted(coordinators))}, and {', '.join(sorted(choice.members))} are better"
+
+
+def coordinating(target: FoundationTarget, status: Status) -> frozenset[str] | None:
+    """Return the members that are coordinators, others by their addresses; None where the status does not say."""
+    known = status.client.coordinators
+    if known is None or known.coordinators is None:
+        return None
+    try:
+        return frozenset(member_of(target.cluster, parse_address(c.address)) for c in known.coordinators)
+    except ConnectionStringError:
+        return None
+
+
+def unmovable(target: FoundationTarget, seen: View, coordinators: frozenset[str], leaving: frozenset[str]) -> str:
+    """Return why coordinators cannot move away from those that leave, as a clause; empty where they can."""
+    if not coordinators & leaving:
+        return ""
+    choice = chosen(target, candidates(target, seen, leaving), coordinators)
+    if len(choice.members) >= len(coordinators):
+        return ""
+    names = ", ".join(sorted(coordinators & leaving))
+    return f"coordinators cannot move away from {names}: {choice.problem}"
+
+
+def wanted(target: FoundationTarget) -> int:
+    """Return how many coordinators there should be."""
+    return count_of(target.cluster.spec.redundancy.value)
+
+
+def chosen(target: FoundationTarget, fit: Iterable[Candidate], coordinators: frozenset[str]) -> Choice:
+    """Return who should be a coordinator."""
+    return choose(fit, coordinators, wanted(target))
+
+
+def candidates(target: FoundationTarget, seen: View, leaving: frozenset[str]) -> list[Candidate]:
+    """Return who may be a coordinator: members with volumes, or the database is lost with their pods."""
+    return [
+        Candidate(
+            m.name,
+            m.zone,
+            m.kind,
+            serves=m.reached,
+            leaves=m.excluded or m.name in leaving,
+            prospect=target.prospects.get(m.name, Prospect.STAYS),
+        )
+        for m in seen.members.values()
+        if m.name in target.lasting
+    ]
+
+
+def reachable(seen: View, coordinators: frozenset[str]) -> frozenset[str]:
+    """Return the coordinators that answer; one whose process is there is taken to."""
+    return frozenset(name for name in coordinators if name in seen.members and seen.members[name].reached)

@@ -1,0 +1,142 @@
+"""The pod template of a member: Stateward's own, with the overrides of cluster and pool merged over it."""
+
+from stateward.api.kinds.foundationdb import FaultDomain
+from stateward.api.values import names
+from stateward.api.values.base import Json
+from stateward.engines.foundationdb.objects.beside import BESIDE, bring
+from stateward.engines.foundationdb.objects.configuration import config_files
+from stateward.engines.foundationdb.objects.labels import ENGINE, member_labels
+from stateward.engines.foundationdb.spec.build import Build
+from stateward.engines.foundationdb.spec.identity import PORT
+from stateward.engines.foundationdb.spec.inputs import IMAGE, inputs
+from stateward.engines.foundationdb.spec.pools import ResolvedPool
+from stateward.engines.pods import agent, images, pods
+
+USER = 4059
+"""The user and group of the official images."""
+GRACE = 60
+"""Seconds that processes have to end: they keep nothing in memory that is acknowledged."""
+DATA, LOGS = "/var/fdb/data", "/var/fdb/logs"
+DEFAULT_RESOURCES: Json = {"requests": {"cpu": "500m", "memory": "2Gi"}, "limits": {"memory": "2Gi"}}
+
+
+def template(pool: ResolvedPool, ordinal: int, build: Build) -> Json:
+    """Return the template of a pod of a member that is made so."""
+    metadata: Json = {"labels": member_labels(pool, ordinal), "annotations": annotations(pool, build)}
+    return pods.overridden({"metadata": metadata, "spec": _spec(pool, ordinal, build)}, pool.template)
+
+
+def annotations(pool: ResolvedPool, build: Build) -> dict[str, str]:
+    """Return what a pod says of itself."""
+    beside = build.beside(pool.cluster.spec.version)
+    said = {**made_from(pool, build), **({names.ANNOTATION_BESIDE: beside} if beside else {})}
+    return {**said, **(pods.agent_annotations(config_files(pool, build)) if pool.managed else {})}
+
+
+def made_from(pool: ResolvedPool, build: Build) -> dict[str, str]:
+    """Return the annotations that say what an object was made from."""
+    return pods.made_from(inputs(pool, build), build.version)
+
+
+def _spec(pool: ResolvedPool, ordinal: int, build: Build) -> Json:
+    return {
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": GRACE,
+        "securityContext": pods.security_context(USER),
+        "affinity": _affinity(pool),
+        "topologySpreadConstraints": pods.spread(pool.cluster.metadata.name, pool.name),
+        **({"initContainers": initial} if (initial := _initial(pool, build)) else {}),
+        "containers": [_container(pool, ordinal, build)],
+        "volumes": [*_volumes(pool, ordinal), *([{"name": "beside", "emptyDir": {}}] if build.crossing else [])],
+    }
+
+
+def _initial(pool: ResolvedPool, build: Build) -> list[Json]:
+    """Return the containers that bring the agent, and the programs of another version."""
+    brought = [agent.init_container(pool.agent_image)] if pool.managed else []
+    beside = build.beside(pool.cluster.spec.version)
+    return [*brought, bring(beside, image(pool, beside))] if beside else brought
+
+
+def _container(pool: ResolvedPool, ordinal: int, build: Build) -> Json:
+    script = ["/bin/bash", "/stateward/scripts/start.sh"]
+    return {
+        "name": ENGINE,
+        "image": image(pool, build.version),
+        **(agent.start(script, GRACE, asks=False) if pool.managed else {"command": script}),
+        "env": _environment(pool, ordinal, build),
+        "ports": [
+            *({"name": f"fdb-{i}", "containerPort": PORT + i, "protocol": "TCP"} for i in range(_processes(pool))),
+            *(agent.ports() if pool.managed else ()),
+        ],
+        "resources": pool.spec.resources or DEFAULT_RESOURCES,
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        "volumeMounts": [
+            {"name": "data", "mountPath": DATA},
+            {"name": "logs", "mountPath": LOGS},
+            *(
+                {"name": name, "mountPath": f"/stateward/{name}", "readOnly": True}
+                for name in ("config", "cluster", "scripts", "pod")
+            ),
+            {"name": "run", "mountPath": "/stateward/run"},
+            *([{"name": "beside", "mountPath": BESIDE, "readOnly": True}] if build.crossing else ()),
+            *(agent.volume_mounts() if pool.managed else ()),
+        ],
+        **(agent.probes() if pool.managed else {"readinessProbe": _listens()}),
+    }
+
+
+def image(pool: ResolvedPool, version: str) -> str:
+    """Return the image of a version: exactly what the spec says for the version that the spec says."""
+    spec = pool.cluster.spec
+    return images.image_for(IMAGE, spec.image, spec.version, version)
+
+
+def _processes(pool: ResolvedPool) -> int:
+    return pool.spec.processes_per_member
+
+
+def _listens() -> Json:
+    """Return a probe of the first process; whether the member serves, the database itself is asked."""
+    return {"tcpSocket": {"port": PORT}, "periodSeconds": 5, "timeoutSeconds": 3, "failureThreshold": 3}
+
+
+def _environment(pool: ResolvedPool, ordinal: int, build: Build) -> list[Json]:
+    member = pool.member(ordinal)
+    node = pool.cluster.spec.fault_domain is FaultDomain.NODE
+    domain: Json = {"valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}} if node else {"value": member}
+    values = {
+        "STATEWARD_MEMBER": member,
+        "STATEWARD_ENGINE_VERSION": build.version,
+        **({} if pool.managed else {"STATEWARD_CONFIG_SHA256": pods.files_digest(config_files(pool, build))}),
+    }
+    return [
+        {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+        {"name": "STATEWARD_DOMAIN", **domain},
+        *({"name": name, "value": value} for name, value in values.items()),
+    ]
+
+
+def _volumes(pool: ResolvedPool, ordinal: int) -> list[Json]:
+    """Return the volumes. Whole directories are mounted, since a file mounted by `subPath` is never updated."""
+    member, cluster = pool.member(ordinal), pool.cluster.metadata.name
+    data: Json = (
+        {"emptyDir": {}} if pool.storage.ephemeral else {"persistentVolumeClaim": {"claimName": names.claim(member)}}
+    )
+    return [
+        {"name": "data", **data},
+        {"name": "logs", "emptyDir": {}},
+        {"name": "config", "secret": {"secretName": member}},
+        {"name": "cluster", "configMap": {"name": f"{cluster}-cluster-file"}},
+        {"name": "scripts", "configMap": {"name": f"{cluster}-scripts", "defaultMode": 0o555}},
+        {"name": "pod", "downwardAPI": {"items": agent.downward() if pool.managed else []}},
+        {"name": "run", "emptyDir": {}},
+        *(agent.volumes(member) if pool.managed else ()),
+    ]
+
+
+def _affinity(pool: ResolvedPool) -> Json:
+    """Keep members apart, those of one pool above all: a preference, or members could not come back."""
+    cluster = {names.LABEL_CLUSTER: pool.cluster.metadata.name}
+    return pods.preferred(pods.apart(50, cluster), pods.apart(100, {**cluster, names.LABEL_POOL: pool.name}))

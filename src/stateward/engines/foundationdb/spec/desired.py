@@ -1,0 +1,84 @@
+"""A cluster's spec as planning understands it: every default filled in, every pool with its inputs."""
+
+from stateward.api.kinds.cluster import InPlace, Retention, UpdatePolicy, VolumePolicy, VolumeShrink
+from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.values.quantity import parse_bytes
+from stateward.api.values.version import parse_version
+from stateward.engines.foundationdb.spec.build import Build
+from stateward.engines.foundationdb.spec.inputs import COORDINATED, EFFECTS, RETAINED, inputs
+from stateward.engines.foundationdb.spec.pools import TIERS, ResolvedPool, resolve
+from stateward.engines.pods.replacement import replacement, wait_between_removals
+from stateward.planning.model.observation import Crossing, Desired, Inputs, Pool, Refusal, SoleCopy, Surge
+
+WAIT_BETWEEN_REMOVALS = 60.0
+"""Seconds, as with FoundationDB's own operator: the database has to notice that a process is gone, and to recover."""
+
+
+def desired(cluster: FoundationDBCluster) -> Desired:
+    """Return what should be. A refused version is left out: the cluster goes on running what it ran."""
+    reason = refuse_upgrade(cluster.status.version, cluster.spec.version)
+    refusals = () if reason is None else (Refusal("spec.version", "UpgradeRefused", reason, everything=False),)
+    version = cluster.spec.version if reason is None else cluster.status.version
+    update, volumes = cluster.spec.update or UpdatePolicy(), cluster.spec.volumes or VolumePolicy()
+    return Desired(
+        version=version,
+        pools=tuple(_pool(pool, version) for pool in resolve(cluster)),
+        # Which members may go together, only the database knows: they change one at a time.
+        max_unavailable=1,
+        sole_copy=SoleCopy.WAIT,
+        formed_by_word=True,
+        surge=Surge(update.surge.value),
+        wait_between_removals=wait_between_removals(update, WAIT_BETWEEN_REMOVALS),
+        paused=update.paused,
+        order=tuple(update.order or ()),
+        replace_on_shrink=volumes.on_shrink is VolumeShrink.REPLACE,
+        in_place=update.in_place is InPlace.PREFERRED,
+        delete_volumes=volumes.on_scale_down is Retention.DELETE,
+        own_volumes=volumes.on_cluster_delete is Retention.DELETE,
+        replacement=replacement(cluster.spec.replacement, cluster.spec.members),
+        refusals=refusals,
+    )
+
+
+def refuse_upgrade(deployed: str, asked: str) -> str | None:
+    """Return why a deployed version cannot become another one; None where it can."""
+    before, after = parse_version(deployed), parse_version(asked)
+    if before is None or after is None or before == after:
+        return None
+    if (after.major, after.minor) < (before.major, before.minor):
+        return f"data of {deployed} cannot go back to {asked}: choose {before.major}.{before.minor}.x or later"
+    return None
+
+
+def apart(first: str, second: str) -> bool:
+    """Return whether processes of two versions do not talk to each other: those of one major and minor version do."""
+    one, other = parse_version(first), parse_version(second)
+    return one is not None and other is not None and (one.major, one.minor) != (other.major, other.minor)
+
+
+def crossings(pool: ResolvedPool, version: str) -> dict[Crossing, Inputs]:
+    """Return what members are made from on the way to a version that the deployed one does not talk to."""
+    deployed = pool.cluster.status.version
+    if not apart(deployed, version):
+        return {}
+    return {step: inputs(pool, Build(deployed, step)) for step in (Crossing.BESIDE, Crossing.SWITCHED)}
+
+
+def _pool(pool: ResolvedPool, version: str) -> Pool:
+    storage = pool.storage
+    return Pool(
+        name=pool.name,
+        replicas=pool.replicas,
+        voting=False,
+        data=True,
+        ephemeral=storage.ephemeral,
+        inputs=inputs(pool, Build(version)),
+        held_inputs=inputs(pool, Build(pool.cluster.status.version or version)),
+        crossings=crossings(pool, version),
+        effects=EFFECTS,
+        coordinated=COORDINATED,
+        retained=RETAINED,
+        volume_size=0 if storage.ephemeral else parse_bytes(storage.size),
+        storage_class=None if storage.ephemeral else storage.storage_class,
+        tier=TIERS[pool.spec.process_class],
+    )

@@ -1,0 +1,66 @@
+"""Who a database is, and where its first coordinators are: known before any pod runs, and the same each time.
+
+Coordinators are named and not addressed: a pod that comes back has another address, and its old name. So the cluster
+file stays right whatever is restarted together.
+"""
+
+import hashlib
+import re
+
+from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.values import names
+from stateward.engines.foundationdb.spec.connection import Address, ConnectionString, parse_connection_string
+from stateward.engines.foundationdb.spec.coordinators import Candidate, choose, count_of
+from stateward.engines.foundationdb.spec.pools import resolve
+from stateward.engines.pods.objects import headless
+
+PORT = 4500
+"""Port of the first process of a member; the next ones have those after it."""
+
+
+def host(cluster: FoundationDBCluster, member: str) -> str:
+    """Return the name in DNS of a member's pod."""
+    return f"{names.pod(member)}.{headless(cluster)}.{cluster.metadata.namespace}.svc"
+
+
+def coordinator(cluster: FoundationDBCluster, member: str) -> Address:
+    """Return where a member answers as a coordinator: its first process."""
+    return Address(host(cluster, member), PORT)
+
+
+def member_of(cluster: FoundationDBCluster, address: Address) -> str:
+    """Return the member that a coordinator is; the whole address where it is no member's."""
+    pod, _, rest = address.host.partition(".")
+    ours = rest == f"{headless(cluster)}.{cluster.metadata.namespace}.svc" and pod.endswith("-0")
+    return pod.removesuffix("-0") if ours else str(address)
+
+
+def description(cluster: FoundationDBCluster) -> str:
+    """Return what tells the database from every other: it is in its cluster file for ever."""
+    meta = cluster.metadata
+    return re.sub(r"[^A-Za-z0-9]", "_", f"{meta.namespace}_{meta.name}_{meta.uid[:8]}")
+
+
+def first_connection(cluster: FoundationDBCluster) -> ConnectionString:
+    """Return the cluster file of a database that is not there yet."""
+    order = sorted(resolve(cluster), key=lambda pool: pool.spec.process_class.value != "storage")
+    fit = [
+        Candidate(pool.member(i), zone=pool.member(i), kind=pool.spec.process_class.value)
+        for pool in order
+        if not pool.storage.ephemeral
+        for i in range(pool.replicas)
+    ]
+    chosen = choose(fit, frozenset(), count_of(cluster.spec.redundancy.value)).members
+    generation = hashlib.sha256(cluster.metadata.uid.encode()).hexdigest()[:16]
+    addresses = tuple(coordinator(cluster, name) for name in sorted(chosen))
+    return ConnectionString(description(cluster), generation, addresses)
+
+
+def connection(cluster: FoundationDBCluster) -> str:
+    """Return the cluster file: as the database last said, or (while it is not there) as it begins."""
+    return cluster.status.connection or str(first_connection(cluster))
+
+
+def known_connection(cluster: FoundationDBCluster) -> ConnectionString:
+    """Return what the cluster file says; raises ConnectionStringError."""
+    return parse_connection_string(connection(cluster))

@@ -1,0 +1,163 @@
+"""The Kubernetes objects of clusters and members, whatever the engine: what differs is passed in, and it is little."""
+
+import base64
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from stateward.api.kinds.cluster import Cluster, Retention, Storage, VolumePolicy
+from stateward.api.values import names
+from stateward.api.values.base import Json
+from stateward.engines.pods.agent import checksum
+from stateward.planning.safety.disruption_budget import Budget
+
+
+class MemberObjects(Struct, frozen=True):
+    """The objects of a member, ready to be applied in this order."""
+
+    config: Json
+    claim: Json | None
+    """None where data is ephemeral."""
+    workload: Json
+
+
+class Blueprint(Struct, frozen=True):
+    """What an engine says of one member."""
+
+    cluster: Cluster
+    name: str
+    labels: Mapping[str, str]
+    storage: Storage
+    made_from: Mapping[str, str]
+    """Annotations that say what its objects were made from."""
+    files: Mapping[str, str]
+    """Its configuration."""
+    template: Json
+    """The template of its pod."""
+
+
+def member_objects(of: Blueprint) -> MemberObjects:
+    """Return the objects of a member: its configuration, its volume claim and its StatefulSet of one replica."""
+    return MemberObjects(
+        config=_config(of),
+        claim=None if of.storage.ephemeral else _claim(of),
+        workload=_workload(of),
+    )
+
+
+def headless(cluster: Cluster) -> str:
+    """Return the name of the Service that gives each pod a name in DNS."""
+    return f"{cluster.metadata.name}-members"
+
+
+def owner(cluster: Cluster) -> Json:
+    """Return the reference by which an object goes when the cluster goes."""
+    return {
+        "apiVersion": cluster.api_version,
+        "kind": cluster.kind,
+        "name": cluster.metadata.name,
+        "uid": cluster.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def shared_metadata(cluster: Cluster, name: str, labels: Mapping[str, str]) -> Json:
+    """Return the metadata of an object that all members share."""
+    return {
+        "name": name,
+        "namespace": cluster.metadata.namespace,
+        "labels": dict(labels),
+        "ownerReferences": [owner(cluster)],
+    }
+
+
+def config_map(metadata: Json, data: Mapping[str, str]) -> Json:
+    """Return a ConfigMap."""
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(data)}
+
+
+def headless_service(metadata: Json, selector: Mapping[str, str], ports: Mapping[str, int]) -> Json:
+    """Return a Service that names pods before they are Ready: they must find each other to become so."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata,
+        "spec": {
+            "clusterIP": "None",
+            "publishNotReadyAddresses": True,
+            "selector": dict(selector),
+            "ports": [port(name, number) for name, number in ports.items()],
+        },
+    }
+
+
+def port(name: str, number: int) -> Json:
+    """Return a port of a Service."""
+    return {"name": name, "port": number, "targetPort": number, "protocol": "TCP"}
+
+
+def disruption_budget(cluster: Cluster, metadata: Json, budget: Budget) -> Json:
+    """Return the PodDisruptionBudget of what planning says may be evicted; its name is made from the cluster's."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {**metadata, "name": f"{cluster.metadata.name}-{budget.name}"},
+        "spec": {
+            "maxUnavailable": budget.allowed,
+            "selector": {
+                "matchLabels": {names.LABEL_CLUSTER: cluster.metadata.name},
+                "matchExpressions": [{"key": names.LABEL_ROLES, "operator": "In", "values": sorted(budget.roles)}],
+            },
+        },
+    }
+
+
+def _config(of: Blueprint) -> Json:
+    annotations = {**of.made_from, names.ANNOTATION_CHECKSUM: checksum(of.files)}
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {**_metadata(of, owned=True), "annotations": annotations},
+        "type": "Opaque",
+        "data": {name: base64.b64encode(content.encode()).decode() for name, content in of.files.items()},
+    }
+
+
+def _claim(of: Blueprint) -> Json:
+    policy = of.cluster.spec.volumes or VolumePolicy()
+    metadata = _metadata(of, owned=policy.on_cluster_delete is Retention.DELETE)
+    storage_class = {"storageClassName": of.storage.storage_class} if of.storage.storage_class is not None else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {**metadata, "name": names.claim(of.name)},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            **storage_class,
+            "resources": {"requests": {"storage": of.storage.size}},
+        },
+    }
+
+
+def _workload(of: Blueprint) -> Json:
+    selector = {names.LABEL_CLUSTER: of.cluster.metadata.name, names.LABEL_MEMBER: of.name}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {**_metadata(of, owned=True), "annotations": dict(of.made_from)},
+        "spec": {
+            "replicas": 1,
+            "serviceName": headless(of.cluster),
+            "podManagementPolicy": "Parallel",
+            "updateStrategy": {"type": "OnDelete"},
+            "revisionHistoryLimit": 2,
+            "selector": {"matchLabels": selector},
+            "template": of.template,
+        },
+    }
+
+
+def _metadata(of: Blueprint, *, owned: bool) -> Json:
+    metadata: Json = {"name": of.name, "namespace": of.cluster.metadata.namespace, "labels": dict(of.labels)}
+    return {**metadata, "ownerReferences": [owner(of.cluster)]} if owned else metadata

@@ -1,0 +1,1 @@
+"""The configuration of search members: settings, security and the keystore."""

@@ -1,0 +1,171 @@
+"""A secured member's configuration: TLS on both layers, who is a member and who the operator, no user but the first.
+
+This is OpenSearch's plugin, and what Elasticsearch has in common with it; the rest of that is in `xpack`.
+
+Members trust each other by a name that only certificates of this cluster carry, signed by an authority of the cluster.
+Names of hosts are not verified between members: addresses of pods are used again and have no lasting names. Clients and
+the operator verify the name of the cluster's Service.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+from stateward.api.kinds.security import Security
+from stateward.api.values.version import parse_version
+from stateward.engines.search.configuration import xpack
+from stateward.engines.search.spec.flavor import SearchCluster, Shield
+from stateward.engines.search.spec.identity import cluster_name
+from stateward.engines.search.spec.pools import ResolvedPool
+from stateward.engines.search.spec.probes import Question
+from stateward.planning.model.security import CERTIFICATES
+
+SWITCH = "security"
+"""File of the configuration by which the start script knows that the member is secured."""
+USERS = "internal_users.yml"
+TOGETHER = "security"
+"""The input by which a member is secured: those with and those without cannot talk to each other."""
+FOLDER = "tls"
+"""Where the certificates are, below the configuration."""
+HEALTH = "/_plugins/_security/health"
+"""What the plugin tells everybody: whether it has read its users, which it can once the node has joined."""
+RELOADS = (2, 19)
+"""The first version that looks for changed certificates by itself, every five seconds."""
+
+NO_USERS = '_meta:\n  type: "internalusers"\n  config_version: 2\n'
+"""The users with which the security index is made: none. The image's own are a demonstration, with known passwords."""
+
+
+def secured(cluster: SearchCluster) -> bool:
+    """Return whether a cluster is to be secured: what its spec says, or else what it is already."""
+    asked = cluster.spec.security.enabled if cluster.spec.security is not None else None
+    if asked is not None:
+        return asked
+    return cluster.status.security is not None and cluster.status.security.enabled
+
+
+def reloads(version: str) -> bool:
+    """Return whether nodes of a version of OpenSearch take new certificates without a restart."""
+    parsed = parse_version(version)
+    return parsed is not None and parsed[:2] >= RELOADS
+
+
+def member_name(cluster: SearchCluster) -> str:
+    """Return the common name of the members' certificates."""
+    return f"member.{_mark(cluster)}"
+
+
+def operator_name(cluster: SearchCluster) -> str:
+    """Return the common name of the operator's certificate."""
+    return f"operator.{_mark(cluster)}"
+
+
+def service_name(cluster: SearchCluster) -> str:
+    """Return the name by which clients and the operator know the database."""
+    return f"{cluster.metadata.name}.{cluster.metadata.namespace}.svc"
+
+
+def alternatives(cluster: SearchCluster) -> tuple[str, ...]:
+    """Return the names and addresses under which a member may be asked."""
+    name, namespace = cluster.metadata.name, cluster.metadata.namespace
+    services = (name, f"{name}-members", f"{name}-discovery")
+    short = [alias for service in services for alias in (service, f"{service}.{namespace}")]
+    full = [f"{service}.{namespace}.svc" for service in services]
+    pods = f"*.{name}-members.{namespace}.svc"
+    local = [f"{each}.cluster.local" for each in (*full, pods)]
+    return (*short, *full, pods, *local, "localhost", "127.0.0.1", "::1")
+
+
+def authority_secret(cluster: SearchCluster) -> str:
+    """Return the name of the Secret with the authority; no pod mounts it."""
+    return f"{cluster.metadata.name}-ca"
+
+
+def members_secret(cluster: SearchCluster) -> str:
+    """Return the name of the Secret that the members mount."""
+    return f"{cluster.metadata.name}-tls"
+
+
+def operator_secret(cluster: SearchCluster) -> str:
+    """Return the name of the Secret by which the operator proves itself."""
+    return f"{cluster.metadata.name}-operator-tls"
+
+
+def administrator_secret(cluster: SearchCluster) -> str:
+    """Return the name of the Secret with the first administrator."""
+    return (cluster.spec.security or Security()).admin_secret_name or f"{cluster.metadata.name}-admin"
+
+
+def files(pool: ResolvedPool) -> dict[str, str]:
+    """Return the files that a secured member has besides its settings."""
+    if not secured(pool.cluster):
+        return {}
+    return {SWITCH: "on\n", **({USERS: NO_USERS} if plugged(pool) else {xpack.ROLES_FILE: xpack.ROLES})}
+
+
+def plugged(pool: ResolvedPool) -> bool:
+    """Return whether members of a pool are secured by OpenSearch's plugin."""
+    return pool.flavor.shield is Shield.PLUGIN and secured(pool.cluster)
+
+
+def question(pool: ResolvedPool) -> Question:
+    """Return what a member is asked to know whether it is alive, and whether it serves."""
+    if plugged(pool):
+        return Question(f"{HEALTH}?mode=lenient", HEALTH, "https")
+    return xpack.QUESTION if secured(pool.cluster) else Question(pool.flavor.alive)
+
+
+def inputs(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
+    """Yield what a secured member is made from; nothing for one that is not."""
+    if not secured(pool.cluster):
+        return
+    yield TOGETHER, True
+    status = pool.cluster.status.security
+    if plugged(pool) and status is not None and status.mark and not reloads(version):
+        yield CERTIFICATES, status.mark
+
+
+def settings(pool: ResolvedPool, version: str) -> dict[str, Any]:
+    """Return the settings that nobody else may set: none where the cluster is not secured."""
+    if not plugged(pool):
+        return xpack.settings(FOLDER) if secured(pool.cluster) else {}
+    return {
+        **_layer("transport", "tls"),
+        **_layer("http", "http"),
+        "plugins.security.ssl.transport.enforce_hostname_verification": False,
+        "plugins.security.ssl.transport.resolve_hostname": False,
+        "plugins.security.ssl.http.enabled": True,
+        "plugins.security.ssl.http.clientauth_mode": "OPTIONAL",
+        "plugins.security.nodes_dn": [f"CN={member_name(pool.cluster)}"],
+        "plugins.security.authcz.admin_dn": [f"CN={operator_name(pool.cluster)}"],
+        "plugins.security.allow_default_init_securityindex": True,
+        **(_RELOAD if reloads(version) else {}),
+    }
+
+
+def defaults(pool: ResolvedPool) -> dict[str, Any]:
+    """Return the settings of a secured member that people may change."""
+    roles = ["all_access", "security_rest_api_access"]
+    return {"plugins.security.restapi.roles_enabled": roles} if plugged(pool) else {}
+
+
+_RELOAD = {
+    "plugins.security.ssl.certificates_hot_reload.enabled": True,
+    # A given certificate may come from another issuer the next time; what it is for is checked before it is passed on.
+    "plugins.security.ssl.http.enforce_cert_reload_dn_verification": False,
+    "plugins.security.ssl.transport.enforce_cert_reload_dn_verification": False,
+}
+
+
+def _layer(layer: str, pair: str) -> dict[str, str]:
+    prefix = f"plugins.security.ssl.{layer}"
+    return {
+        f"{prefix}.pemcert_filepath": f"{FOLDER}/{pair}.crt",
+        f"{prefix}.pemkey_filepath": f"{FOLDER}/{pair}.key",
+        f"{prefix}.pemtrustedcas_filepath": f"{FOLDER}/ca.crt",
+    }
+
+
+def _mark(cluster: SearchCluster) -> str:
+    """Return what tells this cluster from all others: a common name has room for 64 characters."""
+    return hashlib.sha256(cluster_name(cluster).encode()).hexdigest()[:32]

@@ -1,0 +1,1 @@
+"""What search engines are asked and told over HTTP, and how their answers become one picture."""

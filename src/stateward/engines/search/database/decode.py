@@ -1,0 +1,212 @@
+"""From the database's answers to one picture of it, or an error: parts that contradict each other make no picture."""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from msgspec import Struct
+
+from stateward.engines.connection.base import GarbledError, TooLargeError
+from stateward.engines.search.database import marks, shutdown
+from stateward.engines.search.database.wire import (
+    MISSING,
+    ClusterSettings,
+    ClusterState,
+    Coordination,
+    IndexMetadata,
+    NodesInfo,
+    NodesStats,
+    ShardCopy,
+    ShardState,
+    UnassignedInfo,
+)
+from stateward.engines.search.spec.versions import MANAGER_ROLES
+from stateward.planning.model.observation import Allocation, Copy, CopyState, Database, Health, Node, Unit
+
+COPIES = 100_000
+"""Copies of shards in one picture: more do not fit into the answers that are read, but where somebody made them up."""
+_HELD = ("deciders_no", "no_valid_shard_copy")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+"""The number of a shard, or of replicas."""
+
+
+class Answers(Struct, frozen=True):
+    """All parts of one look at the database."""
+
+    state: ClusterState
+    info: NodesInfo
+    stats: NodesStats
+    settings: ClusterSettings
+    going: tuple[shutdown.Record, ...] = ()
+    """The nodes of which the database was told that they go down."""
+
+
+def database(data_roles: frozenset[str], answers: Answers) -> Database:
+    """Return the picture; raise `GarbledError` where the answers don't fit together, `TooLargeError` where it is large.
+
+    A node holds data where it has one of `data_roles`.
+    """
+    state = answers.state
+    names = _names(state)
+    copies = sum(len(c) for index in state.routing_table.indices.values() for c in index.shards.values())
+    if copies > COPIES:
+        raise TooLargeError(f"the cluster's state has {copies:,} copies of shards, and the limit is {COPIES:,}")
+    units = tuple(_units(answers, names))
+    coordination = state.metadata.cluster_coordination
+    return Database(
+        identity=state.cluster_uuid,
+        health=health(units),
+        nodes={name: _node(data_roles, answers, identifier) for identifier, name in names.items()},
+        units=units,
+        leader=names.get(state.manager, ""),
+        # A voter that is not there now is counted, by its id: a quorum is of all voters.
+        voters=frozenset(names.get(identifier, identifier) for identifier in coordination.last_committed_config),
+        nameless=frozenset(coordination.last_committed_config) - names.keys(),
+        voting_exclusions=excluded(coordination),
+        draining=marks.draining(answers.settings) | shutdown.members(answers.going, shutdown.Kind.REMOVE),
+        allocation=_allocation(answers.settings),
+        balance_paused=marks.balance_paused(answers.settings),
+        limited=marks.limited(answers.settings) or bool(shutdown.members(answers.going, shutdown.Kind.RESTART)),
+    )
+
+
+def excluded(coordination: Coordination) -> frozenset[str]:
+    """Return the nodes without a vote by name, or by id where they were excluded by it and have gone."""
+    found = coordination.voting_config_exclusions
+    return frozenset(e.node_id if e.node_name == MISSING else e.node_name for e in found)
+
+
+def _names(state: ClusterState) -> dict[str, str]:
+    """Return the names of the nodes by id; a name must be that of one node."""
+    names = {identifier: node.name for identifier, node in state.nodes.items()}
+    if len(set(names.values())) < len(names):
+        raise GarbledError("two nodes of one name are in the cluster")
+    return names
+
+
+def health(units: tuple[Unit, ...]) -> Health:
+    """Return what the database's own health says: red without an active primary, yellow without an active replica."""
+    worst = Health.GREEN
+    for unit in units:
+        for copy in unit.copies:
+            if copy.state not in (CopyState.STARTED, CopyState.RELOCATING):
+                if copy.primary:
+                    return Health.RED
+                worst = Health.YELLOW
+    return worst
+
+
+def _allocation(settings: ClusterSettings) -> Allocation:
+    try:
+        return marks.allocation(settings)
+    except ValueError as error:
+        raise GarbledError(f"{marks.ENABLE} has an unknown value: {error}") from error
+
+
+def _node(data_roles: frozenset[str], answers: Answers, identifier: str) -> Node:
+    info, stats = answers.info.nodes.get(identifier), answers.stats.nodes.get(identifier)
+    if info is None or stats is None:
+        raise GarbledError(f"node {answers.state.nodes[identifier].name} is in the cluster and does not answer")
+    return Node(
+        name=info.name,
+        version=info.version,
+        data=any(role in data_roles for role in info.roles),
+        voting=bool(MANAGER_ROLES.intersection(info.roles)),
+        disk_total=stats.fs.total.total_in_bytes,
+        disk_free=stats.fs.total.available_in_bytes,
+    )
+
+
+def _units(answers: Answers, names: Mapping[str, str]) -> Iterator[Unit]:
+    state = answers.state
+    sizes = _sizes(answers.stats)
+    unrouted = state.metadata.indices.keys() ^ state.routing_table.indices.keys()
+    if unrouted:
+        raise GarbledError(f"index {min(unrouted)} is in one part of the cluster's state and not in the other")
+    for index, routing in state.routing_table.indices.items():
+        metadata = state.metadata.indices[index]
+        if routing.shards.keys() != metadata.in_sync_allocations.keys():
+            raise GarbledError(f"the parts of the cluster's state don't agree about the shards of {index}")
+        for number, copies in routing.shards.items():
+            yield _unit(f"{index}[{number}]", metadata, number, copies, names, sizes.get((index, number), 0))
+
+
+def _unit(
+    name: str, metadata: IndexMetadata, number: str, copies: list[ShardCopy], names: Mapping[str, str], size: int
+) -> Unit:
+    settings = metadata.settings.index
+    if not _NUMBER.fullmatch(number):
+        raise GarbledError(f"the cluster's state has a shard {name[:200]} whose number is none")
+    if not _NUMBER.fullmatch(settings.number_of_replicas) or len(copies) <= int(settings.number_of_replicas):
+        raise GarbledError(f"the cluster's state does not hold all copies of {name} that there should be")
+    in_sync = frozenset(metadata.in_sync_allocations[number])
+    decoded = tuple(_copy(name, copy, in_sync, names) for copy in copies)
+    if sum(copy.primary for copy in decoded) != 1:
+        raise GarbledError(f"shard {name} has not exactly one primary in the cluster's state")
+    return Unit(
+        name=name,
+        wanted=len(decoded),
+        copies=decoded,
+        flexible=settings.auto_expand_replicas != "false",
+        size=size,
+    )
+
+
+def _copy(shard: str, copy: ShardCopy, in_sync: frozenset[str], names: Mapping[str, str]) -> Copy:
+    if copy.state is ShardState.UNASSIGNED:
+        return _unassigned(shard, copy)
+    moving = copy.relocating_node is not None
+    if copy.node is None or copy.allocation_id is None or (copy.state is ShardState.RELOCATING and not moving):
+        raise GarbledError(f"the cluster's state does not say where a copy of {shard} is")
+    return Copy(
+        state=CopyState(copy.state.value.lower()),
+        primary=copy.primary,
+        member=_name(shard, copy.node, names),
+        target=_name(shard, copy.relocating_node, names) if copy.relocating_node else "",
+        in_sync=copy.allocation_id.id in in_sync,
+    )
+
+
+def _name(shard: str, identifier: str, names: Mapping[str, str]) -> str:
+    try:
+        return names[identifier]
+    except KeyError:
+        raise GarbledError(f"a copy of {shard} is on a node that is not in the cluster's state") from None
+
+
+def _unassigned(shard: str, copy: ShardCopy) -> Copy:
+    info = copy.unassigned_info
+    if info is None:
+        raise GarbledError(f"the cluster's state does not say why a copy of {shard} is unassigned")
+    return Copy(
+        state=CopyState.UNASSIGNED,
+        primary=copy.primary,
+        in_sync=False,
+        why=_why(info),
+        held=copy.primary and info.allocation_status in _HELD,
+        since=_seconds(shard, info.at),
+    )
+
+
+def _why(info: UnassignedInfo) -> str:
+    reason = info.reason.lower().replace("_", " ")
+    detail = info.details.partition("\n")[0][:200]
+    return f"{reason}: {detail}" if detail else f"{reason}, delayed" if info.delayed else reason
+
+
+def _seconds(shard: str, text: str) -> float:
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError) as error:
+        raise GarbledError(f"{shard} is unassigned since {text[:60]!r}, which is no time") from error
+
+
+def _sizes(stats: NodesStats) -> dict[tuple[str, str], int]:
+    """Return the size of each shard: that of its largest copy, as a copy that is still coming is smaller."""
+    sizes: dict[tuple[str, str], int] = {}
+    for node in stats.nodes.values():
+        for index, shards in node.indices.shards.items():
+            for number, shard in ((number, shard) for item in shards for number, shard in item.items()):
+                key = (index, number)
+                sizes[key] = max(sizes.get(key, 0), shard.store.size_in_bytes)
+    return sizes

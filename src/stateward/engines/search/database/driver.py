@@ -1,0 +1,252 @@
+"""The driver of the search engines: what is read of a cluster, and what it is told."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from stateward.api.values.base import Json
+from stateward.engines.connection.base import (
+    EngineError,
+    GarbledError,
+    RefusedError,
+    Room,
+    Target,
+    TooLargeError,
+    Transport,
+    UnreachableError,
+)
+from stateward.engines.connection.room import Rooms
+from stateward.engines.search.database import marks, shutdown
+from stateward.engines.search.database.decode import excluded
+from stateward.engines.search.database.explain import explained
+from stateward.engines.search.database.reader import picture
+from stateward.engines.search.database.reading import INFO, SETTINGS, STATE, STATS, Bodies, Expected
+from stateward.engines.search.database.session import Session, at_any
+from stateward.engines.search.database.wire import (
+    Acknowledged,
+    ClusterSettings,
+    Coordination,
+    Flushed,
+    MoveExplanation,
+    Rerouted,
+    Voting,
+)
+from stateward.engines.search.spec.flavor import Flavor, Shield
+from stateward.planning.model.actions import Move
+from stateward.planning.model.observation import TOO_LARGE, Allocation, Database, Unknown
+
+T = TypeVar("T")
+
+LOOK_PATIENCE = 20.0
+"""Seconds for one look, over all nodes that are tried."""
+PATIENCE = 60.0
+"""Seconds for one command, over all nodes that are tried."""
+FLUSH_PATIENCE = 60.0
+"""Seconds for a flush; the restart goes on without it."""
+NODE_PATIENCE = "5s"
+"""How long the database waits for each of its nodes; without it a node that hangs would hang the look for ever."""
+
+STATE_FIELDS = (
+    "cluster_name,cluster_uuid,master_node,cluster_manager_node,blocks.global,nodes.*.name,"
+    "metadata.cluster_coordination,metadata.indices.*.in_sync_allocations,"
+    "metadata.indices.*.settings.index.number_of_replicas,metadata.indices.*.settings.index.auto_expand_replicas,"
+    "routing_table"
+)
+INFO_FIELDS = "_nodes.failed,cluster_name,nodes.*.name,nodes.*.version,nodes.*.roles"
+STATS_FIELDS = (
+    "_nodes.failed,cluster_name,nodes.*.name,nodes.*.fs.total.total_in_bytes,nodes.*.fs.total.available_in_bytes,"
+    "nodes.*.indices.shards.*.*.store.size_in_bytes"
+)
+USERS = "/_plugins/_security/api/internalusers"
+FLAT = {"flat_settings": "true"}
+EXCLUSIONS = "/_cluster/voting_config_exclusions"
+
+
+class SearchEngine:
+    """An `Engine` for the clusters of one flavor; `rooms` bounds what is read of all clusters at the same time."""
+
+    def __init__(self, flavor: Flavor, transport: Transport, rooms: Rooms | None = None) -> None:
+        self._flavor = flavor
+        self._rooms = rooms or Rooms()
+        self._transport = transport
+
+    async def observe(self, target: Target) -> Database | Unknown:
+        """Return one consistent picture of the database, or why there is none; never a part of one."""
+
+        async def look(session: Session) -> Database:
+            going = await shutdown.told(session) if self._flavor.announces else None
+            expected = Expected(
+                session.endpoint, target.name, target.identity, self._flavor.data_roles, going=going or ()
+            )
+            async with self._rooms.look(f"{target.name} {target.identity}") as room:
+                found = await picture(expected, await ask(session, room), self._rooms.usual)
+            found = await explained(session, found)
+            secured = session.endpoint.startswith("https:")
+            return msgspec.structs.replace(found, secured=secured) if secured else found
+
+        try:
+            return await self._at_any(target, look, LOOK_PATIENCE)
+        except TooLargeError as error:
+            return Unknown(str(error), TOO_LARGE)
+        except EngineError as error:
+            return Unknown(str(error))
+
+    async def limit_allocation(
+        self, target: Target, allocation: Allocation, members: frozenset[str] = frozenset()
+    ) -> None:
+        """Limit which copies the database may place; what was set before is kept in the database."""
+
+        async def work(session: Session) -> None:
+            await change(session, lambda settings: marks.limit(settings, allocation))
+            if self._flavor.announces:
+                await shutdown.tell(session, shutdown.Kind.RESTART, members)
+
+        await self._at_any(target, work)
+
+    async def restore_allocation(self, target: Target) -> None:
+        """Put back exactly what was set before the limit; do nothing where there is none of ours."""
+
+        async def work(session: Session) -> None:
+            await change(session, marks.restore)
+            if self._flavor.announces:
+                await shutdown.take_back(session, shutdown.Kind.RESTART)
+
+        await self._at_any(target, work)
+
+    async def drain(self, target: Target, members: frozenset[str]) -> None:
+        """Move data away from these members and, on our account, from no others."""
+
+        async def work(session: Session) -> None:
+            await change(session, lambda settings: marks.drain(settings, members))
+            if self._flavor.announces:
+                await shutdown.take_back(session, shutdown.Kind.REMOVE, members)
+                await shutdown.tell(session, shutdown.Kind.REMOVE, members)
+
+        await self._at_any(target, work)
+
+    async def flush(self, target: Target) -> None:
+        """Write memory to disk; raise `EngineError` where that was not possible everywhere."""
+
+        async def work(session: Session) -> None:
+            flushed = await session.call(Flushed, "POST", "/_flush", None, None, FLUSH_PATIENCE)
+            if flushed.shards.failed:
+                raise RefusedError(f"{flushed.shards.failed} copies could not be flushed")
+
+        await self._at_any(target, work)
+
+    async def exclude_voters(self, target: Target, members: frozenset[str]) -> None:
+        """Make exactly these members, present or not, and nodes that have gone, by id, the ones without a vote."""
+
+        async def work(session: Session) -> None:
+            said = await coordination(session)
+            current = excluded(said)
+            if current == members:
+                return
+            if current - members:
+                # One that is taken back cannot be told from the others: the list is cleared and written anew.
+                await session.command("DELETE", EXCLUSIONS, {"wait_for_removal": "false"})
+            ids = members.intersection(said.last_committed_config)
+            # One request names either names or ids.
+            for field, values in (("node_names", members - ids), ("node_ids", ids)):
+                if values:
+                    await session.command("POST", EXCLUSIONS, {field: ",".join(sorted(values)), "timeout": "10s"})
+
+        await self._at_any(target, work)
+
+    async def add_user(self, target: Target, name: str, password: str) -> None:
+        """Make an administrator of this name; one that is there already keeps the password that he has.
+
+        Elasticsearch reads its administrator from a file.
+        """
+        if self._flavor.shield is Shield.XPACK:
+            return
+
+        async def work(session: Session) -> None:
+            if name in await session.get(dict[str, Any], USERS):
+                return
+            body = {"password": password, "backend_roles": ["admin"], "description": "the first administrator"}
+            await session.command("PUT", f"{USERS}/{quote(name, safe='')}", None, body)
+
+        await self._at_any(target, work)
+
+    async def move_copies(self, target: Target, moves: tuple[Move, ...]) -> None:
+        """Move single copies, and let none be moved for balance; raise `RefusedError` when one cannot move, and why."""
+
+        async def work(session: Session) -> None:
+            await change(session, marks.pause_balancing)
+            body = {"commands": [{"move": command(move)} for move in moves]}
+            fields = {"explain": "true", "filter_path": "acknowledged,explanations"}
+            answer = await session.call(Rerouted, "POST", "/_cluster/reroute", fields, body)
+            refusals = [text for text in map(refusal, answer.explanations) if text]
+            if refusals:
+                raise RefusedError("; ".join(refusals), 400)
+
+        if moves:
+            await self._at_any(target, work)
+
+    async def resume_balancing(self, target: Target) -> None:
+        """Put back exactly what was set for balancing before copies were moved; do nothing where that was not us."""
+
+        async def work(session: Session) -> None:
+            await change(session, marks.resume_balancing)
+
+        await self._at_any(target, work)
+
+    async def _at_any(self, target: Target, work: Callable[[Session], Awaitable[T]], patience: float = PATIENCE) -> T:
+        try:
+            async with asyncio.timeout(patience):
+                return await at_any(self._transport, target, work)
+        except TimeoutError as error:
+            raise UnreachableError(f"the cluster did not answer within {patience:.0f} s") from error
+
+
+async def ask(session: Session, room: Room) -> Bodies:
+    """Return all parts of a picture as they came; raise where one is missing."""
+    patience = {"timeout": NODE_PATIENCE}
+    return Bodies(
+        state=await session.fetch(STATE, {"filter_path": STATE_FIELDS}, room),
+        info=await session.fetch(INFO, {"filter_path": INFO_FIELDS, **patience}, room),
+        stats=await session.fetch(STATS, {"level": "shards", "filter_path": STATS_FIELDS, **patience}, room),
+        settings=await session.fetch(SETTINGS, FLAT, room),
+    )
+
+
+async def change(session: Session, changed: Callable[[ClusterSettings], Json | None]) -> None:
+    """Write what has to be changed of the settings; raise `EngineError` where that was not taken up everywhere."""
+    now = await settings(session)
+    try:
+        body = changed(now)
+    except ValueError as error:
+        raise GarbledError(f"{session.endpoint}{SETTINGS} answers what it should not: {str(error)[:300]}") from error
+    if body is not None and not (await session.call(Acknowledged, "PUT", SETTINGS, None, body)).acknowledged:
+        raise RefusedError(f"{session.endpoint} did not acknowledge the change of settings in time")
+
+
+async def settings(session: Session) -> ClusterSettings:
+    """Return the settings that were changed at run time."""
+    return await session.get(ClusterSettings, SETTINGS, FLAT)
+
+
+async def coordination(session: Session) -> Coordination:
+    """Return who votes, and who has no vote."""
+    state = await session.get(Voting, STATE, {"filter_path": "metadata.cluster_coordination"})
+    return state.metadata.cluster_coordination
+
+
+def command(move: Move) -> Json:
+    """Return a move as the database wants it; units are called `index[shard]`."""
+    index, _, number = move.unit.removesuffix("]").rpartition("[")
+    return {"index": index, "shard": int(number), "from_node": move.origin, "to_node": move.target}
+
+
+def refusal(explanation: MoveExplanation) -> str | None:
+    """Return why a move was not made; None where it was."""
+    against = [d for d in explanation.decisions if d.decision == "NO"]
+    if not against:
+        return None
+    move = explanation.parameters
+    reasons = ", ".join(f"{d.explanation or d.decider}"[:200] for d in against[:3])
+    return f"{move.index}[{move.shard}] cannot move from {move.from_node} to {move.to_node}: {reasons}"

@@ -1,0 +1,85 @@
+"""Which unassigned copies may be placed nowhere as things are, and what stands in the way.
+
+The cluster's state does not tell: its `allocation_status` is kept up to date for primaries only, and says `no_attempt`
+for a replica that every node refuses. So the database is asked copy by copy, and only while nothing is being recovered,
+since until then the answer would change by itself.
+"""
+
+import heapq
+
+from msgspec import structs
+
+from stateward.engines.connection.base import GarbledError, RefusedError
+from stateward.engines.search.database.session import Session
+from stateward.engines.search.database.wire import Explanation
+from stateward.planning.model.observation import Allocation, Copy, CopyState, Database, Unit
+
+MOST = 64
+"""Shards asked about at one look, those first that have waited longest. The rest counts as still to be placed."""
+
+EVERYWHERE = "every data node has a copy of it already"
+_FIELDS = "can_allocate,allocate_explanation,node_allocation_decisions.node_name,node_allocation_decisions.deciders"
+
+
+async def explained(session: Session, database: Database) -> Database:
+    """Return the picture with its unassigned copies explained."""
+    if database.allocation is not Allocation.ALL:
+        return database
+    doubtful = [unit for unit in database.units if _missing(unit)]
+    data = frozenset(node.name for node in database.nodes.values() if node.data)
+    known: dict[str, Unit] = {unit.name: _with(unit, EVERYWHERE) for unit in doubtful if _everywhere(data, unit)}
+    asked = () if _recovering(database) else (unit for unit in doubtful if unit.name not in known)
+    for unit in heapq.nsmallest(MOST, asked, key=_since):
+        obstacle = await _obstacle(session, unit)
+        if obstacle is not None:
+            known[unit.name] = _with(unit, obstacle)
+    if not known:
+        return database
+    return structs.replace(database, units=tuple(known.get(unit.name, unit) for unit in database.units))
+
+
+async def _obstacle(session: Session, unit: Unit) -> str | None:
+    """Return what keeps a replica of the unit from every node; None where nothing does, or not for good."""
+    index, _, number = unit.name.removesuffix("]").rpartition("[")
+    body = {"index": index, "shard": int(number), "primary": False}
+    try:
+        answer = await session.call(Explanation, "POST", "/_cluster/allocation/explain", {"filter_path": _FIELDS}, body)
+    except (RefusedError, GarbledError):
+        # The copy has been placed since the look, or the index is gone: the next look shows it.
+        return None
+    return _spoken(answer) if answer.can_allocate == "no" else None
+
+
+def _spoken(answer: Explanation) -> str:
+    for node in answer.node_allocation_decisions:
+        for decision in node.deciders:
+            if decision.decider != "same_shard":
+                return f"{decision.decider} on {node.node_name}: {decision.explanation[:200]}"
+    return answer.allocate_explanation
+
+
+def _with(unit: Unit, obstacle: str) -> Unit:
+    return structs.replace(unit, copies=tuple(_held(copy, obstacle) for copy in unit.copies))
+
+
+def _held(copy: Copy, obstacle: str) -> Copy:
+    if copy.state is not CopyState.UNASSIGNED or copy.primary:
+        return copy
+    return structs.replace(copy, held=True, why=f"{copy.why}; {obstacle}")
+
+
+def _missing(unit: Unit) -> list[Copy]:
+    return [copy for copy in unit.copies if copy.state is CopyState.UNASSIGNED and not copy.primary]
+
+
+def _since(unit: Unit) -> tuple[float, str]:
+    return min(copy.since for copy in _missing(unit)), unit.name
+
+
+def _recovering(database: Database) -> bool:
+    return any(copy.state is CopyState.INITIALIZING for unit in database.units for copy in unit.copies)
+
+
+def _everywhere(data: frozenset[str], unit: Unit) -> bool:
+    """Whether each data node has a copy of the unit."""
+    return data.issubset({name for copy in unit.copies for name in (copy.member, copy.target)})

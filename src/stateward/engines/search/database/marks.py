@@ -1,0 +1,159 @@
+"""Settings that are changed for a while: what to write so that exactly the earlier value can be put back.
+
+The earlier value is kept in the database itself, under `cluster.metadata.stateward`, a name space that the database
+leaves to its users. So whoever finds the marks can undo the change, also after a crash between any two requests. A
+transient setting wins over a persistent one, so both are remembered and set.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from stateward.api.values.base import Json
+from stateward.engines.search.database.wire import ClusterSettings
+from stateward.planning.model.observation import Allocation
+
+ENABLE = "cluster.routing.allocation.enable"
+EXCLUDE = "cluster.routing.allocation.exclude._name"
+LIMITED = "cluster.metadata.stateward.allocation"
+"""The persistent value before the limit, or `default`."""
+LIMITED_TRANSIENT = "cluster.metadata.stateward.allocation_transient"
+"""The transient value before the limit, where there was one."""
+REBALANCE = "cluster.routing.rebalance.enable"
+BALANCING = "cluster.metadata.stateward.rebalance"
+"""The persistent value before balancing was paused, or `default`."""
+BALANCING_TRANSIENT = "cluster.metadata.stateward.rebalance_transient"
+"""The transient value before that, where there was one."""
+DRAINING = "cluster.metadata.stateward.draining"
+"""The members that Stateward moves data away from."""
+DRAINING_SHARED = "cluster.metadata.stateward.draining_shared"
+"""Those among them that somebody else had excluded before: they stay excluded."""
+DRAINING_SHARED_TRANSIENT = "cluster.metadata.stateward.draining_shared_transient"
+"""The same of the transient setting, where there is one."""
+DEFAULT = "default"
+
+_STRICTNESS = (Allocation.ALL, Allocation.PRIMARIES, Allocation.NEW_PRIMARIES, Allocation.NONE)
+
+Change = Json
+"""The body of a request that changes settings; None takes one back."""
+
+
+def allocation(settings: ClusterSettings) -> Allocation:
+    """Return the allocation that is in force; raise ValueError where the database says something unheard of."""
+    text = _text(settings.transient, ENABLE) or _text(settings.persistent, ENABLE) or Allocation.ALL.value
+    return Allocation(text.lower())
+
+
+def limited(settings: ClusterSettings) -> bool:
+    """Whether the allocation was limited by Stateward."""
+    return LIMITED in settings.persistent
+
+
+def balance_paused(settings: ClusterSettings) -> bool:
+    """Whether Stateward keeps the database from moving copies for the sake of balance."""
+    return BALANCING in settings.persistent
+
+
+def draining(settings: ClusterSettings) -> frozenset[str]:
+    """Return the members that Stateward moves data away from."""
+    return frozenset(_names(settings.persistent, DRAINING))
+
+
+def limit(settings: ClusterSettings, wanted: Allocation) -> Change | None:
+    """Return what limits the allocation; None where it is limited by us already. Never loosen what somebody set."""
+    stricter = max(wanted, allocation(settings), key=_STRICTNESS.index)
+    if limited(settings) and stricter is allocation(settings):
+        return None
+    return _override(settings, ENABLE, stricter.value, (LIMITED, LIMITED_TRANSIENT))
+
+
+def restore(settings: ClusterSettings) -> Change | None:
+    """Return what puts the allocation back; None where Stateward has not limited it."""
+    return _put_back(settings, ENABLE, (LIMITED, LIMITED_TRANSIENT))
+
+
+def pause_balancing(settings: ClusterSettings) -> Change | None:
+    """Return what keeps the database from moving copies for balance; None where that is so on our account already."""
+    now = _text(settings.transient, REBALANCE) or _text(settings.persistent, REBALANCE)
+    if balance_paused(settings) and now == "none":
+        return None
+    return _override(settings, REBALANCE, "none", (BALANCING, BALANCING_TRANSIENT))
+
+
+def resume_balancing(settings: ClusterSettings) -> Change | None:
+    """Return what puts the balancing back; None where Stateward has not paused it."""
+    return _put_back(settings, REBALANCE, (BALANCING, BALANCING_TRANSIENT))
+
+
+def drain(settings: ClusterSettings, members: Iterable[str]) -> Change | None:
+    """Return what makes exactly these members ours to drain; None where that is so."""
+    wanted = sorted(set(members))
+    theirs = _theirs(settings, settings.persistent, DRAINING_SHARED)
+    persistent = {
+        EXCLUDE: _joined(theirs, wanted),
+        DRAINING: ",".join(wanted) or None,
+        DRAINING_SHARED: _shared(theirs, wanted),
+        DRAINING_SHARED_TRANSIENT: None,
+    }
+    transient: dict[str, str | None] = {}
+    if EXCLUDE in settings.transient:
+        overriding = _theirs(settings, settings.transient, DRAINING_SHARED_TRANSIENT)
+        transient = {EXCLUDE: _joined(overriding, wanted)}
+        persistent[DRAINING_SHARED_TRANSIENT] = _shared(overriding, wanted)
+    if _holds(settings.persistent, persistent) and _holds(settings.transient, transient):
+        return None
+    return {"persistent": persistent, **({"transient": transient} if transient else {})}
+
+
+def _override(settings: ClusterSettings, key: str, value: str, marked: tuple[str, str]) -> Change:
+    """Return what gives a setting a value, and writes what it had under the marks: persistent, transient."""
+    before, before_transient = marked
+    persistent: Json = {key: value}
+    if before not in settings.persistent:
+        persistent[before] = _text(settings.persistent, key) or DEFAULT
+    transient = _text(settings.transient, key)
+    if transient is None:
+        return {"persistent": persistent}
+    if before_transient not in settings.persistent:
+        persistent[before_transient] = transient
+    return {"persistent": persistent, "transient": {key: None}}
+
+
+def _put_back(settings: ClusterSettings, key: str, marked: tuple[str, str]) -> Change | None:
+    """Return what gives a setting the value under the marks again; None where there are no marks."""
+    before, before_transient = marked
+    saved = _text(settings.persistent, before)
+    if saved is None:
+        return None
+    persistent: Json = {key: None if saved == DEFAULT else saved, before: None, before_transient: None}
+    transient = _text(settings.persistent, before_transient)
+    return {"persistent": persistent, **({"transient": {key: transient}} if transient is not None else {})}
+
+
+def _theirs(settings: ClusterSettings, section: Mapping[str, str | list[str]], shared: str) -> list[str]:
+    """Return the names in a section that are not there on our account alone."""
+    return _without(_names(section, EXCLUDE), draining(settings) - set(_names(settings.persistent, shared)))
+
+
+def _shared(theirs: list[str], wanted: list[str]) -> str | None:
+    return ",".join(name for name in wanted if name in theirs) or None
+
+
+def _holds(current: Mapping[str, str | list[str]], wanted: Mapping[str, str | None]) -> bool:
+    return all((_text(current, key) or None) == value for key, value in wanted.items())
+
+
+def _without(names: list[str], gone: Iterable[str]) -> list[str]:
+    removed = set(gone)
+    return [name for name in names if name not in removed]
+
+
+def _joined(theirs: list[str], ours: list[str]) -> str | None:
+    return ",".join([*theirs, *_without(ours, theirs)]) or None
+
+
+def _names(section: Mapping[str, str | list[str]], key: str) -> list[str]:
+    return [name.strip() for name in (_text(section, key) or "").split(",") if name.strip()]
+
+
+def _text(section: Mapping[str, str | list[str]], key: str) -> str | None:
+    value = section.get(key)
+    return ",".join(value) if isinstance(value, list) else value

@@ -1,0 +1,57 @@
+"""The worker that reads the large answers of a search engine: see `stateward.engines.connection.worker`."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+from msgspec import structs
+
+from stateward.engines.connection.base import GarbledError
+from stateward.engines.connection.room import USUAL
+from stateward.engines.connection.worker import serve, worked
+from stateward.engines.search.database.reading import Bodies, Expected, read
+from stateward.planning.model.observation import Database, Unit
+
+COPIES = 2000
+"""Copies that come back at once: 10 ms for the event loop."""
+
+
+async def picture(expected: Expected, bodies: Bodies, usual: int = USUAL) -> Database:
+    """Return the picture of answers of any size, read here up to the usual; raise `EngineError` where there is none."""
+    if bodies.size <= usual:
+        return read(expected, bodies)
+    frames = (msgspec.msgpack.encode(expected), bodies.state, bodies.info, bodies.stats, bodies.settings)
+    async with worked(__name__, frames, f"answers of {expected.endpoint}") as parts:
+        head = msgspec.msgpack.decode(await anext(parts), type=Database)
+        units: list[Unit] = []
+        async for part in parts:
+            units += msgspec.msgpack.decode(part, type=list[Unit])
+    return structs.replace(head, units=tuple(units))
+
+
+def parted(frames: Iterator[bytes]) -> Iterable[bytes]:
+    """Return the picture without its units, and then those; raise `EngineError` where there is none."""
+    expected, *bodies = frames
+    if len(bodies) != len(structs.fields(Bodies)):
+        raise GarbledError("an answer is missing")
+    found = read(msgspec.msgpack.decode(expected, type=Expected), Bodies(*bodies))
+    yield msgspec.msgpack.encode(structs.replace(found, units=()))
+    for some in grouped(found.units):
+        yield msgspec.msgpack.encode(some)
+
+
+def grouped(units: Sequence[Unit]) -> Iterator[list[Unit]]:
+    """Return the units in groups of about as many copies as may come back at once."""
+    some: list[Unit] = []
+    copies = 0
+    for unit in units:
+        some.append(unit)
+        copies += len(unit.copies)
+        if copies >= COPIES:
+            yield some
+            some, copies = [], 0
+    if some:
+        yield some
+
+
+if __name__ == "__main__":
+    serve(parted)

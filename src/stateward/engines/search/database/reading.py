@@ -1,0 +1,63 @@
+"""The answers of one look at a search engine, as bytes, and the picture that they make: pure, for any process."""
+
+from msgspec import Struct
+
+from stateward.engines.connection.base import GarbledError, Target, UnreachableError
+from stateward.engines.connection.decoding import decoded
+from stateward.engines.search.database.decode import Answers, database
+from stateward.engines.search.database.session import check
+from stateward.engines.search.database.shutdown import Record
+from stateward.engines.search.database.wire import ClusterSettings, ClusterState, Counts, NodesInfo, NodesStats
+from stateward.planning.model.observation import Database
+
+STATE = "/_cluster/state/nodes,master_node,routing_table,metadata,blocks"
+INFO = "/_nodes/http"
+STATS = "/_nodes/stats/fs,indices/store"
+SETTINGS = "/_cluster/settings"
+
+
+class Expected(Struct, frozen=True):
+    """Which cluster is meant, who answered for it, and what counts as a node with data."""
+
+    endpoint: str
+    name: str
+    identity: str
+    data_roles: frozenset[str]
+    going: tuple[Record, ...] = ()
+    """The nodes of which the database was told that they go down."""
+
+
+class Bodies(Struct, frozen=True):
+    """The answers, as they came."""
+
+    state: bytes
+    info: bytes
+    stats: bytes
+    settings: bytes
+
+    @property
+    def size(self) -> int:
+        """Bytes of all of them."""
+        return len(self.state) + len(self.info) + len(self.stats) + len(self.settings)
+
+
+def read(expected: Expected, bodies: Bodies) -> Database:
+    """Return the picture; raise `EngineError` where there is none, or where it is not of the cluster that is meant."""
+    said = f"{expected.endpoint}{{}} answers what it should not:".format
+    state = decoded(ClusterState, bodies.state, said(STATE))
+    check(expected.endpoint, state, Target((expected.endpoint,), expected.name, expected.identity))
+    info = decoded(NodesInfo, bodies.info, said(INFO))
+    stats = decoded(NodesStats, bodies.stats, said(STATS))
+    for counts, name in ((info.counts, info.cluster_name), (stats.counts, stats.cluster_name)):
+        whole(counts, name, expected.name)
+    settings = decoded(ClusterSettings, bodies.settings, said(SETTINGS))
+    answers = Answers(state=state, info=info, stats=stats, settings=settings, going=expected.going)
+    return database(expected.data_roles, answers)
+
+
+def whole(counts: Counts, name: str, meant: str) -> None:
+    """Raise where nodes are missing from an answer, or where it comes from elsewhere."""
+    if name != meant:
+        raise GarbledError(f"the parts of the answer come from different clusters: {name[:200]} and {meant}")
+    if counts.failed:
+        raise UnreachableError(f"{counts.failed} nodes are in the cluster and do not answer")

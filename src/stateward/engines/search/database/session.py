@@ -1,0 +1,142 @@
+"""Talking to one cluster: find a node that belongs to it and has a manager, and read whole answers or none."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar
+
+from stateward.api.values.base import Json
+from stateward.engines.connection.base import (
+    AnotherClusterError,
+    Answer,
+    Call,
+    EngineError,
+    GarbledError,
+    NotFormedError,
+    RefusedError,
+    Room,
+    Target,
+    TooLargeError,
+    Transport,
+    UnreachableError,
+)
+from stateward.engines.connection.decoding import decoded
+from stateward.engines.search.database.wire import MANAGER_MISSING, NOT_RECOVERED, Failure, Greeting
+
+T = TypeVar("T")
+
+UNFORMED = "_na_"
+"""Identity that a node tells before it has joined a cluster."""
+DONE = frozenset({200, 201})
+"""Codes of what was done: the second one where something was made."""
+GREETING = "/_cluster/state/master_node,blocks"
+_GREETING_FIELDS = "cluster_name,cluster_uuid,master_node,cluster_manager_node,blocks.global"
+_TELLING = (TooLargeError, AnotherClusterError, NotFormedError, RefusedError, GarbledError, UnreachableError)
+"""Kinds of errors, the most telling first: where several nodes fail, one of them is reported."""
+
+
+class Session:
+    """Requests to one node that has been found to belong to the cluster."""
+
+    def __init__(self, transport: Transport, endpoint: str) -> None:
+        self._transport = transport
+        self.endpoint = endpoint
+
+    async def get(self, shape: type[T], path: str, params: Mapping[str, str] | None = None) -> T:
+        """Return a decoded answer; raise `EngineError` where there is none of this shape."""
+        return await self.call(shape, "GET", path, params)
+
+    async def call(
+        self,
+        shape: type[T],
+        method: str,
+        path: str,
+        params: Mapping[str, str] | None = None,
+        body: Json | None = None,
+        patience: float | None = None,
+    ) -> T:
+        """Make a request and return the decoded answer; raise `EngineError` where there is none of this shape."""
+        answer = await self.command(method, path, params, body, patience)
+        return decoded(shape, answer.body, f"{self.endpoint}{path} answers what it should not:")
+
+    async def fetch(self, path: str, params: Mapping[str, str], room: Room) -> bytes:
+        """Return an answer as it came, as large as there is room for; raise `EngineError` where there is none."""
+        answer = await self._transport.send(Call(self.endpoint, "GET", path, params, room=room))
+        return self._done(path, answer).body
+
+    async def command(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, str] | None = None,
+        body: Json | None = None,
+        patience: float | None = None,
+    ) -> Answer:
+        """Make a request whose answer tells nothing but that it was done; raise `EngineError` where it was not."""
+        return self._done(path, await self._transport.send(Call(self.endpoint, method, path, params, body, patience)))
+
+    def _done(self, path: str, answer: Answer) -> Answer:
+        if answer.status not in DONE:
+            raise RefusedError(f"{self.endpoint}{path}: {answer.status}, {reason(answer)}", answer.status)
+        return answer
+
+
+async def at_any(transport: Transport, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
+    """Do `work` at the first node of the cluster that can; raise the most telling error where none can.
+
+    Two that answer with too much are enough: all others would as well, and reading them takes the time of the look.
+    """
+    failures: list[EngineError] = []
+    transport = transport if target.access is None else transport.within(target.access)
+    for endpoint in target.endpoints:
+        try:
+            session = Session(transport, endpoint)
+            await greet(session, target)
+            return await work(session)
+        except RefusedError as error:
+            if error.lasting:
+                raise
+            failures.append(error)
+        except TooLargeError as error:
+            if any(isinstance(failure, TooLargeError) for failure in failures):
+                raise
+            failures.append(error)
+        except EngineError as error:
+            failures.append(error)
+    if not failures:
+        raise UnreachableError("no member has an address yet")
+    raise min(failures, key=_rank)
+
+
+async def greet(session: Session, target: Target) -> None:
+    """Make sure that a node belongs to the cluster that is meant and that the cluster can answer; raise otherwise."""
+    greeting = await session.get(Greeting, GREETING, {"local": "true", "filter_path": _GREETING_FIELDS})
+    check(session.endpoint, greeting, target)
+
+
+def check(endpoint: str, greeting: Greeting, target: Target) -> None:
+    """Raise where an answer is not from the cluster that is meant, or where the cluster cannot answer."""
+    if greeting.cluster_name != target.name:
+        message = f"another cluster answers at {endpoint}: {greeting.cluster_name} instead of {target.name}"
+        raise AnotherClusterError(message)
+    if greeting.cluster_uuid == UNFORMED:
+        raise NotFormedError(f"not formed yet: {endpoint} has not joined a cluster")
+    if target.identity and greeting.cluster_uuid != target.identity:
+        message = f"another cluster answers at {endpoint}: {greeting.cluster_uuid} instead of {target.identity}"
+        raise AnotherClusterError(message)
+    if not greeting.manager or MANAGER_MISSING in greeting.blocks.everywhere:
+        raise RefusedError(f"no cluster manager is elected: {endpoint} knows of none")
+    if NOT_RECOVERED in greeting.blocks.everywhere:
+        raise RefusedError(f"the cluster's state is not recovered yet, says {endpoint}")
+
+
+def reason(answer: Answer) -> str:
+    """Return why the database says no, in its words."""
+    try:
+        failure = decoded(Failure, answer.body, "").error
+    except GarbledError:
+        return "without a reason"
+    text = failure if isinstance(failure, str) else failure.reason or failure.type
+    return text[:500]
+
+
+def _rank(error: EngineError) -> int:
+    return next((place for place, kind in enumerate(_TELLING) if isinstance(error, kind)), len(_TELLING))

@@ -1,0 +1,80 @@
+"""A cluster's spec as planning understands it: every default filled in, every pool with its inputs."""
+
+from stateward.api.kinds.cluster import InPlace, Retention, UpdatePolicy, VolumePolicy, VolumeShrink
+from stateward.api.values.quantity import parse_bytes
+from stateward.engines.pods import agent
+from stateward.engines.pods.replacement import replacement, wait_between_removals
+from stateward.engines.search.objects.inputs import COORDINATED, EFFECTS, inputs
+from stateward.engines.search.spec.flavor import Flavor, SearchCluster
+from stateward.engines.search.spec.images import knows_versions
+from stateward.engines.search.spec.pools import ResolvedPool, resolve
+from stateward.planning.model.observation import Desired, Pool, Refusal, SoleCopy, Surge
+
+
+def desired(flavor: Flavor, cluster: SearchCluster) -> Desired:
+    """Return what should be. A refused version is left out: the cluster goes on running what it ran."""
+    refusals = tuple(_refusals(flavor, cluster))
+    refused = any(refusal.subject == "spec.version" for refusal in refusals)
+    version = cluster.status.version if refused else cluster.spec.version
+    update = cluster.spec.update or UpdatePolicy()
+    volumes = cluster.spec.volumes or VolumePolicy()
+    return Desired(
+        version=version,
+        pools=tuple(_pool(pool, version) for pool in resolve(flavor, cluster)),
+        max_unavailable=max_unavailable(update.max_unavailable, sum(pool.replicas for pool in cluster.spec.pools)),
+        min_live_copies=update.min_live_copies,
+        sole_copy=SoleCopy(update.single_copy.value),
+        surge=Surge(update.surge.value),
+        wait_between_removals=wait_between_removals(update, 0.0),
+        paused=update.paused,
+        order=tuple(update.order or ()),
+        replace_on_shrink=volumes.on_shrink is VolumeShrink.REPLACE,
+        in_place=update.in_place is InPlace.PREFERRED,
+        agent=agent.VERSION if flavor.agent_image and update.in_place is InPlace.PREFERRED else "",
+        delete_volumes=volumes.on_scale_down is Retention.DELETE,
+        own_volumes=volumes.on_cluster_delete is Retention.DELETE,
+        replacement=replacement(cluster.spec.replacement, cluster.spec.members),
+        refusals=refusals,
+    )
+
+
+def max_unavailable(value: int | str, members: int) -> int:
+    """Return how many members may be down at once, at least one; a percentage is of all members, rounded down."""
+    if isinstance(value, int):
+        return max(1, value)
+    return max(1, members * int(value.removesuffix("%")) // 100)
+
+
+def _pool(pool: ResolvedPool, version: str) -> Pool:
+    storage = pool.storage
+    return Pool(
+        name=pool.name,
+        replicas=pool.spec.replicas,
+        voting=pool.voting,
+        data=pool.data,
+        ephemeral=storage.ephemeral,
+        inputs=inputs(pool, version),
+        held_inputs=inputs(pool, pool.cluster.status.version or version),
+        effects=EFFECTS,
+        coordinated=COORDINATED,
+        volume_size=0 if storage.ephemeral else parse_bytes(storage.size),
+        storage_class=None if storage.ephemeral else storage.storage_class,
+        tier=pool.tier,
+    )
+
+
+def _refusals(flavor: Flavor, cluster: SearchCluster) -> list[Refusal]:
+    deployed, asked = cluster.status.version, cluster.spec.version
+    reason = flavor.lineage.refuse_upgrade(deployed, asked)
+    named = knows_versions(flavor, cluster)
+    if reason is not None:
+        # Where the image does not show its version, the refused version would come in by way of the image.
+        return [Refusal(subject="spec.version", reason="UpgradeRefused", message=reason, everything=not named)]
+    if deployed and deployed != asked and not named:
+        message = (
+            f"{cluster.spec.image} does not show the version in its tag, so members whose turn to be upgraded"
+            f" has not come could not come back with {deployed}: name an image whose tag has the version in it,"
+            f" such as {asked}-ours"
+        )
+        return [Refusal(subject="spec.image", reason="ImageWithoutVersion", message=message)]
+    return []

@@ -1,0 +1,73 @@
+"""What a member of a search cluster is made from, and what a change of each needs; see `engines.digests`."""
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from stateward.api.values.base import Json
+from stateward.engines.pods.digests import digest, quantities, template_parts
+from stateward.engines.pods.uses import DATA_EFFECTS, known
+from stateward.engines.search.configuration import keystore, security
+from stateward.engines.search.spec.images import image_pattern
+from stateward.engines.search.spec.pools import ResolvedPool
+from stateward.planning.model.observation import Effect, Inputs
+from stateward.planning.model.security import CERTIFICATES
+
+EFFECTS = {
+    "version": Effect.RECREATE,
+    "image": Effect.RECREATE,
+    "config": Effect.RESTART,
+    "roles": Effect.RECREATE,
+    "resources": Effect.RECREATE,
+    "template": Effect.RECREATE,
+    "storage": Effect.REPLACE,
+    security.TOGETHER: Effect.RESTART,
+    CERTIFICATES: Effect.RESTART,
+    keystore.INPUT: Effect.RESTART,
+    **DATA_EFFECTS,
+}
+"""What a change needs, by the first part of an input's name."""
+COORDINATED = frozenset({security.TOGETHER})
+"""Inputs with and without which members cannot talk to each other, so that all of them change together."""
+
+_NEWEST = "9999.0.0"
+
+
+def inputs(pool: ResolvedPool, version: str) -> Inputs:
+    """Return the inputs of the pool's members at a version."""
+    data, asked = pool.cluster.status.data, pool.cluster.spec.secure_settings
+    own = {name: digest(name, value) for name, value in _asked(pool, version)}
+    return {**own, **keystore.inputs(asked, data), **known(pool.template, data)}
+
+
+def _asked(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
+    spec, cluster = pool.spec, pool.cluster.spec
+    yield "version", version
+    if cluster.image is not None:
+        yield "image", image_pattern(pool.flavor, pool.cluster)
+    for key, value in pool.settings.items():
+        yield f"config/{key}", plain(value)
+    if spec.roles is not None:
+        yield "roles", pool.flavor.lineage.role_names(spec.roles, _NEWEST)
+    if not (pool.data and pool.voting):
+        # A node refuses to start where it finds data that its roles don't allow it to hold, so a change of these is
+        # a new member. Members with all roles have no such input: naming the default roles changes nothing.
+        yield "storage/holds", pool.role_label
+    yield from security.inputs(pool, version)
+    if cluster.secure_settings:
+        yield keystore.INPUT, keystore.summary(cluster.secure_settings)
+    if spec.resources:
+        yield "resources", quantities(spec.resources)
+    if spec.storage is not None and spec.storage.ephemeral:
+        yield "storage/ephemeral", True
+    yield from template_parts(pool.template)
+
+
+def plain(value: Any) -> Any:
+    """Return a setting as the database reads it: every scalar is text, and `true` is the same as `"true"`."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return [plain(item) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in cast("Json", value).items()}
+    return str(value)

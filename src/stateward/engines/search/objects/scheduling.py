@@ -1,0 +1,14 @@
+"""Where the pods of a cluster like to be: away from nodes that carry one of it, voters above all from other voters."""
+
+from stateward.api.values import names
+from stateward.api.values.base import Json
+from stateward.engines.pods import pods
+from stateward.engines.search.objects.labels import LABEL_VOTES
+from stateward.engines.search.spec.pools import ResolvedPool
+
+
+def affinity(pool: ResolvedPool) -> Json:
+    """Keep members away from nodes that already carry one of the cluster; voters above all from other voters."""
+    cluster = {names.LABEL_CLUSTER: pool.cluster.metadata.name}
+    voters = [pods.apart(100, {**cluster, LABEL_VOTES: "true"})] if pool.voting else []
+    return pods.preferred(pods.apart(50, cluster), *voters)

@@ -1,0 +1,88 @@
+"""The Kubernetes objects of a cluster that all its members share: Services, ConfigMaps and disruption budgets."""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.resources import files
+from ipaddress import ip_address
+
+from stateward.api.checks.update import OWNED_SERVICE_FIELDS
+from stateward.api.kinds.search import ServiceTemplate
+from stateward.api.values import names
+from stateward.api.values.base import Json
+from stateward.engines.pods.objects import (
+    config_map,
+    disruption_budget,
+    headless,
+    headless_service,
+    port,
+    shared_metadata,
+)
+from stateward.engines.search.objects.labels import LABEL_SERVES, LABEL_VOTES, cluster_labels
+from stateward.engines.search.objects.mounts import SCRIPT, scripts, seeds
+from stateward.engines.search.spec.flavor import HTTP_PORT, TRANSPORT_PORT, Flavor, SearchCluster
+from stateward.engines.search.spec.identity import formed
+from stateward.planning.safety.disruption_budget import Budget
+
+SEEDS_FILE = "unicast_hosts.txt"
+FORMED_FILE = "formed"
+PORTS = {"http": HTTP_PORT, "transport": TRANSPORT_PORT}
+
+
+def cluster_objects(
+    flavor: Flavor, cluster: SearchCluster, voters: Iterable[str], budgets: Sequence[Budget] = ()
+) -> list[Json]:
+    """Return the shared objects; `voters` are the addresses of the pods that vote, Ready or not."""
+    name = cluster.metadata.name
+    members = {names.LABEL_CLUSTER: name}
+
+    def metadata(of: str) -> Json:
+        return shared_metadata(cluster, of, cluster_labels(flavor, cluster))
+
+    return [
+        config_map(metadata(scripts(name)), {SCRIPT: start_script()}),
+        config_map(metadata(seeds(name)), _seeds(cluster, voters)),
+        headless_service(metadata(f"{name}-discovery"), {**members, LABEL_VOTES: "true"}, PORTS),
+        headless_service(metadata(headless(cluster)), members, PORTS),
+        _client_service(cluster, metadata(name)),
+        *(disruption_budget(cluster, metadata(name), budget) for budget in budgets),
+    ]
+
+
+@cache
+def start_script() -> str:
+    """Return the program that starts a member."""
+    return files("stateward.engines.search").joinpath(SCRIPT).read_text(encoding="utf-8")
+
+
+def seed_lines(addresses: Iterable[str]) -> str:
+    """Return the seed-hosts file: one address and port a line, sorted, so that equal sets are equal files."""
+    return "".join(f"{_endpoint(address)}\n" for address in sorted({address for address in addresses if address}))
+
+
+def _seeds(cluster: SearchCluster, voters: Iterable[str]) -> dict[str, str]:
+    lines = seed_lines(voters)
+    life = cluster.status.cluster_uuid or "yes"
+    return {SEEDS_FILE: lines, **({FORMED_FILE: f"{life}\n"} if formed(cluster) else {})}
+
+
+def _endpoint(address: str) -> str:
+    host = f"[{address}]" if ip_address(address).version == 6 else address
+    return f"{host}:{TRANSPORT_PORT}"
+
+
+def _client_service(cluster: SearchCluster, metadata: Json) -> Json:
+    """Return the Service for clients: Ready pods of all pools but those of dedicated managers."""
+    chosen = cluster.spec.service or ServiceTemplate()
+    labels = {**(chosen.labels or {}), **metadata["labels"]}
+    annotations = {"annotations": chosen.annotations} if chosen.annotations else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {**metadata, "labels": labels, **annotations},
+        "spec": {
+            "ports": [port("http", HTTP_PORT)],
+            "type": chosen.type.value,
+            **{name: value for name, value in (chosen.spec or {}).items() if name not in OWNED_SERVICE_FIELDS},
+            "selector": {names.LABEL_CLUSTER: cluster.metadata.name, LABEL_SERVES: "true"},
+        },
+    }

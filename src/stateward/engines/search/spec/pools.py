@@ -1,0 +1,124 @@
+"""A pool with every default filled in, and what follows from its roles."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
+
+from stateward.api.kinds.cluster import InPlace, Storage, UpdatePolicy
+from stateward.api.kinds.search import Pool
+from stateward.api.values import names
+from stateward.api.values.base import Json
+from stateward.api.values.roles import VOTING_ONLY
+from stateward.api.values.settings import flatten
+from stateward.engines.pods.merge import compose
+from stateward.engines.search.spec.flavor import Flavor, SearchCluster
+from stateward.engines.search.spec.versions import MANAGER_ROLES
+
+_NOT_SERVING = MANAGER_ROLES | {"remote_cluster_client", VOTING_ONLY}
+"""A node with no other roles than these is a dedicated manager, and clients stay away from it."""
+
+
+class ResolvedPool(Struct, frozen=True, dict=True):
+    """A pool of a cluster, of one flavor."""
+
+    flavor: Flavor
+    cluster: SearchCluster
+    spec: Pool
+    extra_files: Mapping[str, str] = {}
+    """Files of its members' configuration whose content is in no resource."""
+
+    @property
+    def name(self) -> str:
+        """Name of the pool."""
+        return self.spec.name
+
+    @cached_property
+    def roles(self) -> frozenset[str]:
+        """Roles of its nodes, the default ones where none were named."""
+        return self.flavor.default_roles if self.spec.roles is None else frozenset(self.spec.roles)
+
+    @property
+    def voting(self) -> bool:
+        """Whether its members vote."""
+        return bool(self.roles & MANAGER_ROLES)
+
+    @property
+    def electable(self) -> bool:
+        """Whether its members can be elected."""
+        return self.voting and VOTING_ONLY not in self.roles
+
+    @property
+    def data(self) -> bool:
+        """Whether its members may hold shards."""
+        return bool(self.roles & self.flavor.data_roles)
+
+    @property
+    def serves(self) -> bool:
+        """Whether clients may send requests to its members: to all but dedicated managers."""
+        return not self.roles or bool(self.roles - _NOT_SERVING)
+
+    @property
+    def tier(self) -> int:
+        """Place among the tiers; pools without data come last."""
+        last = max(self.flavor.tiers.values(), default=0)
+        return max((self.flavor.tiers[role] for role in self.roles & self.flavor.tiers.keys()), default=last)
+
+    @cached_property
+    def storage(self) -> Storage:
+        """Volumes of its members. Nodes that hold nothing get no volume unless one is asked for."""
+        if self.spec.storage is not None:
+            return self.spec.storage
+        return Storage(ephemeral=not (self.data or self.voting))
+
+    @cached_property
+    def settings(self) -> Mapping[str, Any]:
+        """Settings that people chose, by dotted key: the pool's over the cluster's; `null` takes a setting back."""
+        chosen: dict[str, Any] = {}
+        for config in (self.cluster.spec.config, self.spec.config):
+            # Sorted, so that a key written both nested and dotted means the same whatever its place.
+            chosen.update(sorted(flatten(config or {}), key=_by_key))
+        return {key: value for key, value in chosen.items() if value is not None and value != {}}
+
+    @cached_property
+    def template(self) -> Json:
+        """Overrides of the pod: the cluster's and then the pool's, as one patch."""
+        return compose(self.cluster.spec.pod_template or {}, self.spec.pod_template or {})
+
+    @property
+    def managed(self) -> bool:
+        """Whether new pods of it are made with an agent."""
+        update = self.cluster.spec.update or UpdatePolicy()
+        return bool(self.flavor.agent_image) and update.in_place is InPlace.PREFERRED
+
+    @property
+    def role_label(self) -> str:
+        """What a member may take with it when it goes."""
+        return names.roles(data=self.data, voting=self.voting)
+
+
+def resolve(flavor: Flavor, cluster: SearchCluster) -> tuple[ResolvedPool, ...]:
+    """Return the pools of a cluster in the order of its spec."""
+    return tuple(ResolvedPool(flavor, cluster, spec) for spec in cluster.spec.pools)
+
+
+def find(
+    flavor: Flavor, cluster: SearchCluster, name: str, extra_files: Mapping[str, str] | None = None
+) -> ResolvedPool:
+    """Return a pool by name; raise KeyError when the spec has none of that name."""
+    for spec in cluster.spec.pools:
+        if spec.name == name:
+            return ResolvedPool(flavor, cluster, spec, extra_files or {})
+    raise KeyError(f"{cluster.metadata.name} has no pool {name!r}")
+
+
+def bootstrap_member(flavor: Flavor, cluster: SearchCluster) -> str:
+    """Return the only member that may form the cluster: the first that can be elected; empty where none can."""
+    able = (pool for pool in resolve(flavor, cluster) if pool.electable and pool.spec.replicas > 0)
+    first = next(able, None)
+    return names.member(cluster.metadata.name, first.name, 0) if first else ""
+
+
+def _by_key(item: tuple[str, Any]) -> str:
+    return item[0]
