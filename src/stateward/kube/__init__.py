@@ -1,18 +1,13 @@
-"""The runtime between Stateward and an API server: client, watch caches, work queue, apply, leases and events.
+"""The runtime between Stateward and an API server: client, watch caches, work queue, leader election and events.
 
-Reading and writing
-    `client.Api` is the interface to an API server, `http_client.HttpApi` the real one. `resources` lists the kinds
-    (`PODS`, `STATEFUL_SETS`, ...), each a `resource.Resource` with the projection it is decoded into. `errors` has one
-    type per thing that a caller does differently.
+Nothing here knows clusters or databases. Each room imports only those above it in this list:
 
-Caching
-    A `reflector.Reflector` keeps a `store.Store` equal to the server; `expectations.Expectations` tells whether the
-    caches have caught up with our own writes, before something is destroyed.
-
-Working
-    `queue.WorkQueue` and `workers.Workers` reconcile keys; `apply.Applier` writes objects, and skips what would change
-    nothing; `lease.LeaderElection` makes sure that one process works; `events.EventRecorder` tells people about it.
-
-Time
-    Whatever waits asks a `clock.Clock`; `virtual_time` has one that jumps.
+    timing    clocks, virtual time, backoff, rate limits
+    objects   Kubernetes objects as far as they are read, and typed errors
+    access    kubeconfig, credentials, exec plug-ins
+    queue     the work queue and its workers
+    client    `client.Api` is the interface to an API server, `http_client.HttpApi` the real one
+    cache     a reflector keeps a store equal to the server; apply skips writes that change nothing
+    election  one process works at a time
+    events    what `kubectl describe` shows
 """

@@ -1,5 +1,19 @@
-"""Where planning meets the world: observe a cluster, plan, act, and tell people; all effects of the product are here.
+"""Where planning meets the world: observe a cluster, plan, act, and tell people. All effects of the product are here.
 
-`holdings` is what was read about one cluster, `translate` freezes it into an observation, `reconcile` runs one loop,
-`perform` carries out plans and `act` actions, `controller` decides when, `process` starts and stops it all.
+One round of one cluster is `clusters.reconcile`: `observe` and `objects` read, `planning.plan` decides, `act` carries
+out, and the status says what waits. `process` starts and stops everything.
+
+    objects        caches, live reads, ownership, and the translation into an observation
+    databases      one driver for each engine, and the agents in the pods
+    observe        the desired state, nodes and classes, referenced data
+    security       certificates, credentials, trust
+    act            actions in order, with preconditions
+    clusters       when a cluster is looked at, and one round of it
+    installations  packages that run
+    restarts       restarts of workloads when data that they use has changed
+    pod_rights     what the pod template of a cluster may say
+    network        network policies
+    detection      the scheduled search for failed members
+    admission      the webhook
+    runtime        options, logs, metrics, health
 """

@@ -1,7 +1,17 @@
 """A world in memory: an API server, its controllers, nodes and databases, on one thread, in virtual time, by a seed.
 
 The shipped observe, plan and act run in it; only the API client, the engine's client, the clock and the sleep are
-swapped. A run is a pure function of its seed and scenario, and is repeated exactly by passing the seed again. Read
-`loop` for time, `apiserver` for the server, `cluster` for what Kubernetes does by itself, `opensearch` for the database
-model, `faults` for what goes wrong, `invariants` for what must hold, and `run` for how a run is put together.
+swapped. A run is a pure function of its seed and scenario, and is repeated exactly by passing the seed again.
+
+    timing        virtual time, and limits on the work of a run
+    apiserver     the API server
+    cluster       what Kubernetes does by itself: scheduler, kubelet, StatefulSets, volumes
+    opensearch    the model of a search engine
+    foundationdb  the model of FoundationDB; the standard library only, since the stand-in runs it as well
+    world         all of these, put together
+    people        users and their edits
+    faults        what goes wrong
+    properties    what must hold
+    campaign      runs by seed, alone and many
+    forecast      a smaller world for `plan`: from event to event, without an API server
 """

@@ -29,7 +29,7 @@ def _imported(path: Path) -> set[str]:
 
 
 def test_no_file_imports_more() -> None:
-    for path in PACKAGE.glob("*.py"):
+    for path in PACKAGE.rglob("*.py"):
         for name in _imported(path):
             known = name.split(".")[0] in sys.stdlib_module_names or name.startswith("stateward.agent")
             assert known or (path.name, name) == ("transplant.py", "stateward"), f"{path.name} imports {name}"

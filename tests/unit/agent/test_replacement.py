@@ -72,8 +72,8 @@ def test_the_handover_is_not_passed_to_the_process(pod: Pod, newer: Path) -> Non
 
 def test_an_agent_that_does_not_start_is_refused(pod: Pod, newer: Path) -> None:
     pod.run(WAITS, *_options(pod)).expect("up")
-    main = next(newer.glob("lib/python*/stateward/agent/handover.py"))
-    next(newer.glob("lib/python*/stateward/agent/__pycache__/handover.*")).unlink()
+    main = next(newer.glob("lib/python*/stateward/agent/process/handover.py"))
+    next(newer.glob("lib/python*/stateward/agent/process/__pycache__/handover.*")).unlink()
     main.chmod(0o644)
     main.write_text(main.read_text().replace("_FORMAT = 1", "_FORMAT = 2"))
     before = pod.get()

@@ -78,17 +78,17 @@ def test_every_reason_that_planning_gives_has_advice() -> None:
     """Reasons are the words in two humps or more that calls are given; no advice is left for one that is gone."""
     package = Path(stateward.__file__).parent
     operator = (
-        "perform",
-        "reconcile",
-        "wanted",
-        "protection",
-        "known_data",
+        "act/perform",
+        "clusters/reconcile",
+        "observe/desired_state",
+        "security/protection",
+        "observe/known_data",
         "pod_rights/policy",
         "pod_rights/labels",
         "network/refusal",
     )
-    others = (*(f"operator/{name}.py" for name in operator), "engines/search/desired.py")
-    paths = [*package.glob("planning/*.py"), *(package / path for path in others)]
+    others = (*(f"operator/{name}.py" for name in operator), "engines/search/objects/desired.py")
+    paths = [*package.glob("planning/**/*.py"), *(package / path for path in others)]
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
     calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
     given = {v for call in calls for v in [*call.args, *(keyword.value for keyword in call.keywords)]}

@@ -250,7 +250,7 @@ def test_a_worker_finds_its_modules_where_its_parent_was_told_that_they_are() ->
     program = f"""if True:
         import asyncio, sys
         sys.path[:0] = {places!r}
-        from stateward.engines.search import reader
+        from stateward.engines.search.database import reader
         from tests.unit.engines.test_large_answers import EXPECTED, bodies
         asyncio.run(reader.picture(EXPECTED, bodies(1500)))
     """

@@ -248,7 +248,7 @@ async def test_a_change_that_is_taken_back_is_obeyed_as_well(kind: Kind, path: s
 
 def test_what_should_be_is_read_by_the_planner() -> None:
     """A field of the spec that differs in what should be, and is read by nobody, would be obeyed in name only."""
-    text = "".join(path.read_text(encoding="utf-8") for path in Path(planning.__file__).parent.glob("*.py"))
+    text = "".join(path.read_text(encoding="utf-8") for path in Path(planning.__file__).parent.rglob("*.py"))
     for kind in (Desired, Pool, Replacement):
         for name in kind.__struct_fields__:
             assert re.search(rf"\.{name}\b", text), f"{kind.__name__}.{name} is read by nobody"

@@ -89,8 +89,8 @@ def _parts() -> Iterator[Part]:
             yield Part(path, library / "lib-dynload" / path.name)
         elif path.is_relative_to(standard):
             yield Part(path, library / path.relative_to(standard))
-    package = Path(__file__).resolve().parent
-    for path in [root / "stateward" / "__init__.py", *package.glob("*.py")]:
+    package = root / "stateward"
+    for path in [package / "__init__.py", *(package / "agent").rglob("*.py")]:
         yield Part(path, library / path.relative_to(root))
     for name in found.mapped:
         path = Path(name)

@@ -1,4 +1,5 @@
 """FoundationDB: what its status says, what is safe, what its command line is told, and the objects of its clusters.
 
-All of it is pure but `driver`, which talks to a database through a `shell`.
+`spec` fills in defaults, `objects` makes pods and Services, `database` asks and tells. All of it is pure but
+`database.driver`, which talks to a database through a shell.
 """

@@ -1,1 +1,5 @@
-"""What OpenSearch and Elasticsearch have in common: one family, two flavors."""
+"""What OpenSearch and Elasticsearch have in common: one family, two flavors.
+
+`spec` fills in defaults, `configuration` writes files, `objects` makes pods and Services, `database` asks and tells.
+All of it is pure but `database`.
+"""

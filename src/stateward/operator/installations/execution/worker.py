@@ -1,4 +1,4 @@
-"""The process in which large jobs are done: see `stateward.engines.connection.worker`, whose limits on memory and time it has."""
+"""The process that does large jobs, within the limits on memory and time of `stateward.engines.connection.worker`."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
