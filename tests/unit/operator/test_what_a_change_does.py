@@ -153,7 +153,9 @@ def sample(kind: Kind, path: str, schema: Json) -> tuple[Any, Json]:
         return max(2, schema.get("minimum", 0) + 1), {}
     if path.rpartition(".")[2] in {"labels", "annotations"}:
         return {"team": "a"}, {}
-    raise AssertionError(f"{kind.name} has a new field {path}: give it a value in SAMPLES, and a line in api/living.py")
+    raise AssertionError(
+        f"{kind.name} has a new field {path}: give it a value in SAMPLES, and a line in api/schema/living"
+    )
 
 
 DEFAULTS = {

@@ -28,7 +28,7 @@ class Change(Struct, frozen=True):
 def differing(before: Inputs, after: Inputs) -> tuple[str, ...]:
     """Return the names whose digests differ, in order, with those that came and those that went.
 
-    Data of others is no part of that when it comes or goes: see `data`.
+    Data of others is no part of that when it comes or goes: see `referenced_data`.
     """
     return tuple(sorted(name for name in before.keys() | after.keys() if changed(name, before, after)))
 

@@ -100,7 +100,7 @@ class Observation(Struct, frozen=True):
     missing: Mapping[str, float] = {}
     """Since when each missing member is missing."""
     causes: Mapping[str, str] = {}
-    """The cause that the status names for each missing member: what `missing` speaks of."""
+    """The cause that the status names for each missing member: what `missing_members` speaks of."""
     removals: Mapping[str, Removal] = {}
     """Members that are replaced, as the status lists them."""
     last_removal: float | None = None

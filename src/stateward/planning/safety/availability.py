@@ -1,8 +1,8 @@
 """What must stay up: small predicates over one observation, each of which returns its reason.
 
 They prevent the disasters that single guards cannot see: a restart that takes the last live copy of a shard, a manager
-too many, a second zone. They count everything that is down or on its way down, for whatever reason. `choice` puts them
-together for several members at once.
+too many, a second zone. They count everything that is down or on its way down, for whatever reason. `safe_set` puts
+them together for several members at once.
 """
 
 from collections.abc import Iterable

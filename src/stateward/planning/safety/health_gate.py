@@ -3,7 +3,7 @@
 The question is not "is it green" but "is this change what keeps it from green". A copy that could be placed now is
 waited for. A copy that no node may take, because only the upgraded nodes could and they already hold one, or because
 more copies are asked for than there are nodes, would be waited for without end: it does not hold the change back.
-What must stay up for each unit is `safety`'s question and is answered apart from this one.
+What must stay up for each unit is `availability`'s question and is answered apart from this one.
 """
 
 from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 One budget for the whole cluster prevents the disaster of two loops that each take "just one" member. Within it no unit
 loses too many live copies, at most one manager goes, and all are in one zone. Of such sets it is one after which the
-others need as few more as can be found (`division`): so the whole change is short, not only its beginning.
+others need as few more as can be found (`fewest_sets`): so the whole change is short, not only its beginning.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """What a cluster waits for on the way to a version whose processes do not talk to those of the deployed one.
 
-What is done on it are the changes of members that `crossing` asks for; here is what holds it up, and what it holds up.
+What is done on it are the changes of members that `protocol` asks for; here is what holds it up, and what it holds up.
 """
 
 from collections.abc import Mapping

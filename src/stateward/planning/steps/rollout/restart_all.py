@@ -2,8 +2,8 @@
 
     asked for ──all configurations in the pods──▶ schedule-coordinated ──nobody else restarts──▶ stop-coordinated
 
-What comes after is `restart`. Nobody is asked whether it is safe: everything goes down, and a cluster without a quorum
-can only be brought back like that.
+The module `restarts_in_progress` finishes what begins here. There is no safety check: everything goes down, and a
+cluster without a quorum can only be brought back like that.
 """
 
 from collections.abc import Sequence

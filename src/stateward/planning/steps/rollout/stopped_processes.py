@@ -6,9 +6,9 @@
     runs what its pod does not say ──▶ start       a person took the phase off after the process was started
     runs what its pod says ──▶ none                a person took the phase off before the process was stopped
 
-`roll` looks at members that serve and `repair` at what members are made from, so without this a process that was
-stopped would stay so for ever, and a person could not restart the very member that misbehaves. Who does not serve needs
-nobody's leave to restart, unless the database still counts on its copies or its vote.
+`rolling_change` looks at members that serve and `repair` at what members are made from. Without this module a process
+that was stopped would stay stopped, and a person could not restart the very member that misbehaves. A member that does
+not serve may restart at once, unless the database still counts on its copies or its vote.
 """
 
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def strayed(facts: Facts, member: Member) -> bool:
 
 
 def caught(member: Member) -> Part:
-    """Return the phase from which `restart` ends what was begun: it writes down what runs, or has it started again."""
+    """Return the phase from which `restarts_in_progress` finishes the restart: it records what runs, or starts it."""
     why = "its process runs with another configuration than its pod says"
     return merge(said(member, f"has been restarted: {why}"), Part(actions=(set_phase(member, Phase.START, why),)))
 
@@ -127,7 +127,7 @@ def halt(facts: Facts, member: Member) -> Part:
 
 
 def begin(member: Member, phase: Phase, why: str) -> Part:
-    """Return the writing of a phase, from which `restart` goes on."""
+    """Return the writing of a phase, from which `restarts_in_progress` goes on."""
     action: SetPhase = set_phase(member, phase, why)
     text = "is started again" if phase is Phase.START else "is being stopped"
     return merge(said(member, f"{text}: {why}"), Part(actions=(action,)))

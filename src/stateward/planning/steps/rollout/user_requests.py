@@ -1,7 +1,7 @@
 """What a person has asked for by annotations: restarts of the whole cluster, and members that are kept stopped.
 
 A restart that is asked for on the cluster is written onto its pods, and then taken off the cluster. The pods' phases
-are what is worked from; `roll` and `together` see them.
+are what is worked from; `rolling_change` and `restart_all` see them.
 """
 
 from collections.abc import Sequence
