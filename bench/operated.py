@@ -26,7 +26,7 @@ from stateward.kube.cache.deltas import Delta
 from stateward.kube.client.client import ApplyOptions, Body, DeleteOptions, PatchKind
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.election.lease import LeaderElection
-from stateward.kube.objects.lease_record import LeaseTiming
+from stateward.kube.election.lease_record import LeaseTiming
 from stateward.kube.objects.metadata import Key, T
 from stateward.kube.objects.resource import Resource
 from stateward.operator.databases.engine import OpenSearchFamily

@@ -12,8 +12,8 @@ from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.values.names import ANNOTATION_MISSING
 from stateward.engines.connection.base import Target
 from stateward.kube.client.http_client import HttpApi
+from stateward.kube.events.event_record import Occurrence
 from stateward.kube.objects.errors import Forbidden
-from stateward.kube.objects.event_record import Occurrence
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import CRON_JOBS
 from stateward.kube.timing.clock import SystemClock

@@ -19,10 +19,10 @@ from stateward.kube.cache.store import Store
 from stateward.kube.client.client import Api, DeleteOptions, PatchKind, Preconditions, RawRequest
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.election.lease import LeaderElection
+from stateward.kube.election.lease_record import LeaseTiming
+from stateward.kube.events.event_record import Occurrence, Severity, about
 from stateward.kube.events.events import EventLimits, EventRecorder
 from stateward.kube.objects.errors import NotFound, TransportError, Unauthorized
-from stateward.kube.objects.event_record import Occurrence, Severity, about
-from stateward.kube.objects.lease_record import LeaseTiming
 from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.kube.objects.resource import Selection
 from stateward.kube.objects.resources import CONFIG_MAPS, LEASES, NAMESPACES, STATEFUL_SETS

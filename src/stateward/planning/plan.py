@@ -1,13 +1,11 @@
 """One planner for the whole cluster: from an observation at a time to a plan with exactly one intent per member.
 
-The order below is the order of precedence. A member that an earlier question has claimed is not seen by a later one,
-so no two kinds of work can pick two victims, and none can pick the same one twice.
-
-    replacement ▶ left ▶ bootstrap ▶ create ▶ restart ▶ idle ▶ cross ▶ leave ▶ repair ▶ together ▶ roll ▶ volumes
-    ▶ templates ▶ schedule ▶ collect ▶ retention ▶ undo
+`STEPS` is the order of precedence. A member that an earlier step has claimed is left alone by all later steps, so two
+kinds of work never take down two members, and no member gets two intents. Replacement is decided before the steps,
+because it says who leaves; retention and revert come after them, because they also run while the cluster is paused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 from msgspec import Struct
@@ -224,23 +222,62 @@ def trusted(obs: Observation, actions: tuple[Action, ...]) -> tuple[Action, ...]
 
 
 def work(facts: Facts, scaling: Scale) -> Part:
-    """Return everything that goes on, by precedence."""
-    part = merge(left(facts), bootstrap(facts), create(facts, scaling))
-    unheard = frozenset(name for name in scaling.leaving if beyond_reach(facts, name))
-    part = merge(part, restart(facts, frozenset(part.intents) | unheard))
-    part = merge(part, idle(facts, frozenset(part.intents) | unheard))
-    leaving = {n: why for n, why in scaling.leaving.items() if n not in part.intents}
-    part = merge(part, cross(facts, leaving))
-    leaving = {} if facts.crossing is Crossing.SWITCHED else leaving
-    part = merge(part, paced(facts, leave(facts, leaving, scaling, departures(facts, scaling))))
+    """Return everything that goes on, step by step; what an earlier step has claimed, a later one leaves alone."""
+    part = Part()
+    for step in STEPS.values():
+        part = merge(part, step(facts, scaling, part))
+    return part
+
+
+def claimed(part: Part) -> frozenset[str]:
+    """Return the members that earlier steps have claimed."""
+    return frozenset(part.intents)
+
+
+def engaged(facts: Facts, scaling: Scale, part: Part) -> frozenset[str]:
+    """Return the members that no step restarts: those claimed, and those that leave and cannot be reached."""
+    return claimed(part) | {name for name in scaling.leaving if beyond_reach(facts, name)}
+
+
+def leaving(scaling: Scale, part: Part) -> Mapping[str, str]:
+    """Return the members that leave and that no earlier step has claimed, with the reason."""
+    return {name: why for name, why in scaling.leaving.items() if name not in part.intents}
+
+
+def decommissions(facts: Facts, scaling: Scale, part: Part) -> Part:
+    """Return the next step of those that leave; none while all processes change to another protocol."""
+    nobody: Mapping[str, str] = {}
+    going = nobody if facts.crossing is Crossing.SWITCHED else leaving(scaling, part)
+    return paced(facts, leave(facts, going, scaling, departures(facts, scaling)))
+
+
+def elsewhere(facts: Facts, part: Part) -> Elsewhere:
+    """Return the work of earlier steps that a rolling change has to leave room for."""
     moving = next((name for name in sorted(part.drain) if is_moving(facts, name)), None)
-    elsewhere = Elsewhere(moving=moving, unvoting=min(part.exclude, default=None), drained=part.drain)
-    part = merge(part, repair(facts, frozenset(part.intents), part.drain))
-    part = merge(part, together(facts, frozenset(part.intents)))
-    part = merge(part, roll(facts, frozenset(part.intents), elsewhere))
-    part = merge(part, volumes(facts), tend(facts))
-    part = merge(part, templates(facts, part.intents))
-    return merge(part, schedule(facts, part.actions), collect(facts))
+    return Elsewhere(moving=moving, unvoting=min(part.exclude, default=None), drained=part.drain)
+
+
+Step = Callable[[Facts, Scale, Part], Part]
+"""A step sees the facts, who comes and leaves, and what earlier steps have said; it returns what it adds to that."""
+
+STEPS: Mapping[str, Step] = {
+    "orphaned volumes": lambda facts, _scaling, _part: left(facts),
+    "bootstrap": lambda facts, _scaling, _part: bootstrap(facts),
+    "create members": lambda facts, scaling, _part: create(facts, scaling),
+    "restarts in progress": lambda facts, scaling, part: restart(facts, engaged(facts, scaling, part)),
+    "stopped processes": lambda facts, scaling, part: idle(facts, engaged(facts, scaling, part)),
+    "protocol switch": lambda facts, scaling, part: cross(facts, leaving(scaling, part)),
+    "decommission": decommissions,
+    "repair": lambda facts, _scaling, part: repair(facts, claimed(part), part.drain),
+    "restart of all together": lambda facts, _scaling, part: together(facts, claimed(part)),
+    "rolling change": lambda facts, _scaling, part: roll(facts, claimed(part), elsewhere(facts, part)),
+    "volume changes": lambda facts, _scaling, _part: volumes(facts),
+    "database upkeep": lambda facts, _scaling, _part: tend(facts),
+    "templates": lambda facts, _scaling, part: templates(facts, part.intents),
+    "user requests": lambda facts, _scaling, part: schedule(facts, part.actions),
+    "garbage collection": lambda facts, _scaling, _part: collect(facts),
+}
+"""The steps in their order of precedence. To add a step, write its module and give it a line here."""
 
 
 def is_moving(facts: Facts, name: str) -> bool:

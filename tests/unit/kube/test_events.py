@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from stateward.kube.events.event_record import Occurrence, Severity, about
 from stateward.kube.events.events import EventLimits, EventRecorder
 from stateward.kube.objects.errors import Forbidden, TransportError
-from stateward.kube.objects.event_record import Occurrence, Severity, about
 from stateward.kube.objects.metadata import ObjectMeta
 from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.resources import NODES, PODS

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from stateward.kube.client.client import PatchKind
 from stateward.kube.election.lease import LeaderElection
+from stateward.kube.election.lease_record import LeaseTiming
 from stateward.kube.objects.errors import TransportError
-from stateward.kube.objects.lease_record import LeaseTiming
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import LEASES
 from stateward.kube.timing.virtual_time import VirtualClock, VirtualTimeLoop

@@ -15,8 +15,8 @@ from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.kinds.security import Security
 from stateward.api.validation import Severity, validate
 from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, Page
+from stateward.kube.events.event_record import Occurrence
 from stateward.kube.objects.errors import Invalid, NotFound
-from stateward.kube.objects.event_record import Occurrence
 from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.detection.control import DetectionControl, Setting

@@ -14,9 +14,9 @@ from stateward.api.validation import errors, validate
 from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.kube.client.client import PatchKind
+from stateward.kube.events.event_record import Occurrence
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
-from stateward.kube.objects.event_record import Occurrence
 from stateward.kube.objects.metadata import Key
 from stateward.operator.network.control import NetworkControl, Setting
 from stateward.operator.network.policy import network_policy

@@ -19,8 +19,8 @@ import structlog
 
 from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.election.fence import LostLease
+from stateward.kube.election.lease_record import LeaseTiming, Observed, claim, release
 from stateward.kube.objects.errors import AlreadyExists, ApiError, Conflict, NotFound
-from stateward.kube.objects.lease_record import LeaseTiming, Observed, claim, release
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.records import Lease, LeaseSpec
 from stateward.kube.objects.resources import LEASES

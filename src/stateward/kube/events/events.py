@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import structlog
 
 from stateward.kube.client.client import Api, PatchKind
+from stateward.kube.events.event_record import Occurrence, Series, manifest, name_of, tally
 from stateward.kube.objects.errors import (
     AlreadyExists,
     ApiError,
@@ -20,7 +21,6 @@ from stateward.kube.objects.errors import (
     TransportError,
     Unavailable,
 )
-from stateward.kube.objects.event_record import Occurrence, Series, manifest, name_of, tally
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import EVENTS
 from stateward.kube.queue.queue import QueueClosed, WorkQueue

@@ -3,8 +3,8 @@
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.security import SecurityStatus
 from stateward.api.kinds.status import ClusterStatus
+from stateward.kube.events.event_record import Occurrence, Severity, about
 from stateward.kube.events.events import EventRecorder
-from stateward.kube.objects.event_record import Occurrence, Severity, about
 from stateward.operator.objects.kinds import kind_of
 from stateward.planning.model import actions as a
 

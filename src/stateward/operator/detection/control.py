@@ -19,9 +19,9 @@ from stateward.api.values.duration import DurationError
 from stateward.api.values.names import FIELD_MANAGER
 from stateward.kube.cache.listing import list_all
 from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, Preconditions
+from stateward.kube.events.event_record import Occurrence, Severity, about
 from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.errors import ApiError, Invalid, NotFound
-from stateward.kube.objects.event_record import Occurrence, Severity, about
 from stateward.kube.objects.metadata import Key, PartialObject, key_of
 from stateward.kube.objects.resource import Selection
 from stateward.kube.objects.resources import CRON_JOBS

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from stateward.api.kinds.installation import Installation, InstallationStatus
 from stateward.kube.client.client import PatchKind
+from stateward.kube.events.event_record import Occurrence, Severity, about
 from stateward.kube.objects.errors import Conflict, Invalid
-from stateward.kube.objects.event_record import Occurrence, Severity, about
 from stateward.kube.objects.metadata import key_of
 from stateward.operator.installations.marks import marked
 from stateward.operator.installations.objects.belongings import findable

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from stateward.api.kinds.installation import Installation, InstallationStatus, RunStatus, StateStatus
+from stateward.kube.events.event_record import Severity
 from stateward.kube.objects.errors import ApiError, Forbidden, NotFound
-from stateward.kube.objects.event_record import Severity
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.operator.installations.at_rest import Keeper
 from stateward.operator.installations.ending import doomed, removed

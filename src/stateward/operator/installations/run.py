@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from stateward.api.kinds.installation import InstallationStatus, RunStatus
+from stateward.kube.events.event_record import Severity
 from stateward.kube.objects.errors import ApiError
-from stateward.kube.objects.event_record import Severity
 from stateward.operator.installations.execution.account import reason_of, said
 from stateward.operator.installations.execution.carry import Carrier
 from stateward.operator.installations.execution.tasks import Tasks

@@ -16,9 +16,9 @@ from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.kube.cache.listing import list_all
 from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, Preconditions
+from stateward.kube.events.event_record import Occurrence, Severity, about
 from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.errors import ApiError, NotFound
-from stateward.kube.objects.event_record import Occurrence, Severity, about
 from stateward.kube.objects.metadata import Key, PartialObject, key_of
 from stateward.kube.objects.resource import Selection
 from stateward.kube.objects.resources import NETWORK_POLICIES

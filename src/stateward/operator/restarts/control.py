@@ -17,9 +17,9 @@ from stateward.kube.cache.deltas import Delta
 from stateward.kube.cache.reflector import Reflector, ReflectorOptions
 from stateward.kube.cache.store import Store
 from stateward.kube.client.client import Api, PatchKind
+from stateward.kube.events.event_record import Occurrence, Severity, about
 from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.errors import ApiError, Conflict, NotFound
-from stateward.kube.objects.event_record import Occurrence, Severity, about
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.kube.objects.resource import Selection
 from stateward.kube.objects.resources import BUDGETS

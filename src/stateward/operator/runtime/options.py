@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from stateward.api.pod_policy import Level
-from stateward.kube.objects.lease_record import LeaseTiming
+from stateward.kube.election.lease_record import LeaseTiming
 
 ANY, LABELLED = "any", "labelled"
 """Which Secrets, volume claims and clients of Services pods may have: those of their namespace, or with a label."""

@@ -6,7 +6,7 @@ from typing import cast
 
 from stateward.engines.connection.room import LOOK, Rooms
 from stateward.kube.election.fence import LostLease
-from stateward.kube.objects.lease_record import LeaseTiming
+from stateward.kube.election.lease_record import LeaseTiming
 from stateward.operator.databases.engine import Family
 from stateward.operator.databases.foundationdb import FoundationDBFamily
 from stateward.operator.process import Operator
