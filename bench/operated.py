@@ -31,7 +31,7 @@ from stateward.kube.objects.metadata import Key, T
 from stateward.kube.objects.resource import Resource
 from stateward.operator.databases.engine import OpenSearchFamily
 from stateward.operator.objects.caches import CLUSTERS
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.kinds import OPENSEARCH
 from stateward.operator.process import Operator, until_signalled
 from stateward.operator.runtime import logs

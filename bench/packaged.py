@@ -22,8 +22,8 @@ from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.metadata import Key, T
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.kube.timing.clock import SystemClock
-from stateward.operator.installations.control import InstallationControl
-from stateward.operator.installations.control import Setting as InstallationSetting
+from stateward.operator.installations.controller import InstallationControl
+from stateward.operator.installations.controller import Setting as InstallationSetting
 from stateward.operator.restarts.control import RestartControl
 from stateward.operator.restarts.control import Setting as RestartSetting
 from stateward.operator.runtime import logs

@@ -13,7 +13,7 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
 from stateward.kube.timing.clock import SystemClock
-from stateward.operator.installations.control import InstallationControl, Setting
+from stateward.operator.installations.controller import InstallationControl, Setting
 from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
 from stateward.operator.restarts.views import WORKLOADS
 from stateward.packages.distribution.archive import pack

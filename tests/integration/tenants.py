@@ -17,8 +17,8 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
 from stateward.kube.timing.clock import SystemClock
-from stateward.operator.installations.control import InstallationControl, Setting
-from stateward.operator.installations.execution.account import user
+from stateward.operator.installations.controller import InstallationControl, Setting
+from stateward.operator.installations.execution.service_account import user
 from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
 from stateward.operator.process import accounts_of
 from stateward.operator.runtime.options import OperatorOptions

@@ -22,7 +22,7 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import SystemClock
 from stateward.operator.objects.caches import CLUSTERS, Caches
-from stateward.operator.security.given import LOOK_AGAIN, decoded
+from stateward.operator.security.given_secrets import LOOK_AGAIN, decoded
 from stateward.operator.security.security import RAW_SECRETS, Keeper, Kept
 from stateward.pki.authority import SETTLING
 from stateward.pki.certificate import pem

@@ -11,7 +11,7 @@ from stateward.simulation.campaign.branches import (
     missed,
     out_of_reach,
 )
-from stateward.simulation.campaign.scenes import ENGINES, FOUNDATIONDB
+from stateward.simulation.campaign.engine_setups import ENGINES, FOUNDATIONDB
 
 pytestmark = pytest.mark.simulation
 

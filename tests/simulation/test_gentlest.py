@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 
 from stateward.planning.model.observation import Effect
 from stateward.simulation.timing.loop import run_virtual
-from stateward.simulation.world.telling import clock
+from stateward.simulation.world.trace_text import clock
 from tests.simulation.story import Story
 from tests.simulation.tales import KINDS, Kind, Tale, happened, picture, tales
 

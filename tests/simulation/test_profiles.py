@@ -3,10 +3,10 @@
 import pytest
 
 from stateward.simulation.campaign.campaign import attempt
+from stateward.simulation.campaign.engine_setups import ENGINES, SCENES
 from stateward.simulation.campaign.run import Plan
-from stateward.simulation.campaign.scenes import ENGINES, SCENES
+from stateward.simulation.people.member_requests import REQUESTS
 from stateward.simulation.people.profiles import profile_of
-from stateward.simulation.people.wishes import REQUESTS
 
 pytestmark = pytest.mark.simulation
 

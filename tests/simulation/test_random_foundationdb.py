@@ -6,7 +6,7 @@ import pytest
 
 from stateward.api.values.base import Json
 from stateward.planning.facts.facts import Facts
-from stateward.planning.safety import safe_set as choice
+from stateward.planning.safety import safe_set
 from stateward.simulation.campaign.campaign import simulate_many
 from stateward.simulation.campaign.run import Plan, Run
 from stateward.simulation.world import listening
@@ -40,7 +40,7 @@ async def test_two_members_that_are_taken_down_at_once_are_a_violation(monkeypat
         run.processes[0].start()
         run.user.create()
         await run.until_formed()
-        monkeypatch.setattr(choice, "room_left", everybody)
+        monkeypatch.setattr(safe_set, "room_left", everybody)
         variable = {"name": "COLOR", "value": "red"}
         run.user.set("edit", podTemplate={"spec": {"containers": [{"name": "foundationdb", "env": [variable]}]}})
         await asyncio.sleep(300.0)

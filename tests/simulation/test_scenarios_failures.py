@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from stateward.kube.objects.errors import Forbidden
-from stateward.operator.act.furnish import Furnisher
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.act.shared_objects import Furnisher
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.planning.safety.disruption_budget import Budget
 from stateward.simulation.world.world import NAMESPACE
 from tests.simulation.story import PODS, SETS, Story, hot, managers

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from stateward.simulation.world.product import DEFAULT
+from stateward.simulation.world.engine_products import DEFAULT
 from tests.simulation.story import CLAIMS, PODS, SECRETS, SETS, Story, hot, managers
 
 pytestmark = pytest.mark.simulation

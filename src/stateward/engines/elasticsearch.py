@@ -6,8 +6,8 @@ itself is answered by all, with a cluster and without.
 
 from stateward.api.values.roles import ELASTICSEARCH_ROLES, VOTING_ONLY
 from stateward.api.values.version import Version
+from stateward.engines.connection.answer_limits import Rooms
 from stateward.engines.connection.base import Engine, Transport
-from stateward.engines.connection.room import Rooms
 from stateward.engines.search.database.driver import SearchEngine
 from stateward.engines.search.spec.flavor import Flavor, Shield
 from stateward.engines.search.spec.versions import Lineage

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from stateward.api.values.base import Json
 from stateward.api.values.version import Version
+from stateward.engines.connection.answer_limits import Rooms
 from stateward.engines.connection.base import Engine, Transport
-from stateward.engines.connection.room import Rooms
 from stateward.engines.pods.objects import MemberObjects
 from stateward.engines.search.database.driver import SearchEngine
 from stateward.engines.search.objects import desired as family_desired

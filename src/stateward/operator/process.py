@@ -39,10 +39,10 @@ from stateward.operator.databases.engine import Family, open_families
 from stateward.operator.detection.control import DetectionControl
 from stateward.operator.detection.control import Setting as DetectionSetting
 from stateward.operator.detection.cronjob import Place
-from stateward.operator.installations.control import InstallationControl
-from stateward.operator.installations.control import Setting as InstallationSetting
-from stateward.operator.installations.execution.account import Accounts, user
+from stateward.operator.installations.controller import InstallationControl
+from stateward.operator.installations.controller import Setting as InstallationSetting
 from stateward.operator.installations.execution.background import Aside, Beside
+from stateward.operator.installations.execution.service_account import Accounts, user
 from stateward.operator.installations.execution.tasks import ExecAs
 from stateward.operator.network.control import NetworkControl
 from stateward.operator.network.control import Setting as NetworkSetting

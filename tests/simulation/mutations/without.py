@@ -10,19 +10,16 @@ from stateward.engines.search.database import driver
 from stateward.engines.search.objects import inputs, pod
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
-from stateward.operator.act import act, furnish
+from stateward.operator.act import act, shared_objects
 from stateward.operator.clusters import reconcile
-from stateward.operator.observe import desired_state as wanted
+from stateward.operator.observe import desired_state
 from stateward.planning import plan
 from stateward.planning.facts import facts
 from stateward.planning.model.intent import Part
 from stateward.planning.model.observation import Database, Health, Unknown
-from stateward.planning.safety import health_gate as gate
-from stateward.planning.safety import safe_set as choice
+from stateward.planning.safety import health_gate, safe_set
 from stateward.planning.steps.membership import replacement, scale, surge
-from stateward.planning.steps.rollout import prepare
-from stateward.planning.steps.rollout import restart_one as alone
-from stateward.planning.steps.rollout import rolling_change as roll
+from stateward.planning.steps.rollout import prepare, restart_one, rolling_change
 from stateward.planning.steps.upkeep import repair
 from tests.simulation import test_scenarios_crashes as crashes
 
@@ -53,7 +50,7 @@ def any_owner(patch: pytest.MonkeyPatch) -> None:
     async def there(*_: Any) -> bool:
         return True
 
-    for module in (act, furnish):
+    for module in (act, shared_objects):
         patch.setattr(module, "exists", there)
 
 
@@ -72,12 +69,12 @@ def collecting(patch: pytest.MonkeyPatch) -> None:
 
 
 def pruning_all(patch: pytest.MonkeyPatch) -> None:
-    original = furnish.Furnisher._prune
+    original = shared_objects.Furnisher._prune
 
     async def prune(self: Any, holdings: Any, _wanted: set[str], expectations: Any) -> None:
         await original(self, holdings, set(), expectations)
 
-    patch.setattr(furnish.Furnisher, "_prune", prune)
+    patch.setattr(shared_objects.Furnisher, "_prune", prune)
 
 
 def leaking(patch: pytest.MonkeyPatch) -> None:
@@ -113,13 +110,13 @@ def absent_when_unknown(patch: pytest.MonkeyPatch) -> None:
 
 
 def without_leaving(patch: pytest.MonkeyPatch) -> None:
-    original = roll.pending
+    original = rolling_change.pending
 
     def pending(found: Any, taken: frozenset[str]) -> Any:
         surplus = frozenset(scale.scale(found, {}).leaving)
         return original(found, taken | surplus)
 
-    patch.setattr(roll, "pending", pending)
+    patch.setattr(rolling_change, "pending", pending)
 
 
 def remembered_health(patch: pytest.MonkeyPatch) -> None:
@@ -140,7 +137,7 @@ def no_repair(patch: pytest.MonkeyPatch) -> None:
 
 
 def strict_gate(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(gate, "placeable", lambda *_: True)
+    patch.setattr(health_gate, "placeable", lambda *_: True)
 
 
 def strict_names(patch: pytest.MonkeyPatch) -> None:
@@ -167,7 +164,7 @@ def left_waiting(patch: pytest.MonkeyPatch) -> None:
 
 
 def strict_order(patch: pytest.MonkeyPatch) -> None:
-    original = wanted.validate
+    original = desired_state.validate
 
     def validate(cluster: Any) -> Any:
         update = cluster.spec.update
@@ -175,7 +172,7 @@ def strict_order(patch: pytest.MonkeyPatch) -> None:
             raise KeyError(update.order)
         return original(cluster)
 
-    patch.setattr(wanted, "validate", validate)
+    patch.setattr(desired_state, "validate", validate)
 
 
 def made_by_create(patch: pytest.MonkeyPatch) -> None:
@@ -205,14 +202,14 @@ def all_at_once(patch: pytest.MonkeyPatch) -> None:
 
 
 def budget_of_each(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(choice, "room_left", lambda _facts, candidates: candidates)
-    patch.setattr(choice, "conflicts", lambda _facts, able: [0] * len(able))
-    patch.setattr(choice, "member_problem", lambda *_: None)
+    patch.setattr(safe_set, "room_left", lambda _facts, candidates: candidates)
+    patch.setattr(safe_set, "conflicts", lambda _facts, able: [0] * len(able))
+    patch.setattr(safe_set, "member_problem", lambda *_: None)
 
 
 def no_waiting(patch: pytest.MonkeyPatch) -> None:
     budget_of_each(patch)
-    patch.setattr(roll, "unready", lambda _: None)
+    patch.setattr(rolling_change, "unready", lambda _: None)
 
 
 def any_configuration(patch: pytest.MonkeyPatch) -> None:
@@ -221,10 +218,10 @@ def any_configuration(patch: pytest.MonkeyPatch) -> None:
 
 def any_checksum(patch: pytest.MonkeyPatch) -> None:
     def start(_facts: Any, member: Any, _process: Any) -> Part:
-        anything = structs.replace(alone.start_process(member), checksum="")
-        return Part(actions=(anything,), intents=alone.said(member, "is being started").intents)
+        anything = structs.replace(restart_one.start_process(member), checksum="")
+        return Part(actions=(anything,), intents=restart_one.said(member, "is being started").intents)
 
-    patch.setattr(alone, "start", start)
+    patch.setattr(restart_one, "start", start)
     patch.setattr(prepare, "agent_problem", lambda *_: None)
 
 
@@ -234,7 +231,7 @@ async def any_crash() -> None:
 
 
 def unsettled(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(roll, "settles", lambda *_: False)
+    patch.setattr(rolling_change, "settles", lambda *_: False)
 
 
 def never_staged_back(patch: pytest.MonkeyPatch) -> None:

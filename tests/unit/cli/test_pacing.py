@@ -11,7 +11,7 @@ from stateward.cli.shared.ages import about
 from stateward.engines.search.database.recovery import Speed
 from stateward.kube.objects.metadata import ObjectMeta
 from stateward.kube.objects.pods import Condition, ContainerStatus, Pod, PodStatus
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from tests.unit.cli.clusters import SPEC, typed
 
 MIB = 2**20

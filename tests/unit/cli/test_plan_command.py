@@ -8,7 +8,7 @@ import pytest
 
 from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.values import names
-from stateward.cli.preview.look import Carried, endpoints
+from stateward.cli.preview.inputs import Carried, endpoints
 from stateward.engines import opensearch
 from stateward.engines.connection.base import Call, RefusedError, UnreachableError
 from stateward.kube.objects.errors import Forbidden, Status

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.cli.preview.forecast import forecast
-from stateward.cli.preview.look import Look
+from stateward.cli.preview.inputs import Look
 from stateward.cli.preview.preview import Kind, Preview, preview
 from stateward.cli.shared.screen import show
 from stateward.planning.model.observation import Database, Observation

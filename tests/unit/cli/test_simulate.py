@@ -9,9 +9,9 @@ from stateward.cli.status.advice import ADVICE
 from stateward.simulation.campaign import campaign, run
 from stateward.simulation.campaign.branches import branches, out_of_reach
 from stateward.simulation.campaign.campaign import Report
-from stateward.simulation.campaign.scenes import ENGINES
+from stateward.simulation.campaign.engine_setups import ENGINES
 from stateward.simulation.properties.invariants import Violation
-from stateward.simulation.world.telling import clock, edited
+from stateward.simulation.world.trace_text import clock, edited
 
 
 def simulated(*words: str) -> Result:

@@ -18,9 +18,9 @@ from aiohttp.test_utils import TestServer
 from bench import answers
 from stateward.engines import opensearch
 from stateward.engines.connection import worker
+from stateward.engines.connection.answer_limits import LOOK, USUAL, LookRoom, Rooms
 from stateward.engines.connection.base import Answer, Call, GarbledError, Target, TooLargeError, UnreachableError
 from stateward.engines.connection.http import HttpTransport, open_session
-from stateward.engines.connection.room import LOOK, USUAL, LookRoom, Rooms
 from stateward.engines.foundationdb.database import reader as foundationdb
 from stateward.engines.foundationdb.database.status import parse_status
 from stateward.engines.search.database import reader

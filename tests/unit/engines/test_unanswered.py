@@ -9,10 +9,10 @@ from collections.abc import Callable
 import aiohttp
 import pytest
 
-from stateward.engines.connection import unanswered
+from stateward.engines.connection import no_answer
 from stateward.engines.connection.base import Call, UnreachableError
 from stateward.engines.connection.http import HttpTransport
-from stateward.engines.connection.unanswered import in_words
+from stateward.engines.connection.no_answer import in_words
 
 Peer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
 
@@ -45,15 +45,15 @@ async def test_a_database_that_does_not_run() -> None:
         taken.bind(("127.0.0.1", 0))
         endpoint = f"http://127.0.0.1:{taken.getsockname()[1]}"
         async with aiohttp.ClientSession() as session:
-            assert await why(session, endpoint) == f"{endpoint} cannot be asked: {unanswered.REFUSED}"
+            assert await why(session, endpoint) == f"{endpoint} cannot be asked: {no_answer.REFUSED}"
 
 
 async def test_one_that_hangs_up() -> None:
-    assert unanswered.HUNG_UP in await asked("http", hang_up)
+    assert no_answer.HUNG_UP in await asked("http", hang_up)
 
 
 async def test_something_else_than_a_database() -> None:
-    assert unanswered.NOT_HTTP in await asked("http", talk_nonsense)
+    assert no_answer.NOT_HTTP in await asked("http", talk_nonsense)
 
 
 async def test_encryption_on_one_side_only() -> None:
@@ -63,9 +63,9 @@ async def test_encryption_on_one_side_only() -> None:
 @pytest.mark.parametrize(
     ("error", "text"),
     [
-        (OSError(errno.EHOSTUNREACH, "No route to host"), unanswered.UNROUTED),
-        (OSError(errno.ENETUNREACH, "Network is unreachable"), unanswered.UNROUTED),
-        (ConnectionResetError(errno.ECONNRESET, "reset"), unanswered.HUNG_UP),
+        (OSError(errno.EHOSTUNREACH, "No route to host"), no_answer.UNROUTED),
+        (OSError(errno.ENETUNREACH, "Network is unreachable"), no_answer.UNROUTED),
+        (ConnectionResetError(errno.ECONNRESET, "reset"), no_answer.HUNG_UP),
         (OSError(errno.EMFILE, "Too many open files"), "Too many open files"),
         (ConnectionError(), "ConnectionError"),
         (ValueError("no such port"), "no such port"),

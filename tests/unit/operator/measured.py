@@ -32,7 +32,7 @@ from stateward.operator.databases.engine import Family, family_of
 from stateward.operator.detection.cronjob import Place, cron_job
 from stateward.operator.network.policy import network_policy
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.kinds import CLUSTER_KINDS
 from stateward.operator.security.protection import refusals
 from stateward.operator.security.security import RAW_SECRETS, Keeper

@@ -21,7 +21,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
 from stateward.operator.act.act import Actor
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.kinds import OPENSEARCH
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Allocation, Ref

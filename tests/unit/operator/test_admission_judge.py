@@ -15,7 +15,7 @@ from stateward.kube.objects.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.objects.workloads import StatefulSet
 from stateward.operator.admission.judge import Verdict, judge
 from stateward.operator.databases.engine import OpenSearchFamily, family_of
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.kinds import FOUNDATIONDB
 
 FAMILY = OpenSearchFamily(engine=None)  # type: ignore[arg-type]

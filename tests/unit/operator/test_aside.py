@@ -25,10 +25,10 @@ from stateward.packages.distribution.archive import pack
 from stateward.packages.format.parameters import BadValue
 from stateward.packages.format.reading import read_package
 from stateward.packages.format.records import Task, TaskKind, TaskSpec
-from stateward.packages.rendering.allowance import Allowance
 from stateward.packages.rendering.nested import Offer
 from stateward.packages.rendering.objects import Rendered
 from stateward.packages.rendering.rendering import Use, places
+from stateward.packages.rendering.step_budget import Allowance
 from stateward.packages.rendering.templates import TemplateProblem, Variables
 from tests.unit.packages.samples import files, shop
 

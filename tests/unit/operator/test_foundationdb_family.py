@@ -16,7 +16,7 @@ from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.storage import PersistentVolumeClaim
 from stateward.kube.objects.workloads import StatefulSet
 from stateward.operator.databases.foundationdb import FoundationDBFamily, addresses, domains
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from tests.unit.engines.foundationdb_town import Nobody, cluster
 
 

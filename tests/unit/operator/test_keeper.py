@@ -19,7 +19,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.ownership import NotOurs
-from stateward.operator.security.given import decoded
+from stateward.operator.security.given_secrets import decoded
 from stateward.operator.security.protection import refusals
 from stateward.operator.security.security import RAW_SECRETS, Keeper
 from stateward.simulation.apiserver.client import Bell, WorldApi

@@ -7,8 +7,8 @@ import pytest
 from stateward.api.values import names
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
+from stateward.operator.objects.copied_secrets import mark
 from stateward.operator.objects.ownership import NotOurs, exists
-from stateward.operator.objects.unowned import mark
 from tests.unit.engines.search_clusters import cluster
 from tests.unit.kube.memory_api import MemoryApi
 

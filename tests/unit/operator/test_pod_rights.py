@@ -27,7 +27,7 @@ from stateward.operator.act.act import Actor
 from stateward.operator.admission.judge import judge
 from stateward.operator.databases.engine import unconnected
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.kinds import kind_of
 from stateward.operator.observe.desired_state import Wanted, wanted
 from stateward.operator.pod_rights.finished import finished

@@ -23,7 +23,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.operator.clusters import reconcile
 from stateward.operator.clusters.reconcile import Reconciler
 from stateward.operator.databases.engine import OpenSearchFamily
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.kinds import OPENSEARCH
 from stateward.operator.process import Operator
 from stateward.operator.runtime.options import OperatorOptions

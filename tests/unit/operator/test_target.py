@@ -9,7 +9,7 @@ from stateward.api.values import names
 from stateward.engines import opensearch
 from stateward.kube.objects.pods import Pod
 from stateward.operator.databases.engine import OpenSearchFamily
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.planning.model.phase import Phase
 
 POOL = {"name": "hot", "replicas": 3, "roles": ["cluster_manager", "data"], "storage": {"size": "2Gi"}}

@@ -12,7 +12,7 @@ from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.objects.workloads import StatefulSet
 from stateward.operator.objects import translate
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.planning.model.observation import Claim, Desired, Unknown
 
 LABELS = {

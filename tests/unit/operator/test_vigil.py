@@ -8,9 +8,9 @@ import pytest
 
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import SystemClock
-from stateward.operator.act.agent_liaison import Liaison
+from stateward.operator.act.agent_requests import Liaison
 from stateward.operator.clusters.exit_watch import MOST, PAUSE, TIMES, Vigil, ending
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.planning.model.actions import StopProcess
 from stateward.planning.model.observation import Member, Unknown
 from stateward.planning.model.process import Process, ProcessState

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from stateward.packages.distribution.archive import LARGEST, LONGEST_NAME, MOST_FILES, BadArchive, pack, unpack
 from stateward.packages.format.reading import InvalidPackage, read_package
-from stateward.packages.rendering.allowance import Spent, large, small
 from stateward.packages.rendering.objects import objects_of
+from stateward.packages.rendering.step_budget import Spent, large, small
 from stateward.packages.rendering.templates import TemplateProblem, Variables
 from stateward.packages.review.checks import check_package
 from tests.unit.packages.samples import files

@@ -3,7 +3,7 @@
 import pytest
 
 from stateward.packages.format.records import Package
-from stateward.packages.plans.standing import standing
+from stateward.packages.plans.steady_state import standing
 from stateward.packages.plans.steps import (
     ANNOTATION_STEP,
     ANNOTATION_VERSION,

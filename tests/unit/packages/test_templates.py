@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stateward.packages.format.fuel import Fuel, size_of
+from stateward.packages.format.work_budget import Fuel, size_of
 from stateward.packages.format.yamltext import document, documents
 from stateward.packages.rendering.functions import REFUSED, functions
 from stateward.packages.rendering.templates import TemplateProblem, Variables, parse, render

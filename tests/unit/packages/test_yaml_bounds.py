@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from stateward.packages.format import yamltext
-from stateward.packages.format.fuel import LARGEST_OUTPUT
 from stateward.packages.format.parameters import BadValue, check_values, seen
 from stateward.packages.format.records import Parameter, ParameterType
+from stateward.packages.format.work_budget import LARGEST_OUTPUT
 from stateward.packages.rendering.objects import read_objects
 from stateward.packages.rendering.templates import TemplateProblem
 from tests.unit.packages.samples import shop

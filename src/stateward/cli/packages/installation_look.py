@@ -11,15 +11,15 @@ from stateward.kube.objects.errors import Forbidden, NotFound, UnknownResource
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
 from stateward.operator.installations.execution.opening import NoPackageError, opened
-from stateward.operator.installations.objects.belongings import belongings
 from stateward.operator.installations.objects.kinds import ServedKinds
+from stateward.operator.installations.objects.owned_objects import belongings
 from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, PACKAGES
 from stateward.operator.restarts.views import ANNOTATION_CONTROL, WORKLOADS
 from stateward.packages.format.records import Package
 from stateward.packages.format.trees import at, text
-from stateward.packages.plans.ledger import is_running
 from stateward.packages.plans.progress import Stage
-from stateward.packages.plans.standing import owner_of
+from stateward.packages.plans.run_record import is_running
+from stateward.packages.plans.steady_state import owner_of
 from stateward.packages.plans.steps import LABEL_INSTALLATION, set_id
 from stateward.packages.rendering.objects import identity_of
 from stateward.packages.rendering.rendering import Use

@@ -21,7 +21,7 @@ from stateward.packages.format.records import Package
 from stateward.packages.format.trees import at
 from stateward.packages.plans.choice import Chosen, Refused, State, choose
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER, Begin, GoOn, Rest, Stop, decide
-from stateward.packages.plans.ledger import state_of
+from stateward.packages.plans.run_record import state_of
 from stateward.packages.plans.steps import work_of
 from stateward.packages.plans.work import BY_CHANGES
 from stateward.packages.rendering.rendering import Use, places

@@ -9,7 +9,7 @@ from stateward.api.values.base import Json
 from stateward.cli.shared.session import Session
 from stateward.kube.client.client import Api, RawRequest
 from stateward.kube.objects.errors import BadRequest, DecodeError, Forbidden, NotFound, UnknownResource
-from stateward.operator.installations.execution.account import user
+from stateward.operator.installations.execution.service_account import user
 from stateward.operator.installations.objects.kinds import Raw, ServedKinds
 from stateward.packages.format.trees import text
 from stateward.packages.rendering.objects import identity_of

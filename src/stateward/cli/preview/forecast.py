@@ -8,7 +8,7 @@ from rich.text import Text
 
 from stateward.api.values.problem import Severity
 from stateward.api.values.quantity import format_quantity
-from stateward.cli.preview.look import Look
+from stateward.cli.preview.inputs import Look
 from stateward.cli.preview.pacing import not_known
 from stateward.cli.preview.preview import Kind, Preview
 from stateward.cli.shared.ages import about

@@ -8,7 +8,7 @@ from stateward.api.values import names
 from stateward.engines.connection.base import EngineError, Target, Transport
 from stateward.engines.search.database.recovery import Speed, speed
 from stateward.kube.objects.pods import Pod
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.planning.model.observation import Database, Observation
 from stateward.simulation.forecast.pace import Pace
 

@@ -14,7 +14,7 @@ from stateward.cli.packages.installation_forecast import lines
 from stateward.cli.packages.installation_look import Offered
 from stateward.cli.packages.installation_plan import installations_in, outlook, packages_in
 from stateward.cli.preview.forecast import blocked, forecast, unknowns
-from stateward.cli.preview.look import Look, look
+from stateward.cli.preview.inputs import Look, look
 from stateward.cli.preview.offered_data import data_in
 from stateward.cli.preview.preview import Preview, preview
 from stateward.cli.shared import screen

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from stateward.api.pod_policy import Level
 from stateward.api.values.problem import Severity, errors
-from stateward.cli.preview.look import Carried, obstacles_of
+from stateward.cli.preview.inputs import Carried, obstacles_of
 from stateward.cli.shared.documents import Document, read_documents
 from stateward.cli.shared.session import Session, place_options, policy_option, run
 from stateward.operator.databases.engine import family_of, unconnected

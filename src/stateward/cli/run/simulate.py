@@ -12,8 +12,8 @@ from stateward.cli.shared import screen
 from stateward.cli.status.advice import ADVICE
 from stateward.simulation.campaign.branches import missed
 from stateward.simulation.campaign.campaign import Report, report, simulate_many, usual
+from stateward.simulation.campaign.engine_setups import ENGINES, FOUNDATIONDB
 from stateward.simulation.campaign.run import YEAR, Outcome, Plan, simulate_one
-from stateward.simulation.campaign.scenes import ENGINES, FOUNDATIONDB
 from stateward.simulation.timing.bounds import STEPS, WALL, WALL_PER_HOUR, Bounds
 
 

@@ -10,7 +10,7 @@ from stateward.cli.status.advice import ADVICE
 from stateward.simulation.campaign.branches import branches, out_of_reach
 from stateward.simulation.campaign.campaign import Report
 from stateward.simulation.campaign.run import Outcome
-from stateward.simulation.world.telling import clock
+from stateward.simulation.world.trace_text import clock
 
 SHOWN = 3
 """Violations that are shown of one run: what follows the first is often its consequence."""

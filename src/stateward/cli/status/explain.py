@@ -4,7 +4,7 @@ import click
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import MemberStatus
-from stateward.cli.preview.look import look
+from stateward.cli.preview.inputs import look
 from stateward.cli.preview.preview import inputs_of
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.failures import Failure

@@ -7,9 +7,9 @@ import aiohttp
 import msgspec
 
 from stateward.engines.connection.access import Access, BadAccessError, Contexts
+from stateward.engines.connection.answer_limits import USUAL, mib
 from stateward.engines.connection.base import Answer, Call, GarbledError, TooLargeError, UnreachableError
-from stateward.engines.connection.room import USUAL, mib
-from stateward.engines.connection.unanswered import in_words
+from stateward.engines.connection.no_answer import in_words
 
 LARGEST = USUAL
 """Bytes of an answer for which nothing else is said: settings, explanations and users take a small part of that."""

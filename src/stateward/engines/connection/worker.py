@@ -18,8 +18,8 @@ import msgspec
 from msgspec import Struct
 
 from stateward.engines.connection import base
+from stateward.engines.connection.answer_limits import USUAL, mib
 from stateward.engines.connection.base import EngineError, GarbledError, RefusedError, TooLargeError, UnreachableError
-from stateward.engines.connection.room import USUAL, mib
 
 MEMORY = 320 << 20
 """Bytes that a worker may take for its data; 32 MiB of answers of a real cluster take 190 MiB."""

@@ -24,11 +24,11 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import Conflict, NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
-from stateward.operator.act.agent_liaison import Liaison
+from stateward.operator.act.agent_requests import Liaison
 from stateward.operator.act.sync_now import behind
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.ownership import NotOurs, exists, key_in
 from stateward.operator.pod_rights.policy import PodNotAllowed, refuse
 from stateward.planning.model import actions as a

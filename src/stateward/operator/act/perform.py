@@ -16,12 +16,12 @@ import structlog
 from stateward.engines.connection.base import EngineError, RefusedError, Target
 from stateward.kube.objects.errors import ApiError
 from stateward.operator.act.act import Actor, NotOurs
-from stateward.operator.act.agent_liaison import Liaison
+from stateward.operator.act.agent_requests import Liaison
 from stateward.operator.act.announce import Announcer
-from stateward.operator.act.furnish import Furnisher
+from stateward.operator.act.shared_objects import Furnisher
 from stateward.operator.databases.agents import AgentError
 from stateward.operator.databases.engine import Family
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.pod_rights.policy import NOT_ALLOWED, PodNotAllowed
 from stateward.operator.runtime.metrics import Metrics
 from stateward.planning.after_refusal import depends

@@ -9,7 +9,7 @@ the agent says is mounted still decides.
 from stateward.api.values import names
 from stateward.engines.pods.objects import MemberObjects
 from stateward.kube.objects.pods import Pod
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.planning.model.observation import Ref
 
 

@@ -13,7 +13,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.pod_policy import Level
 from stateward.api.validation import Severity, errors, validate
 from stateward.operator.databases.engine import Family
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.translate import observation
 from stateward.operator.pod_rights.policy import NOT_ALLOWED, problems
 from stateward.planning.model.observation import Unknown

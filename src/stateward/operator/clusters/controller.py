@@ -21,9 +21,9 @@ from stateward.kube.queue.queue import WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
 from stateward.operator.act.act import Actor
-from stateward.operator.act.agent_liaison import Liaison
+from stateward.operator.act.agent_requests import Liaison
 from stateward.operator.act.announce import Announcer
-from stateward.operator.act.furnish import Furnisher
+from stateward.operator.act.shared_objects import Furnisher
 from stateward.operator.clusters.exit_watch import Vigil
 from stateward.operator.clusters.reconcile import Parts, Reconciler
 from stateward.operator.clusters.replacement_limit import ReplacementLimit

@@ -13,8 +13,8 @@ import structlog
 
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
-from stateward.operator.act.agent_liaison import Liaison
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.act.agent_requests import Liaison
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.planning.model.actions import StopProcess
 from stateward.planning.model.observation import Member, Observation
 from stateward.planning.model.process import Process, ProcessState

@@ -21,10 +21,10 @@ from stateward.kube.objects.errors import ApiError, Conflict, Invalid, NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
 from stateward.operator.act.act import Actor
-from stateward.operator.act.agent_liaison import Liaison
+from stateward.operator.act.agent_requests import Liaison
 from stateward.operator.act.announce import Announcer
-from stateward.operator.act.furnish import Furnisher
 from stateward.operator.act.perform import Outcome, Performer
+from stateward.operator.act.shared_objects import Furnisher
 from stateward.operator.clusters.exit_watch import Vigil, ending
 from stateward.operator.clusters.pace import BUSY_SECONDS, next_look, repeats, stillness
 from stateward.operator.clusters.replacement_limit import ReplacementLimit, newly
@@ -32,7 +32,7 @@ from stateward.operator.databases.engine import Family
 from stateward.operator.detection.look import suspected
 from stateward.operator.network.refusal import refusals as network_refusals
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.live import read_live
 from stateward.operator.objects.translate import observation, with_answers
 from stateward.operator.observe.desired_state import Wanted

@@ -10,9 +10,9 @@ from stateward.api.kinds.search import SearchCluster
 from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines import elasticsearch, opensearch
+from stateward.engines.connection.answer_limits import Rooms
 from stateward.engines.connection.base import Engine, Target, Transport
 from stateward.engines.connection.http import HttpTransport, open_session
-from stateward.engines.connection.room import Rooms
 from stateward.engines.foundationdb.database.target import Shell
 from stateward.engines.pods.objects import MemberObjects
 from stateward.engines.search.configuration.security import TOGETHER, secured
@@ -23,7 +23,7 @@ from stateward.kube.objects.pods import Pod
 from stateward.operator.databases.agents import Agents, open_agents
 from stateward.operator.databases.foundationdb import FoundationDBFamily
 from stateward.operator.databases.foundationdb_shell import ExecShell, Execute
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.kinds import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB, OPENSEARCH, ClusterKind
 from stateward.operator.objects.translate import inputs
 from stateward.planning.model.observation import Crossing, Desired, Inputs

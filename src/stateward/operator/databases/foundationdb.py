@@ -8,8 +8,8 @@ from stateward.api.kinds.replacement import RemovalStatus
 from stateward.api.kinds.status import MemberStatus
 from stateward.api.values import names
 from stateward.api.values.base import Json
+from stateward.engines.connection.answer_limits import Rooms
 from stateward.engines.connection.base import Engine, Target
-from stateward.engines.connection.room import Rooms
 from stateward.engines.foundationdb.database.driver import FoundationEngine
 from stateward.engines.foundationdb.database.target import FoundationTarget, Shell
 from stateward.engines.foundationdb.objects.labels import ENGINE
@@ -24,7 +24,7 @@ from stateward.engines.pods.objects import MemberObjects
 from stateward.kube.objects.pods import Pod
 from stateward.operator.databases.agents import Agents
 from stateward.operator.databases.prospects import prospects
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.kinds import FOUNDATIONDB
 from stateward.operator.objects.translate import inputs
 from stateward.planning.model.observation import Crossing, Desired, Inputs

@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from stateward.engines.connection.answer_limits import USUAL, mib
 from stateward.engines.connection.base import GarbledError, TooLargeError, UnreachableError
-from stateward.engines.connection.room import USUAL, mib
 from stateward.engines.foundationdb.database.commands import STATUS, Printed
 from stateward.engines.foundationdb.objects.labels import ENGINE
 from stateward.kube.client.exec import ExecError, TooMuchError

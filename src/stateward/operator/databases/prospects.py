@@ -10,7 +10,7 @@ from stateward.api.values import names
 from stateward.engines.foundationdb.spec.coordinators import Prospect
 from stateward.engines.foundationdb.spec.desired import desired
 from stateward.kube.objects.nodes import Node
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.translate import claim
 from stateward.planning.facts.volume_fit import mismatch
 

@@ -21,8 +21,8 @@ from stateward.operator.databases.engine import Family
 from stateward.operator.objects.live import read_live
 from stateward.operator.objects.translate import observation
 from stateward.operator.observe.desired_state import wanted
-from stateward.operator.observe.onlooker import onlook
-from stateward.operator.security.given import decoded
+from stateward.operator.observe.read_only_session import onlook
+from stateward.operator.security.given_secrets import decoded
 from stateward.pki.files import CERTIFICATE, KEY, TRUSTED
 from stateward.planning.facts.facts import derive
 from stateward.planning.facts.missing_members import Missing, missing

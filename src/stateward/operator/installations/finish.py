@@ -12,15 +12,15 @@ from stateward.api.values.base import Json
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.errors import Conflict, NotFound
 from stateward.kube.objects.metadata import Key as ObjectKey
-from stateward.operator.installations.objects.belongings import Belonging, belongings
+from stateward.operator.installations.context import Surroundings
 from stateward.operator.installations.objects.faults import HeldError
+from stateward.operator.installations.objects.owned_objects import Belonging, belongings
 from stateward.operator.installations.objects.views import kinds_in
-from stateward.operator.installations.surroundings import Surroundings
 from stateward.operator.restarts.sources import read_sources
 from stateward.operator.restarts.views import WORKLOADS
 from stateward.packages.format.parameters import BadValue
 from stateward.packages.plans.health import Health, health_of
-from stateward.packages.plans.standing import KEPT
+from stateward.packages.plans.steady_state import KEPT
 from stateward.packages.plans.steps import superfluous
 from stateward.packages.plans.work import ANNOTATION_RUN, run_in
 from stateward.packages.rendering.objects import Identity

@@ -7,17 +7,17 @@ from msgspec.structs import replace
 from stateward.api.kinds.installation import InstallationStatus, RunStatus
 from stateward.kube.events.event_record import Severity
 from stateward.kube.objects.errors import ApiError
-from stateward.operator.installations.execution.account import reason_of, said
-from stateward.operator.installations.execution.carry import Carrier
+from stateward.operator.installations.context import Surroundings
+from stateward.operator.installations.execution.service_account import reason_of, said
+from stateward.operator.installations.execution.step_execution import Carrier
 from stateward.operator.installations.execution.tasks import Tasks
 from stateward.operator.installations.finish import Finisher
-from stateward.operator.installations.journal import Journal
 from stateward.operator.installations.objects.faults import HeldError
-from stateward.operator.installations.surroundings import Surroundings
+from stateward.operator.installations.status_writer import Journal
 from stateward.packages.plans.choice import CLEANUP
-from stateward.packages.plans.ledger import ended, failing, remembered, run_of, with_progress
 from stateward.packages.plans.progress import Result, Stage, StepName, advance, next_look, ready, stage
-from stateward.packages.plans.standing import place_of
+from stateward.packages.plans.run_record import ended, failing, remembered, run_of, with_progress
+from stateward.packages.plans.steady_state import place_of
 from stateward.packages.plans.work import errand_of
 from stateward.packages.rendering.rendering import Use
 

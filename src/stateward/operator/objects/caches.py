@@ -18,7 +18,7 @@ from stateward.kube.client.client import Api
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource, Selection
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.kinds import CLUSTERS, OPENSEARCH, ClusterKind
 
 __all__ = ["CLUSTERS", "OWNED", "SHARED", "Caches", "Objects", "controlled"]

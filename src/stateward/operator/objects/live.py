@@ -10,7 +10,7 @@ from stateward.kube.objects.errors import DecodeError
 from stateward.kube.objects.metadata import Key, KubeObject, key_of
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.objects.caches import controlled
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.kinds import ClusterKind
 
 T = TypeVar("T", bound=KubeObject)

@@ -13,8 +13,8 @@ from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key, ObjectMeta
 from stateward.kube.objects.resource import Resource
+from stateward.operator.objects.copied_secrets import belongs
 from stateward.operator.objects.kinds import kind_of
-from stateward.operator.objects.unowned import belongs
 
 
 class NotOurs(Exception):  # noqa: N818 - a state of the world, named as such

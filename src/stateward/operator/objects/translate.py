@@ -16,8 +16,8 @@ from stateward.kube.objects.nodes import Node
 from stateward.kube.objects.pods import ContainerStatus, Pod
 from stateward.kube.objects.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.objects.workloads import StatefulSet
-from stateward.operator.objects.holdings import Holdings
-from stateward.operator.objects.remembered import bootstrap, changing, records, times, waits
+from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.recorded_status import bootstrap, changing, records, times, waits
 from stateward.planning.model import observation as o
 from stateward.planning.model.phase import Phase, parse_phase
 from stateward.planning.model.times import parse_time

@@ -23,8 +23,8 @@ from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.kube.objects.resources import SECRETS
 from stateward.kube.timing.clock import Clock
-from stateward.operator.objects import remembered
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects import recorded_status
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.observe.known_data import Known, Read, asked_of, incomplete, known, unlocked
 from stateward.operator.restarts.digestkey import digest_key
 from stateward.operator.restarts.sources import read_sources
@@ -141,7 +141,7 @@ def with_data(holdings: Holdings, found: Known, now: float) -> Holdings:
     cluster = holdings.cluster
     data = dict(found.data) or None
     if data != cluster.status.data:
-        changing = heard(remembered.changing(cluster.status), cluster.status.data or {}, found.data, now)
+        changing = heard(recorded_status.changing(cluster.status), cluster.status.data or {}, found.data, now)
         status = msgspec.structs.replace(cluster.status, data=data, data_changed=written(changing))
         cluster = msgspec.structs.replace(cluster, status=status)
     return replace(holdings, cluster=cluster, keystore=found.files)

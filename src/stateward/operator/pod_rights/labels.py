@@ -20,9 +20,9 @@ from stateward.kube.objects.errors import ApiError, NotFound
 from stateward.kube.objects.metadata import Key, ObjectMeta, PartialObject
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.databases.engine import Family
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.copied_secrets import belongs
 from stateward.operator.objects.live import everything
-from stateward.operator.objects.unowned import belongs
 from stateward.operator.pod_rights.clients import Marked, gained, marked
 from stateward.operator.pod_rights.named import SERVICE_ACCOUNT, Named, allowed, named
 from stateward.operator.pod_rights.policy import NOT_ALLOWED

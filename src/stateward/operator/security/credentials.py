@@ -29,7 +29,7 @@ from stateward.kube.objects.metadata import Key, ObjectMeta, PartialObject
 from stateward.kube.timing.clock import Clock
 from stateward.operator.databases.agents import Access
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.kinds import kind_of
 from stateward.operator.objects.ownership import exists, key_in
 

@@ -33,13 +33,13 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
 from stateward.operator.objects.caches import Caches
+from stateward.operator.objects.copied_secrets import SUFFIXES, Unowned, belongs, mark
 from stateward.operator.objects.kinds import kind_of
 from stateward.operator.objects.ownership import exists, key_in
-from stateward.operator.objects.unowned import SUFFIXES, Unowned, belongs, mark
-from stateward.operator.security.given import Given, decoded
+from stateward.operator.security.given_secrets import Given, decoded
 from stateward.operator.security.material import PASSWORD, PASSWORD_BYTES, USERNAME, Files, Made, Material, Stored, made
-from stateward.operator.security.newcomers import REASON, secured_as_new
 from stateward.operator.security.protection import protection
+from stateward.operator.security.secured_by_default import REASON, secured_as_new
 from stateward.planning.model.security import Protection
 
 RAW_SECRETS = kinds.SECRETS.raw()

@@ -19,7 +19,7 @@ import yaml
 from yaml.constructor import ConstructorError
 from yaml.nodes import MappingNode, Node, ScalarNode
 
-from stateward.packages.format.fuel import LARGEST_OUTPUT
+from stateward.packages.format.work_budget import LARGEST_OUTPUT
 
 _TAG = "tag:yaml.org,2002:"
 _HALF = re.compile("[\ud800-\udfff]")

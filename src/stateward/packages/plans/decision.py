@@ -12,8 +12,8 @@ from stateward.api.values.base import GROUP
 from stateward.packages.format.parameters import check_values
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import CLEANUP, Chosen, Refused, State, choose, join
-from stateward.packages.plans.ledger import is_running, state_of
 from stateward.packages.plans.progress import Stage
+from stateward.packages.plans.run_record import is_running, state_of
 
 ANNOTATION_TRIGGER = f"{GROUP}/run-plan"
 """On an installation: a plan to run, once for each value (`backup`, `backup/2`, `backup/2026-11-21`).

@@ -4,8 +4,8 @@ from msgspec.structs import replace
 
 from stateward.api.kinds.installation import InstallationStatus, RunStatus
 from stateward.api.values.base import Condition
-from stateward.packages.plans.ledger import failing, is_running, written
 from stateward.packages.plans.progress import Stage
+from stateward.packages.plans.run_record import failing, is_running, written
 
 
 def reported(

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from stateward.api.values.base import GROUP, Json
 from stateward.packages.format.records import Task, TaskKind
 from stateward.packages.format.trees import obj
-from stateward.packages.rendering.allowance import Allowance
 from stateward.packages.rendering.nested import nested_identities
 from stateward.packages.rendering.objects import Identity, Rendered
 from stateward.packages.rendering.pipes import pipe_identities
 from stateward.packages.rendering.rendering import Place, Use, applied, render_task
+from stateward.packages.rendering.step_budget import Allowance
 from stateward.packages.restarts.dependencies import template_path
 
 LABEL_INSTALLATION = f"{GROUP}/installation"

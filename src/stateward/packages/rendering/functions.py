@@ -11,7 +11,7 @@ from gotpl.runtime.sync_vm import (
     _builtin_functions,  # pyright: ignore[reportPrivateUsage] - gotpl is pinned, and a test sees when this goes
 )
 
-from stateward.packages.format.fuel import LARGEST_VALUE, Exhausted, Fuel, ahead
+from stateward.packages.format.work_budget import LARGEST_VALUE, Exhausted, Fuel, ahead
 from stateward.packages.format.yamltext import to_yaml
 
 Function = Callable[..., object]

@@ -8,9 +8,9 @@ from typing import Any, cast
 from stateward.api.values.base import API_VERSION, GROUP, Json
 from stateward.packages.format import yamltext
 from stateward.packages.format.records import Task, TaskKind
-from stateward.packages.rendering.allowance import Allowance
 from stateward.packages.rendering.objects import Identity
 from stateward.packages.rendering.rendering import Place, Use
+from stateward.packages.rendering.step_budget import Allowance
 from stateward.packages.rendering.templates import TemplateProblem, render
 
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, cast
 from stateward.api.values.base import Json
 from stateward.packages.format import yamltext
 from stateward.packages.format.trees import obj, text
-from stateward.packages.rendering.allowance import Allowance
 from stateward.packages.rendering.conversions import convert
+from stateward.packages.rendering.step_budget import Allowance
 from stateward.packages.rendering.templates import TemplateProblem, Variables, render
 
 

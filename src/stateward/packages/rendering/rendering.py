@@ -6,9 +6,9 @@ from typing import Any
 
 from stateward.packages.format.parameters import BadValue, Values, resolve
 from stateward.packages.format.records import Package, Step, Task, TaskKind
-from stateward.packages.rendering.allowance import Allowance
 from stateward.packages.rendering.objects import Rendered, objects_of
 from stateward.packages.rendering.pipes import pipe_names
+from stateward.packages.rendering.step_budget import Allowance
 from stateward.packages.rendering.templates import Variables
 
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import gotpl
 
-from stateward.packages.format.fuel import LARGEST_OUTPUT, TANK, Exhausted, Fuel
-from stateward.packages.rendering.allowance import Allowance
+from stateward.packages.format.work_budget import LARGEST_OUTPUT, TANK, Exhausted, Fuel
 from stateward.packages.rendering.functions import REFUSED, functions
+from stateward.packages.rendering.step_budget import Allowance
 
 
 class TemplateProblem(ValueError):  # noqa: N818 - what is wrong with somebody's template

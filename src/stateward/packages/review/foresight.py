@@ -12,7 +12,7 @@ from stateward.api.kinds.cluster import Retention
 from stateward.api.values.base import Json
 from stateward.packages.format.records import TaskKind
 from stateward.packages.format.trees import obj
-from stateward.packages.plans.standing import KEPT, ONCE, place_in
+from stateward.packages.plans.steady_state import KEPT, ONCE, place_in
 from stateward.packages.plans.steps import at_home, pod_labels, superfluous, work_of
 from stateward.packages.rendering.objects import Identity, identity_of
 from stateward.packages.rendering.rendering import Place, Use, places

@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator, Mapping
 from stateward.planning.model import actions
 from stateward.planning.model.intent import State
 from stateward.planning.model.observation import Effect
-from stateward.simulation.campaign.scenes import FOUNDATIONDB, SCENES
+from stateward.simulation.campaign.engine_setups import FOUNDATIONDB, SCENES
+from stateward.simulation.people.member_requests import REQUESTS
 from stateward.simulation.people.user import DRAWN
-from stateward.simulation.people.wishes import REQUESTS
-from stateward.simulation.world.product import DEFAULT
+from stateward.simulation.world.engine_products import DEFAULT
 
 BY_WORD = "only databases that are made by a command, as FoundationDB"
 CROSSING = "only versions that do not talk to each other, as those of FoundationDB"

@@ -10,8 +10,8 @@ from functools import partial
 
 from msgspec import Struct, structs
 
+from stateward.simulation.campaign.engine_setups import ENGINES, FOUNDATIONDB
 from stateward.simulation.campaign.run import YEAR, Outcome, Plan, simulate_one
-from stateward.simulation.campaign.scenes import ENGINES, FOUNDATIONDB
 from stateward.simulation.properties.invariants import Violation
 from stateward.simulation.timing.bounds import Bounds
 

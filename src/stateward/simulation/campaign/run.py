@@ -12,16 +12,16 @@ from typing import cast
 from msgspec import Struct
 
 from stateward.api.values.base import Json
+from stateward.simulation.campaign.engine_setups import SCENES
 from stateward.simulation.campaign.quiet_hours import Calm
-from stateward.simulation.campaign.scenes import SCENES
 from stateward.simulation.faults.faults import Stage, Swarm
 from stateward.simulation.people.profiles import Profile, profile_of
 from stateward.simulation.properties.invariants import Violation, Watchdog
 from stateward.simulation.timing.bounds import GRACE, STEPS, Bounds, Exhausted, Interrupted, interrupted_after
 from stateward.simulation.timing.loop import WorldLoop
-from stateward.simulation.world import listening, telling
+from stateward.simulation.world import listening, trace_text
+from stateward.simulation.world.engine_products import DEFAULT
 from stateward.simulation.world.operators import Process
-from stateward.simulation.world.product import DEFAULT
 from stateward.simulation.world.world import Layout
 
 PATIENCE = 3 * 3600.0
@@ -245,7 +245,7 @@ class Run:
         if event == "action":
             self.world.ground.count(f"action: {values.get('action')}")
             name, member, why = (str(values.get(key, "")) for key in ("action", "member", "why"))
-            self.world.ground.tell(telling.action(name, member, why))
+            self.world.ground.tell(trace_text.action(name, member, why))
 
     def _broken(self, _loop: object, context: Mapping[str, object]) -> None:
         """Hear of an error that nobody caught: in the world itself, or in a task that nobody waits for."""

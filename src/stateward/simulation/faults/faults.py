@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct
 
-from stateward.simulation.faults import accidents, disasters, weather
+from stateward.simulation.faults import accidents, disasters, lasting_faults
 from stateward.simulation.people.profiles import RARELY, Profile
 from stateward.simulation.people.user import User
 from stateward.simulation.world.operators import Process
@@ -85,24 +85,24 @@ FAULTS = (
 )
 
 WEATHER = (
-    Weather("API errors", weather.api_errors),
-    Weather("API answers lost", weather.api_lost),
-    Weather("API slow", weather.api_slow, 0.15),
-    Weather("watches behind", weather.lag),
-    Weather("watches break", weather.streams),
-    Weather("stale state at the start of a watch", weather.stale, 0.2),
-    Weather("engine errors", weather.engine_errors),
-    Weather("engine answers lost", weather.engine_lost),
-    Weather("engine slow", weather.engine_slow, 0.15),
-    Weather("engine answers garbled", weather.engine_garbled, 0.2),
-    Weather("operator killed after writes", weather.killed_after_writes),
-    Weather("operator killed after engine calls", weather.killed_after_calls),
-    Weather("StatefulSet controller slow", weather.slow_sets),
-    Weather("Secrets late in new pods", weather.late_config, 0.2),
-    Weather("files late in running pods", weather.late_files),
-    Weather("slow start", weather.slow_start),
-    Weather("copies move slowly", weather.slow_copies, 0.2),
-    Weather("nodes almost full", weather.nearly_full, 0.1),
+    Weather("API errors", lasting_faults.api_errors),
+    Weather("API answers lost", lasting_faults.api_lost),
+    Weather("API slow", lasting_faults.api_slow, 0.15),
+    Weather("watches behind", lasting_faults.lag),
+    Weather("watches break", lasting_faults.streams),
+    Weather("stale state at the start of a watch", lasting_faults.stale, 0.2),
+    Weather("engine errors", lasting_faults.engine_errors),
+    Weather("engine answers lost", lasting_faults.engine_lost),
+    Weather("engine slow", lasting_faults.engine_slow, 0.15),
+    Weather("engine answers garbled", lasting_faults.engine_garbled, 0.2),
+    Weather("operator killed after writes", lasting_faults.killed_after_writes),
+    Weather("operator killed after engine calls", lasting_faults.killed_after_calls),
+    Weather("StatefulSet controller slow", lasting_faults.slow_sets),
+    Weather("Secrets late in new pods", lasting_faults.late_config, 0.2),
+    Weather("files late in running pods", lasting_faults.late_files),
+    Weather("slow start", lasting_faults.slow_start),
+    Weather("copies move slowly", lasting_faults.slow_copies, 0.2),
+    Weather("nodes almost full", lasting_faults.nearly_full, 0.1),
 )
 
 SPELL = (300.0, 3600.0)
@@ -160,7 +160,7 @@ class Swarm:
         for undo in reversed(self.stage.undo):
             undo()
         self.stage.undo.clear()
-        weather.clear(self.stage)
+        lasting_faults.clear(self.stage)
 
     def _begin(self, weather_: Weather) -> None:
         self._spells += 1
@@ -184,7 +184,7 @@ class Swarm:
         self._spells -= 1
         if not self._spells:
             self.stage.world.ground.tell("requests are answered as they should be again")
-            weather.clear(self.stage)
+            lasting_faults.clear(self.stage)
 
     def _plan(self, fault: Fault) -> None:
         pause = self.stage.chance.expovariate(1.0 / self.gaps[fault.name])

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from stateward.api.values import names
 from stateward.api.values.base import Json
-from stateward.simulation.world.product import Product
+from stateward.simulation.world.engine_products import Product
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from stateward.api.values.base import Json
 from stateward.simulation.people.edits import Draft, Edit
+from stateward.simulation.people.member_requests import WISHES
 from stateward.simulation.people.unplaceable_edits import UNPLACEABLE_EDITS
 from stateward.simulation.people.volume_edits import VOLUME_EDITS
-from stateward.simulation.people.wishes import WISHES
 
 VERSIONS = ("7.1.57", "7.1.67", "7.3.63")
 """Versions that can be had; processes of the last one do not talk to those of the others."""

@@ -8,9 +8,9 @@ from stateward.api.values.base import Json
 from stateward.simulation.apiserver.documents import part
 from stateward.simulation.people.edits import Edit
 from stateward.simulation.people.foundationdb_edits import CHOICE, VERSIONS
+from stateward.simulation.people.member_requests import CALM
 from stateward.simulation.people.unplaceable_edits import make_placeable
 from stateward.simulation.people.user import LEFT_OUT, User
-from stateward.simulation.people.wishes import CALM
 
 
 class FoundationUser(User):

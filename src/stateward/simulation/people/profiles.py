@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from stateward.api.values.base import Json
-from stateward.simulation.world.product import Product
+from stateward.simulation.world.engine_products import Product
 from stateward.simulation.world.world import Layout
 
 

@@ -11,11 +11,11 @@ from stateward.kube.objects.errors import ApiError
 from stateward.simulation.apiserver.documents import items, part
 from stateward.simulation.people.drawn_edits import DrawnEdit, draw
 from stateward.simulation.people.edits import EDITS, Draft, Edit
+from stateward.simulation.people.member_requests import CALM, REQUESTS, WISHES, Annotations, Request
 from stateward.simulation.people.profiles import MOSTLY
 from stateward.simulation.people.unplaceable_edits import UNPLACEABLE_EDITS, make_placeable
 from stateward.simulation.people.volume_edits import VOLUME_EDITS
-from stateward.simulation.people.wishes import CALM, REQUESTS, WISHES, Annotations, Request
-from stateward.simulation.world.telling import edited
+from stateward.simulation.world.trace_text import edited
 from stateward.simulation.world.world import NAME, RIGID, World
 
 DRAWN = ("user: valid edit from the schema", "user: invalid edit from the schema (refused)")

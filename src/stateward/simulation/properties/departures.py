@@ -13,7 +13,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.cluster.budgets import ready
-from stateward.simulation.properties.looks import Look
+from stateward.simulation.properties.operator_knowledge import Look
 from stateward.simulation.world.world import World
 
 SETS, PODS, CLAIMS = "apps/statefulsets", "/pods", "/persistentvolumeclaims"

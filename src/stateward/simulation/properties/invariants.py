@@ -21,7 +21,13 @@ from stateward.simulation.cluster.budgets import ready
 from stateward.simulation.foundationdb.ensemble import Ensemble
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.properties.departures import Departure, judge
-from stateward.simulation.properties.looks import Look, look_at, look_at_processes, meant, restarts_together
+from stateward.simulation.properties.operator_knowledge import (
+    Look,
+    look_at,
+    look_at_processes,
+    meant,
+    restarts_together,
+)
 from stateward.simulation.world.world import NAME, NAMESPACE, World
 
 PODS, SETS, CLAIMS = "/pods", "apps/statefulsets", "/persistentvolumeclaims"

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from stateward.engines.connection.room import LOOK, Rooms
+from stateward.engines.connection.answer_limits import LOOK, Rooms
 from stateward.kube.election.fence import LostLease
 from stateward.kube.election.lease_record import LeaseTiming
 from stateward.operator.databases.engine import Family

@@ -21,8 +21,8 @@ from stateward.simulation.cluster.statefulsets import StatefulSets
 from stateward.simulation.cluster.volumes import Volumes
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.databases import Databases
+from stateward.simulation.world.engine_products import DEFAULT, Product
 from stateward.simulation.world.foundationdb_pods import CONTAINER, FoundationPods
-from stateward.simulation.world.product import DEFAULT, Product
 
 NAMESPACE = "data"
 SYSTEM = "stateward"

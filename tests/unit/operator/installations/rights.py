@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stateward.kube.objects.errors import Forbidden, Status, StatusDetails
-from stateward.operator.installations.execution.account import user
+from stateward.operator.installations.execution.service_account import user
 
 HOME = "prod"
 SAME = ("get", "list", "watch", "create", "patch", "delete")

@@ -10,7 +10,7 @@ from stateward.api.kinds.installation import Installation, InstallationSpec
 from stateward.api.values.base import Metadata
 from stateward.kube.objects.errors import Forbidden, TransportError
 from stateward.kube.objects.metadata import Key
-from stateward.operator.installations.execution.account import Accounts, own_user, reason_of, said, user
+from stateward.operator.installations.execution.service_account import Accounts, own_user, reason_of, said, user
 from stateward.operator.installations.objects.faults import NotAllowedError
 from stateward.operator.installations.objects.views import FINALIZER
 from stateward.operator.process import accounts_of

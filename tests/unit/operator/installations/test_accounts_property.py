@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from stateward.operator.installations.execution.account import user
+from stateward.operator.installations.execution.service_account import user
 from stateward.packages.format.yamltext import to_yaml
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from stateward.packages.plans.steps import LABEL_PART_OF

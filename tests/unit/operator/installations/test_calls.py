@@ -12,13 +12,13 @@ from stateward.kube.cache.reflector import ReflectorOptions
 from stateward.kube.client.client import ApplyOptions, DeleteOptions, ListOptions, Page, Preconditions
 from stateward.kube.objects.metadata import Key, PartialObject, T
 from stateward.kube.objects.resource import Resource, Selection
+from stateward.operator.installations.objects.applier import Hands, Tools
 from stateward.operator.installations.objects.cached_objects import Familiar
 from stateward.operator.installations.objects.faults import HeldError
 from stateward.operator.installations.objects.kinds import Raw
-from stateward.operator.installations.objects.made_objects import Hands, Tools
-from stateward.operator.installations.objects.memory import Memory
 from stateward.operator.installations.objects.views import INSTALLATIONS
 from stateward.operator.installations.objects.watches import Watches
+from stateward.operator.installations.objects.write_memory import Memory
 from stateward.packages.format.reading import read_package
 from stateward.packages.format.yamltext import to_yaml
 from stateward.packages.plans.steps import set_id

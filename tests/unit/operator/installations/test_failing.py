@@ -26,7 +26,7 @@ async def test_it_is_not_ready_while_its_rounds_fail_and_is_again_afterwards(
             raise KeyError("hunter2")
 
         with monkeypatch.context() as patched:
-            patched.setattr("stateward.operator.installations.look.decide", broken)
+            patched.setattr("stateward.operator.installations.reconcile.decide", broken)
             town.install("shop-1", COUNT="3")
             await town.until(lambda: town.condition("Stalled").get("reason") == "RoundsFail")
             await asyncio.sleep(600)

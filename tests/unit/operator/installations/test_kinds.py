@@ -11,9 +11,9 @@ from stateward.api.values.base import Metadata
 from stateward.kube.cache.listing import InitialState
 from stateward.kube.objects.errors import BadRequest, UnknownResource
 from stateward.kube.objects.resources import SECRETS
-from stateward.operator.installations.objects import belongings as module
-from stateward.operator.installations.objects.belongings import belongings
+from stateward.operator.installations.objects import owned_objects as module
 from stateward.operator.installations.objects.kinds import ServedKinds
+from stateward.operator.installations.objects.owned_objects import belongings
 from stateward.operator.installations.objects.views import ANNOTATION_KINDS
 
 

@@ -12,7 +12,7 @@ from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
 from stateward.kube.timing.virtual_time import VirtualClock
-from stateward.operator.installations.control import InstallationControl, Setting
+from stateward.operator.installations.controller import InstallationControl, Setting
 from stateward.operator.installations.execution.background import Aside, at_once
 from stateward.operator.installations.execution.tasks import Exec, ExecAs
 from stateward.operator.installations.objects.kinds import Raw

@@ -6,8 +6,8 @@ exclusion by address that a person has made stays.
 
 from collections.abc import Collection
 
+from stateward.engines.connection.answer_limits import Rooms
 from stateward.engines.connection.base import NO, EngineError, RefusedError, Target, TooLargeError, UnreachableError
-from stateward.engines.connection.room import Rooms
 from stateward.engines.foundationdb.database import commands
 from stateward.engines.foundationdb.database.commands import STATUS, Outcome, Printed, judge
 from stateward.engines.foundationdb.database.exclusion import draining

@@ -6,7 +6,7 @@ from itertools import islice
 import msgspec
 from msgspec import structs
 
-from stateward.engines.connection.room import USUAL
+from stateward.engines.connection.answer_limits import USUAL
 from stateward.engines.connection.worker import serve, worked
 from stateward.engines.foundationdb.database.status import Process, Status, parse_status
 

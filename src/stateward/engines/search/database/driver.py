@@ -8,6 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from stateward.api.values.base import Json
+from stateward.engines.connection.answer_limits import Rooms
 from stateward.engines.connection.base import (
     EngineError,
     GarbledError,
@@ -18,7 +19,6 @@ from stateward.engines.connection.base import (
     Transport,
     UnreachableError,
 )
-from stateward.engines.connection.room import Rooms
 from stateward.engines.search.database import marks, shutdown
 from stateward.engines.search.database.decode import excluded
 from stateward.engines.search.database.explain import explained

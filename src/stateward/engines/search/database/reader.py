@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 from msgspec import structs
 
+from stateward.engines.connection.answer_limits import USUAL
 from stateward.engines.connection.base import GarbledError
-from stateward.engines.connection.room import USUAL
 from stateward.engines.connection.worker import serve, worked
 from stateward.engines.search.database.reading import Bodies, Expected, read
 from stateward.planning.model.observation import Database, Unit

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from stateward.operator.installations.execution.worker import in_process
 from stateward.packages.format.parameters import BadValue
-from stateward.packages.rendering.allowance import Allowance, Spent, small
+from stateward.packages.rendering.step_budget import Allowance, Spent, small
 from stateward.packages.rendering.templates import TemplateProblem
 
 PLACES = 2

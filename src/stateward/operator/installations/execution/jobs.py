@@ -14,10 +14,10 @@ from stateward.operator.installations.execution.opening import NoPackageError, o
 from stateward.packages.format.parameters import BadValue
 from stateward.packages.format.records import Package, Task
 from stateward.packages.plans.steps import Work, work_of
-from stateward.packages.rendering.allowance import Allowance, Spent
 from stateward.packages.rendering.nested import Offer, nested
 from stateward.packages.rendering.objects import Rendered, objects_of
 from stateward.packages.rendering.rendering import Place, Use
+from stateward.packages.rendering.step_budget import Allowance, Spent
 from stateward.packages.rendering.templates import TemplateProblem, Variables
 
 

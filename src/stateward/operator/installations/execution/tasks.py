@@ -13,12 +13,12 @@ from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.operator.installations.execution.background import Aside
 from stateward.operator.installations.execution.jobs import RenderNested, RenderObjects
 from stateward.operator.installations.execution.library import Library
+from stateward.operator.installations.objects.applier import Hands
 from stateward.operator.installations.objects.faults import FatalError, HeldError
-from stateward.operator.installations.objects.made_objects import Hands
 from stateward.packages.format.records import Task, TaskKind
 from stateward.packages.format.trees import at
 from stateward.packages.plans.health import Health, health_of
-from stateward.packages.plans.standing import owner_of
+from stateward.packages.plans.steady_state import owner_of
 from stateward.packages.rendering.nested import Offer, pick
 from stateward.packages.rendering.pipes import LARGEST_FILE, WAITER, pipe_object, pipe_pod
 from stateward.packages.rendering.rendering import Place, Use

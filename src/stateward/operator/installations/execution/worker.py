@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 
 from stateward.engines.connection import worker
+from stateward.engines.connection.answer_limits import mib
 from stateward.engines.connection.base import EngineError, TooLargeError, UnreachableError
-from stateward.engines.connection.room import mib
 from stateward.operator.installations.execution.jobs import Job, Problem, problem
 from stateward.operator.installations.execution.opening import NoPackageError
 from stateward.operator.installations.objects.faults import HeldError
 from stateward.packages.format.parameters import BadValue
-from stateward.packages.rendering.allowance import Spent, large
+from stateward.packages.rendering.step_budget import Spent, large
 from stateward.packages.rendering.templates import TemplateProblem
 
 _DONE, _FAILED = b"done", b"failed"

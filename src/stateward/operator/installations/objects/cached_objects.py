@@ -11,9 +11,9 @@ from stateward.api.values.base import Json
 from stateward.kube.cache.apply import state_of
 from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.operator.installations.objects.kinds import Raw
-from stateward.operator.installations.objects.memory import Memory
 from stateward.operator.installations.objects.views import GroupKind, by_set
 from stateward.operator.installations.objects.watches import Watches
+from stateward.operator.installations.objects.write_memory import Memory
 from stateward.packages.format.trees import at, obj
 
 

@@ -14,7 +14,7 @@ from stateward.kube.cache.store import Store
 from stateward.kube.objects.metadata import Key
 from stateward.operator.installations.objects.faults import HeldError
 from stateward.operator.installations.objects.kinds import Raw
-from stateward.packages.plans.standing import owner_of
+from stateward.packages.plans.steady_state import owner_of
 from stateward.packages.plans.steps import LABEL_PART_OF, set_id
 from stateward.packages.rendering.objects import identity_of
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from stateward.kube.objects.errors import ApiError
 from stateward.operator.databases.agents import Access, AgentError, Agents, Peer, StrangeError
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.ownership import NotOurs
 from stateward.operator.security.credentials import Credentials, agent_name
 from stateward.planning.model.observation import Member, Unknown

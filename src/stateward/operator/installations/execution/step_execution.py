@@ -5,11 +5,11 @@ from typing import Protocol
 
 from stateward.api.values.base import GROUP, Json
 from stateward.kube.objects.errors import ApiError, BadRequest, Invalid
-from stateward.operator.installations.execution.account import reason_of, said
 from stateward.operator.installations.execution.rendered_steps import Works
+from stateward.operator.installations.execution.service_account import reason_of, said
 from stateward.operator.installations.execution.tasks import Tasks
+from stateward.operator.installations.objects.applier import Hands, Made
 from stateward.operator.installations.objects.faults import FatalError, HeldError
-from stateward.operator.installations.objects.made_objects import Hands, Made
 from stateward.operator.installations.objects.views import GroupKind
 from stateward.operator.restarts.views import SOURCES
 from stateward.packages.format.parameters import BadValue

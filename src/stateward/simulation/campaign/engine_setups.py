@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from stateward.simulation.campaign.foundationdb_scene import FoundationScene
-from stateward.simulation.campaign.scene import Scene, SearchScene
-from stateward.simulation.world.product import PRODUCTS
+from stateward.simulation.campaign.engine_setup import Scene, SearchScene
+from stateward.simulation.campaign.foundationdb_setup import FoundationScene
+from stateward.simulation.world.engine_products import PRODUCTS
 
 FOUNDATIONDB = "foundationdb"
 

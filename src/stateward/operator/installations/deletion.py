@@ -12,9 +12,9 @@ from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import NAMESPACES
-from stateward.operator.installations.objects.belongings import Belonging, belongings
-from stateward.operator.installations.objects.made_objects import Hands, Tools
-from stateward.packages.plans.standing import KEPT
+from stateward.operator.installations.objects.applier import Hands, Tools
+from stateward.operator.installations.objects.owned_objects import Belonging, belongings
+from stateward.packages.plans.steady_state import KEPT
 
 
 async def doomed(api: Api, namespace: str) -> bool:

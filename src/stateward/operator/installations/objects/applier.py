@@ -30,7 +30,7 @@ from stateward.operator.restarts.sources import read_sources
 from stateward.packages.format.trees import at, text
 from stateward.packages.plans.applied import ANNOTATION_APPLIED, applied_in, digest_of, rendered_anew, unmarked
 from stateward.packages.plans.health import AT_ONCE
-from stateward.packages.plans.standing import ONCE, owner_of
+from stateward.packages.plans.steady_state import ONCE, owner_of
 from stateward.packages.plans.steps import LABEL_INSTALLATION, LABEL_PACKAGE, LABEL_PART_OF, set_id, stamped
 from stateward.packages.plans.work import ANNOTATION_RUN, AT_REST, Errand, due
 from stateward.packages.rendering.objects import Identity, identity_of

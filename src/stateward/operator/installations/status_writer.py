@@ -10,10 +10,10 @@ from stateward.kube.client.client import PatchKind
 from stateward.kube.events.event_record import Occurrence, Severity, about
 from stateward.kube.objects.errors import Conflict, Invalid
 from stateward.kube.objects.metadata import key_of
-from stateward.operator.installations.marks import marked
-from stateward.operator.installations.objects.belongings import findable
+from stateward.operator.installations.annotations import marked
+from stateward.operator.installations.context import Surroundings
+from stateward.operator.installations.objects.owned_objects import findable
 from stateward.operator.installations.objects.views import INSTALLATIONS, GroupKind, kinds_in
-from stateward.operator.installations.surroundings import Surroundings
 from stateward.packages.plans.reporting import reported
 from stateward.planning.report.reconcile_failure import REASON
 

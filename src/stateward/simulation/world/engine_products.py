@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from stateward.api.kinds.search import SearchCluster
 from stateward.engines import elasticsearch, opensearch
+from stateward.engines.connection.answer_limits import LOOK, Rooms
 from stateward.engines.connection.base import Transport
-from stateward.engines.connection.room import LOOK, Rooms
 from stateward.engines.search.database.driver import SearchEngine
 from stateward.engines.search.objects import desired
 from stateward.engines.search.spec.flavor import Flavor

@@ -13,12 +13,12 @@ from stateward.api.values.base import Json
 from stateward.kube.cache.apply import state_of
 from stateward.kube.objects.metadata import PartialObject
 from stateward.operator.installations.execution.rendered_steps import Works
-from stateward.operator.installations.objects.made_objects import Hands
-from stateward.operator.installations.objects.memory import Memory, meta_of
+from stateward.operator.installations.objects.applier import Hands
 from stateward.operator.installations.objects.views import GroupKind
+from stateward.operator.installations.objects.write_memory import Memory, meta_of
 from stateward.packages.plans.applied import ANNOTATION_APPLIED, says_nothing
 from stateward.packages.plans.choice import DEPLOY
-from stateward.packages.plans.standing import ONCE, Standing, place_in, standing
+from stateward.packages.plans.steady_state import ONCE, Standing, place_in, standing
 from stateward.packages.plans.steps import placeless
 from stateward.packages.rendering.objects import Identity
 from stateward.packages.rendering.rendering import Place, Use, places

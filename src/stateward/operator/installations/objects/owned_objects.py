@@ -9,8 +9,8 @@ from stateward.kube.client.client import Api, ListOptions
 from stateward.kube.objects.errors import DecodeError, Forbidden, UnknownResource
 from stateward.kube.objects.metadata import PartialObject
 from stateward.kube.objects.resource import Selection
+from stateward.operator.installations.objects.applier import Tools
 from stateward.operator.installations.objects.kinds import Kinds, Raw
-from stateward.operator.installations.objects.made_objects import Tools
 from stateward.operator.installations.objects.views import GroupKind, kinds_in
 from stateward.packages.plans.steps import LABEL_PART_OF, set_id
 from stateward.packages.rendering.objects import Identity

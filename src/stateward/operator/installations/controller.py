@@ -25,19 +25,19 @@ from stateward.kube.objects.resource import Selection
 from stateward.kube.queue.queue import WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
-from stateward.operator.installations.execution.account import Accounts, own_user
+from stateward.operator.installations.context import Surroundings
 from stateward.operator.installations.execution.background import Aside, Beside
 from stateward.operator.installations.execution.library import Library
 from stateward.operator.installations.execution.rendered_steps import Works
+from stateward.operator.installations.execution.service_account import Accounts, own_user
 from stateward.operator.installations.execution.tasks import ExecAs, no_exec_as
-from stateward.operator.installations.look import look, tell_failure
+from stateward.operator.installations.objects.applier import Tools
 from stateward.operator.installations.objects.claims import names_in
 from stateward.operator.installations.objects.kinds import Kinds, ServedKinds
-from stateward.operator.installations.objects.made_objects import Tools
-from stateward.operator.installations.objects.memory import Memory
 from stateward.operator.installations.objects.views import INSTALLATIONS, kinds_in
 from stateward.operator.installations.objects.watches import Watches
-from stateward.operator.installations.surroundings import Surroundings
+from stateward.operator.installations.objects.write_memory import Memory
+from stateward.operator.installations.reconcile import look, tell_failure
 from stateward.operator.restarts.digestkey import digest_key
 from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
 from stateward.packages.restarts.digests import Key

@@ -13,8 +13,8 @@ from stateward.simulation.people.edits import Edit
 from stateward.simulation.people.profiles import PROFILES, Profile, pools_of
 from stateward.simulation.people.user import CHOICE, User
 from stateward.simulation.properties.goal import unmet
+from stateward.simulation.world.engine_products import Product
 from stateward.simulation.world.operators import Process
-from stateward.simulation.world.product import Product
 from stateward.simulation.world.world import RIGID, Layout, World
 
 

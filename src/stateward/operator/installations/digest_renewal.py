@@ -12,11 +12,11 @@ from stateward.api.values.base import Json
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import PartialObject, key_of
-from stateward.operator.installations.objects.made_objects import Tools
+from stateward.operator.installations.context import Surroundings
+from stateward.operator.installations.objects.applier import Tools
 from stateward.operator.installations.objects.views import GroupKind, kinds_in
-from stateward.operator.installations.surroundings import Surroundings
 from stateward.operator.restarts.sources import read_sources
-from stateward.packages.plans.standing import ONCE
+from stateward.packages.plans.steady_state import ONCE
 from stateward.packages.plans.steps import set_id
 from stateward.packages.restarts.dependencies import TEMPLATES, dependencies
 from stateward.packages.restarts.digests import digests_of

@@ -7,7 +7,7 @@ for it; a `large` one is for a process of its own, which has limits on time and 
 
 from dataclasses import dataclass
 
-from stateward.packages.format.fuel import TANK
+from stateward.packages.format.work_budget import TANK
 
 
 class Spent(Exception):  # noqa: N818 - a limit, named as such

@@ -9,17 +9,17 @@ from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.errors import Forbidden
 from stateward.kube.objects.metadata import Key, key_of
 from stateward.kube.timing.clock import Clock
-from stateward.operator.installations.execution.account import Accounts
 from stateward.operator.installations.execution.background import Aside
 from stateward.operator.installations.execution.library import Library
 from stateward.operator.installations.execution.rendered_steps import Works
+from stateward.operator.installations.execution.service_account import Accounts
 from stateward.operator.installations.execution.tasks import Exec, ExecAs, no_exec_as
+from stateward.operator.installations.objects.applier import Hands, Tools
 from stateward.operator.installations.objects.cached_objects import Familiar
 from stateward.operator.installations.objects.faults import NotAllowedError
-from stateward.operator.installations.objects.made_objects import Hands, Tools
-from stateward.operator.installations.objects.memory import Memory
 from stateward.operator.installations.objects.views import INSTALLATIONS
 from stateward.operator.installations.objects.watches import Watches
+from stateward.operator.installations.objects.write_memory import Memory
 from stateward.packages.plans.steps import set_id
 from stateward.packages.plans.work import AT_REST, Errand
 

@@ -8,23 +8,23 @@ from stateward.api.kinds.installation import Installation, InstallationStatus, R
 from stateward.kube.events.event_record import Severity
 from stateward.kube.objects.errors import ApiError, Forbidden, NotFound
 from stateward.kube.objects.metadata import Key as ObjectKey
-from stateward.operator.installations.at_rest import Keeper
-from stateward.operator.installations.ending import doomed, removed
-from stateward.operator.installations.execution.account import NOT_ALLOWED, reason_of, refusal, said
-from stateward.operator.installations.execution.carry import kinds_of
+from stateward.operator.installations.annotations import unmarked
+from stateward.operator.installations.context import Surroundings
+from stateward.operator.installations.deletion import doomed, removed
+from stateward.operator.installations.digest_renewal import renewed
+from stateward.operator.installations.drift import Keeper
 from stateward.operator.installations.execution.opening import NoPackageError
-from stateward.operator.installations.journal import Journal
-from stateward.operator.installations.marks import unmarked
+from stateward.operator.installations.execution.service_account import NOT_ALLOWED, reason_of, refusal, said
+from stateward.operator.installations.execution.step_execution import kinds_of
 from stateward.operator.installations.objects.faults import FatalError, HeldError, NotAllowedError
 from stateward.operator.installations.objects.views import FINALIZER, INSTALLATIONS, GroupKind, kinds_in
-from stateward.operator.installations.renewal import renewed
 from stateward.operator.installations.run import BUSY_SECONDS, Running, go_on
-from stateward.operator.installations.surroundings import Surroundings
+from stateward.operator.installations.status_writer import Journal
 from stateward.packages.format.parameters import BadValue, in_force
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import CLEANUP, Chosen, State
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER, Begin, Decision, GoOn, Stop, decide
-from stateward.packages.plans.ledger import at_once, begun, is_running, state_status
+from stateward.packages.plans.run_record import at_once, begun, is_running, state_status
 from stateward.packages.plans.steps import set_id
 from stateward.packages.plans.work import Cause
 from stateward.packages.rendering.rendering import Use, places

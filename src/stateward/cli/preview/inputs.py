@@ -29,13 +29,13 @@ from stateward.kube.objects.errors import ApiError, Forbidden, NotFound, Unautho
 from stateward.kube.objects.resources import PODS
 from stateward.operator.databases.engine import Family, family_of
 from stateward.operator.databases.foundationdb_shell import ExecShell
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.kinds import ClusterKind
 from stateward.operator.objects.live import read_live
 from stateward.operator.objects.translate import observation
 from stateward.operator.observe.desired_state import wanted
 from stateward.operator.observe.inventory import needs_of, read_inventory
-from stateward.operator.observe.onlooker import onlook
+from stateward.operator.observe.read_only_session import onlook
 from stateward.planning.facts.placement import obstacles
 from stateward.planning.model.observation import Database, Health, Node, Observation, Unknown
 

@@ -20,7 +20,7 @@ from stateward.kube.objects.metadata import Key, key_of
 from stateward.kube.objects.resource import Resource
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.caches import Caches, controlled
-from stateward.operator.objects.holdings import Holdings
+from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.ownership import exists, key_in
 from stateward.planning.safety.disruption_budget import Budget
 
