@@ -1,0 +1,50 @@
+"""Whatever somebody asks the webhook, it answers; what makes no sense is let through, and no question is a failure."""
+
+import msgspec
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from stateward.api.kinds.cluster import Cluster
+from stateward.operator.admission.judge import Verdict
+from stateward.operator.admission.packages import PackageDesk
+from stateward.operator.admission.server import respond
+from tests.unit.operator.admission.test_admission_keys import Patched
+
+DEEP = 5000
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+KINDS = st.sampled_from(["OpenSearchCluster", "FoundationDBCluster", "Other", ""]) | VALUES
+QUESTIONS = st.fixed_dictionaries(
+    {}, optional={"uid": VALUES, "kind": st.fixed_dictionaries({"kind": KINDS}) | VALUES, "object": VALUES}
+).map(lambda request: msgspec.json.encode({"request": request}))
+
+
+async def refused(_new: Cluster, _old: Cluster | None) -> Verdict:
+    return Verdict(refused=("no",))
+
+
+@settings(max_examples=150, deadline=None)
+@example(b'{"request":' * DEEP)
+@example(
+    b'{"request": {"uid": "a", "kind": {"kind": "OpenSearchCluster"}, "object": ' + b"[" * DEEP + b"]" * DEEP + b"}}"
+)
+@example(b'{"request": {"uid": "\\ud800"}}')
+@example(b'{"request": {"uid": "\\u0000", "kind": {"kind": "Package"}, "object": {"spec": {"archive": "\\u0000"}}}}')
+@given(QUESTIONS | st.binary(max_size=40))
+async def test_every_question_has_an_answer(question: bytes) -> None:
+    for answer in (await respond(refused, question), await PackageDesk(Patched(), ("",)).respond(question)):
+        assert msgspec.json.encode(answer)
+        assert answer["kind"] == "AdmissionReview"
+
+
+@pytest.mark.parametrize(("depth", "allowed"), [(10, True), (DEEP, False)])
+async def test_what_is_too_deep_to_be_read_is_refused_and_what_makes_no_sense_is_let_through(
+    depth: int, *, allowed: bool
+) -> None:
+    spec = b'{"spec": {"version": ' + b"[" * depth + b"]" * depth + b"}}"
+    question = b'{"request": {"kind": {"kind": "OpenSearchCluster"}, "object": ' + spec + b"}}"
+    assert (await respond(refused, question))["response"]["allowed"] is allowed

@@ -1,0 +1,132 @@
+"""What `verify` finds: all of it, each by file and field; and nothing in a package that is well."""
+
+from pathlib import Path
+
+import pytest
+
+from stateward.api.values.problem import Severity
+from stateward.packages.format.parameters import BadValue
+from stateward.packages.format.reading import read_package
+from stateward.packages.format.records import Package
+from stateward.packages.rendering.objects import Identity
+from stateward.packages.rendering.rendering import Use, render_plan
+from stateward.packages.review.checks import check_package
+from stateward.packages.review.sampling import sample
+from tests.unit.packages.samples import shop
+
+SHARED = Path(__file__).parents[5] / "shared/data/packages"
+"""Packages of other people, beside the checkout where there are any."""
+
+
+def found(package: Package) -> list[str]:
+    return [f"{problem.severity}: {problem}" for problem in check_package(package)]
+
+
+def test_a_package_that_is_well_has_no_findings() -> None:
+    assert found(shop()) == []
+
+
+@pytest.mark.parametrize(
+    ("package", "words"),
+    [
+        (shop(operator=("name: shop", "name: my shop")), "operator.yaml: name: 'my shop': must be at most 63 letters"),
+        (shop(operator=("  deploy:\n", "  install:\n")), "operator.yaml: plans: 'install, backup': must have a plan"),
+        (shop(operator=("tasks: [app, extra]", "tasks: [apps]")), "steps[0].tasks[0]: 'apps': is no task; there are"),
+        (shop(operator=("[extra.yaml]", "[other.yaml]")), "tasks[1].spec.resources[0]: 'other.yaml': is no file"),
+        (shop(operator=("parameter: EXTRA", "parameter: X")), "tasks[1].spec.parameter: 'X': is no parameter"),
+        (shop(operator=("parameter: EXTRA", "parameter: MODE")), "must be a parameter that is true or false; its"),
+        (
+            shop(params=("type: boolean, default: false", "required: false")),
+            "must be a parameter that is true or false; its default is ''",
+        ),
+        (shop(extra=("name: ", "generateName: ")), "has no metadata.name (generateName is not enough)"),
+        (shop(operator=("resources: [job.yaml]", "resources: []")), "is required by a task of kind Delete"),
+        (shop(operator=("name: extra", "name: app")), "operator.yaml: tasks[1].name: 'app': is there twice"),
+        (
+            shop(params=("trigger: backup", "trigger: backups")),
+            "trigger: 'backups': is no plan; there are deploy, backup",
+        ),
+        (
+            shop(params=("default: 2", "default: two")),
+            "params.yaml: parameters[0].default: 'two': must be a whole number",
+        ),
+        (shop(params=("default: slow", "default: slower")), "default: 'slower': must be one of slow, fast"),
+        (shop(params=("[slow, fast]", "[]")), "params.yaml: parameters[2].enum: must have a value"),
+        (shop(config=("| quote", "| quot")), "templates/config.yaml:7: function 'quot' not defined"),
+        (shop(config=("kind: ConfigMap\n", "")), "document 1 of the result has no kind"),
+        (shop(config=("mode: ", "mode: [")), "renders to no YAML"),
+        (shop(config=("  name: {{ .Name }}-config\n", "")), "templates/config.yaml: 'ConfigMap': has no metadata.name"),
+    ],
+)
+def test_a_fault_is_an_error_that_names_its_place(package: Package, words: str) -> None:
+    assert any(words in problem for problem in found(package) if problem.startswith(("error", "warning"))), found(
+        package
+    )
+
+
+@pytest.mark.parametrize(
+    ("package", "words"),
+    [
+        (
+            shop(job=("{{ .Params.FILE }}", "x"), params=(", trigger: backup", "")),
+            "parameters[7]: 'FILE': is used nowhere",
+        ),
+        (shop({"templates/more.yaml": "a: b"}), "templates/more.yaml: is used by no task"),
+        (shop(operator=("tasks: [app, extra]", "tasks: [app]")), "tasks[1].name: 'extra': is in no plan"),
+        (shop(params=("enum: [slow, fast], default: slow", "default: 1.10")), "templates see 1.1"),
+    ],
+)
+def test_what_is_only_doubtful_is_a_warning(package: Package, words: str) -> None:
+    (problem,) = check_package(package)
+    assert words in str(problem)
+    assert problem.severity is Severity.WARNING
+
+
+def test_an_api_version_that_is_gone_is_applied_as_its_successor_and_verify_says_so() -> None:
+    package = shop(
+        params=("type: boolean, default: false", "type: boolean, default: true"),
+        extra=("apiVersion: v1\nkind: Service", "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget"),
+    )
+    (said,) = found(package)
+    assert said.endswith("'PodDisruptionBudget': policy/v1beta1 PodDisruptionBudget is applied as policy/v1")
+    bodies = [rendered.body for rendered in render_plan(sample(package), "deploy")]
+    assert "policy/v1" in [body["apiVersion"] for body in bodies]
+
+
+def test_a_plan_renders_what_is_there_when_it_is_done() -> None:
+    use = Use(shop(), "web", "prod", {"EXTRA": "true", "COUNT": 5})
+    assert [str(rendered.identity) for rendered in render_plan(use, "deploy")] == [
+        "ConfigMap prod/web-config",
+        "Deployment prod/web",
+        "Service web-extra",
+    ]
+    assert render_plan(use, "deploy")[1].body["spec"]["replicas"] == 5
+    assert render_plan(use, "backup")[0].identity == Identity("batch", "Job", "", "backup-job")
+
+
+@pytest.mark.parametrize(("value", "there"), [("1", True), ("True", True), ("f", False), ("FALSE", False)])
+def test_a_toggle_takes_what_it_has_always_taken_for_on_and_off(value: str, there: bool) -> None:
+    text = shop(params=("{name: EXTRA, type: boolean, default: false}", "{name: EXTRA, default: 'true'}"))
+    names = {rendered.identity.name for rendered in render_plan(Use(text, "web", "prod", {"EXTRA": value}), "deploy")}
+    assert ("web-extra" in names) == there
+
+
+def test_a_toggle_deletes_nothing_for_a_value_that_nobody_understands() -> None:
+    text = shop(params=("{name: EXTRA, type: boolean, default: false}", "{name: EXTRA, default: 'true'}"))
+    with pytest.raises(BadValue, match=r"EXTRA: 'yes': must be true or false: the task extra is turned on by it"):
+        render_plan(Use(text, "web", "prod", {"EXTRA": "yes"}), "deploy")
+
+
+def test_a_toggle_that_is_off_takes_its_objects_away() -> None:
+    names = {rendered.identity.name for rendered in render_plan(Use(shop(), "web", "prod"), "deploy")}
+    assert names == {"web-config", "web"}
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason=f"the packages of other people are not at {SHARED}")
+@pytest.mark.parametrize("name", ["cowsay", "first-operator", "mysql", "redis"])
+def test_packages_of_other_people_are_read_checked_and_rendered_as_they_are(name: str) -> None:
+    folder = SHARED / name
+    package = read_package({str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()})
+    assert [p for p in check_package(package) if p.severity is Severity.ERROR] == []
+    for plan in package.operator.plans:
+        render_plan(sample(package), plan)

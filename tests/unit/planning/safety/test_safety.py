@@ -1,0 +1,154 @@
+"""How many live copies stay, and when a member may be given up: each guard by itself, on one observation."""
+
+from collections.abc import Callable
+
+import pytest
+from msgspec.structs import replace
+
+from stateward.planning.facts.facts import Facts, derive
+from stateward.planning.facts.missing_members import Cause, Missing
+from stateward.planning.facts.removals import obeyed
+from stateward.planning.model import observation as o
+from stateward.planning.safety.availability import needed, sole_units
+from stateward.planning.steps.membership.bootstrap import changed_volume, everything_lost
+from stateward.planning.steps.membership.decommission import hidden_data
+from stateward.planning.steps.membership.orphaned_volumes import given_up
+from stateward.planning.steps.membership.replacement import entry, held
+from tests.unit.planning.chaos import NOW
+from tests.unit.planning.pools import hot, managers
+from tests.unit.planning.safety.test_choice import chosen, facts_of
+
+GONE = Missing(Cause.NODE_NOT_READY, "its machine is gone")
+COMING = o.Unit("coming[0]", 2, (o.Copy(o.CopyState.STARTED, True, "hot-0"), o.Copy(o.CopyState.INITIALIZING)))
+LOST = o.Unit("lost[0]", 1, (o.Copy(o.CopyState.UNASSIGNED, in_sync=False),))
+
+
+def again(facts: Facts, edit: Callable[[o.Observation], o.Observation]) -> Facts:
+    return derive(edit(facts.obs), NOW)
+
+
+def with_live_copies(facts: Facts, most: int) -> Facts:
+    return again(facts, lambda obs: replace(obs, desired=replace(obs.desired, min_live_copies=most)))
+
+
+def with_database(facts: Facts, *units: o.Unit, **more: object) -> Facts:
+    database = facts.database
+    assert database is not None
+    changed = replace(database, units=(*database.units, *units), **more)
+    return again(facts, lambda obs: replace(obs, database=changed))
+
+
+def reasons(facts: Facts, name: str = "hot-3") -> list[str]:
+    return list(held(facts, facts.members[name], GONE, {}))
+
+
+# Copies that stay
+
+
+def test_a_unit_is_never_asked_to_keep_more_copies_than_all_but_one() -> None:
+    """Where as many have to stay as it has, no member with a copy could ever be changed."""
+    facts = with_live_copies(facts_of([hot(4)], [("hot-0", "hot-1"), ("hot-1", "hot-2", "hot-3")]), 5)
+    assert facts.database is not None
+    assert [needed(facts, unit) for unit in facts.database.units] == [1, 2]
+    assert len(chosen(facts)) == 2
+
+
+def test_as_many_copies_stay_as_are_asked_for_where_the_unit_has_them() -> None:
+    facts = facts_of([hot(3)], [("hot-0", "hot-1", "hot-2")])
+    assert len(chosen(with_live_copies(facts, 1))) == 2
+    assert len(chosen(with_live_copies(facts, 2))) == 1
+
+
+def test_the_one_copy_of_a_unit_is_needed() -> None:
+    facts = facts_of([hot(2)], [("hot-0",)])
+    assert [unit.name for unit in sole_units(facts, "hot-0")] == ["u0"]
+    assert not sole_units(facts, "hot-1")
+
+
+# Members that may be given up
+
+
+def test_a_member_holds_what_is_lost_though_it_serves_and_holds_nothing_that_is_known() -> None:
+    whole = facts_of([hot(3)], [("hot-0", "hot-1")])
+    assert hidden_data(whole, whole.members["hot-2"]) is None
+    red = with_database(whole, LOST)
+    for name in ("hot-0", "hot-2"):
+        assert "may hold the last one" in (hidden_data(red, red.members[name]) or "")
+
+
+def test_a_member_that_is_down_stays_until_the_database_is_whole_and_one_that_serves_does_not() -> None:
+    """What it has on its volume may be newer than what is being recovered elsewhere."""
+    whole = facts_of([hot(4)], [("hot-0", "hot-1")], down="hot-3")
+    assert hidden_data(whole, whole.members["hot-3"]) is None
+    healing = with_database(whole, COMING)
+    assert "is being recovered" in (hidden_data(healing, healing.members["hot-3"]) or "")
+    assert hidden_data(healing, healing.members["hot-2"]) is None
+
+
+def test_a_failed_member_is_replaced_where_nothing_speaks_against_it() -> None:
+    assert reasons(facts_of([hot(4)], [("hot-0", "hot-1")], down="hot-3")) == []
+
+
+@pytest.mark.parametrize("tolerance", [0, -1])
+def test_nobody_is_replaced_while_the_database_can_bear_no_further_failure(tolerance: int) -> None:
+    facts = facts_of([hot(4)], [("hot-0", "hot-1")], down="hot-3")
+    assert reasons(with_database(facts, tolerance=1)) == []
+    (why,) = reasons(with_database(facts, tolerance=tolerance))
+    assert "can bear no further failure" in why
+
+
+def test_nobody_is_replaced_while_the_database_heals() -> None:
+    facts = with_database(facts_of([hot(4)], [("hot-0", "hot-1")], down="hot-3"), COMING)
+    (why,) = reasons(facts)
+    assert "is being recovered" in why
+
+
+def test_nobody_is_replaced_who_may_hold_the_last_copy_of_something() -> None:
+    facts = with_database(facts_of([hot(4)], [("hot-0", "hot-1")], down="hot-3"), LOST)
+    assert "may hold the last one" in reasons(facts)[0]
+
+
+def test_a_volume_is_not_called_left_while_something_is_lost() -> None:
+    """The cluster that is made again would pass by the only volume that has it."""
+
+    def let_go(obs: o.Observation) -> o.Observation:
+        member = next(m for m in obs.members if m.name == "hot-3")
+        gone = replace(member, workload=None, pod=None)
+        return replace(obs, members=tuple(gone if m is member else m for m in obs.members))
+
+    facts = again(facts_of([hot(4)], [("hot-0", "hot-1")], down="hot-3"), let_go)
+    assert given_up(facts, facts.members["hot-3"])
+    red = with_database(facts, LOST)
+    assert not given_up(red, red.members["hot-3"])
+
+
+# Volumes are told apart by their UIDs
+
+
+def listed(obs: o.Observation, volume: str) -> o.Observation:
+    """Have a member on the list of those that are replaced, of which only a volume is left."""
+    member = next(m for m in obs.members if m.name == "hot-3")
+    left = replace(member, workload=None, pod=None)
+    removals = {"hot-3": o.Removal("its machine is gone", NOW, automatic=True, volume=volume)}
+    return replace(obs, removals=removals, members=tuple(left if m is member else m for m in obs.members))
+
+
+@pytest.mark.parametrize(("volume", "obeys"), [("hot-3", True), ("", True), ("of-the-one-before", False)])
+def test_a_replacement_is_over_when_the_volume_under_its_name_is_another_one(volume: str, *, obeys: bool) -> None:
+    facts = facts_of([hot(4)], [("hot-0", "hot-1")], down="hot-3")
+    assert ("hot-3" in obeyed(listed(facts.obs, volume))) is obeys
+
+
+def test_what_is_written_down_of_a_replacement_names_the_volume() -> None:
+    facts = facts_of([hot(4)], [("hot-0", "hot-1")], down="hot-3")
+    assert entry(facts, facts.members["hot-3"], "x").volume == "hot-3"
+
+
+@pytest.mark.parametrize(("recorded", "changed"), [("managers-0", False), ("", False), ("of-the-one-before", True)])
+def test_a_manager_has_lost_its_volume_when_the_one_it_joined_with_was_another(recorded: str, *, changed: bool) -> None:
+    """A status from before volumes were recorded says nothing: that is no loss for which a person is asked."""
+    facts = facts_of([managers(1)], [])
+    record = {"managers-0": o.Record("1.0.0", volume=recorded)}
+    facts = again(facts, lambda obs: replace(obs, records=record))
+    assert changed_volume(facts, facts.members["managers-0"]) is changed
+    assert everything_lost(facts) is changed

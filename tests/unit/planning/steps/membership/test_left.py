@@ -1,0 +1,137 @@
+"""A volume that a replaced member has left says so, and nobody new starts with it, also when the list is lost."""
+
+import pytest
+from msgspec.structs import replace
+
+from stateward.api.kinds.status import ClusterStatus
+from stateward.planning.facts.facts import derive
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
+from stateward.planning.steps.membership.orphaned_volumes import left
+from tests.unit.planning.steps.membership.test_replacement import cluster, wishes
+from tests.unit.planning.world import World, hot, managers
+
+
+def replaced() -> World:
+    """Return a cluster in whose members' place others have come: hot-0 and hot-1 were left."""
+    world = cluster(2).edit(policy=wishes(replace=frozenset({"c-hot-0", "c-hot-1"})))
+    return world.run()
+
+
+def marked(world: World) -> set[str]:
+    return {b.name for b in world.bodies.values() if b.claim is not None and b.claim.left}
+
+
+def made_again(world: World) -> World:
+    """Delete the cluster resource, with all that goes with it, and make it again on the kept volumes."""
+    for body in world.bodies.values():
+        body.workload = body.pod = body.config = None
+    world.status = ClusterStatus()
+    world.draining = frozenset()
+    return world.edit(policy=wishes())
+
+
+def created(world: World) -> set[str]:
+    return {x.member for x in world.plan().actions if isinstance(x, a.Create)}
+
+
+def test_what_replaced_members_left_says_so_and_nothing_else_does() -> None:
+    world = replaced()
+    assert marked(world) == {"c-hot-0", "c-hot-1"}
+    assert {name for name in world.pods() if "hot" in name} == {"c-hot-2", "c-hot-3"}
+
+
+def test_a_cluster_that_is_made_again_takes_the_volumes_that_were_in_use() -> None:
+    assert created(made_again(replaced())) >= {"c-hot-2", "c-hot-3"}
+    world = made_again(replaced()).edit(pools=[managers(), hot(3)])
+    assert {name for name in created(world) if "hot" in name} == {"c-hot-2", "c-hot-3", "c-hot-4"}
+
+
+def test_a_volume_that_was_left_is_used_again_when_a_person_keeps_its_member() -> None:
+    world = made_again(replaced()).edit(policy=wishes(keep=frozenset({"c-hot-0"})), pools=[managers(), hot(3)])
+    world.ticks(3)
+    assert marked(world) == {"c-hot-1"}
+    assert "c-hot-0" in world.did(a.Create)
+
+
+def test_a_member_that_shrinks_away_may_come_back_with_its_volume() -> None:
+    world = cluster(4).edit(pools=[managers(), hot(3)]).run()
+    assert not marked(world)
+    world.edit(pools=[managers(), hot(4)]).run()
+    assert "c-hot-3" in world.pods()
+
+
+def test_a_volume_is_not_given_up_before_its_member_is_gone_and_nothing_is_missing() -> None:
+    world = cluster(2).edit(policy=wishes(replace=frozenset({"c-hot-0"})))
+    while not world.did(a.MarkVolume):
+        body = world.bodies["c-hot-0"]
+        assert body.workload is not None or body.pod is None
+        world.tick()
+    assert world.bodies["c-hot-0"].pod is None
+    red = replaced()
+    claim = red.bodies["c-hot-0"].claim
+    assert claim is not None
+    claim.left = False
+    assert left(derive(red.observe(), red.now)).actions
+    assert not left(derive(red.edit(answers=False).observe(), red.now)).actions
+    red.edit(answers=True)
+    red.indices[0].copies.clear()
+    assert not left(derive(red.observe(), red.now)).actions
+    taken = o.Replacement(accepted=frozenset({"c-hot-0"}))
+    assert left(derive(red.edit(policy={"replacement": taken}).observe(), red.now)).actions
+
+
+@pytest.mark.parametrize("still", ["its pod", "its StatefulSet", "nothing"])
+def test_whoever_is_replaced_and_not_gone_has_left_nothing(still: str) -> None:
+    world = cluster(2).edit(policy=wishes(replace=frozenset({"c-hot-0"})))
+    world.until(lambda w: w.bodies["c-hot-0"].pod is None)
+    there = cluster(2).observe().members[0]
+    pod = there.pod if still == "its pod" else None
+    workload = there.workload if still == "its StatefulSet" else None
+    seen = world.observe()
+    members = tuple(replace(m, pod=pod, workload=workload) if m.name == "c-hot-0" else m for m in seen.members)
+    assert bool(left(derive(replace(seen, members=members), world.now)).actions) is (still == "nothing")
+
+
+def test_nothing_is_said_on_a_volume_that_is_being_deleted() -> None:
+    world = cluster(2).edit(policy=wishes(replace=frozenset({"c-hot-0"})))
+    world.until(lambda w: w.bodies["c-hot-0"].pod is None)
+    seen = world.observe()
+    claims = (replace(m.claim, terminating=True) if m.claim is not None else None for m in seen.members)
+    members = tuple(replace(m, claim=c) for m, c in zip(seen.members, claims, strict=True))
+    assert left(derive(seen, world.now)).actions
+    assert not left(derive(replace(seen, members=members), world.now)).actions
+
+
+def test_the_mark_goes_when_the_member_runs_again() -> None:
+    world = cluster(2)
+    claim = world.bodies["c-hot-0"].claim
+    assert claim is not None
+    claim.left = True
+    assert world.tick().actions == (
+        a.MarkVolume(why="it is used again", member="c-hot-0", claim=o.Ref("data-c-hot-0", claim.uid, "1"), left=False),
+    )
+    world.run()
+    assert not marked(world)
+
+
+def test_who_is_listed_and_has_not_left_its_volume_is_brought_back_before_others_come() -> None:
+    wish = wishes(replace=frozenset({"c-hot-0", "c-hot-1"}))
+    world = cluster(2).edit(policy=wish).until(lambda w: "c-hot-2" in w.pods())
+    world = made_again(world).edit(policy=wish)
+    assert {name for name in created(world) if "hot" in name} == {"c-hot-0", "c-hot-1"}
+    world.run()
+    assert {name for name in world.pods() if "hot" in name} == {"c-hot-2", "c-hot-3"}
+    assert marked(world) == {"c-hot-0", "c-hot-1"}
+
+
+def test_data_on_volumes_of_a_pool_that_the_spec_has_no_more_is_asked_for() -> None:
+    """A cluster is deleted while a pool gets another name, and made again: the new pool is empty."""
+    world = made_again(cluster(2)).edit(pools=[managers(), hot(2, "warm")])
+    waits = [w for _ in range(30) for w in world.tick().waits if w.reason == "PoolNeeded"]
+    assert {w.subject for w in waits} >= {"c-hot-0", "c-hot-1"}
+    assert all(w.stalled and "with pool hot in the spec" in w.message for w in waits)
+    world.edit(pools=[managers(), hot(2, "warm"), hot(2)]).run()
+    world.edit(pools=[managers(), hot(2, "warm")]).run()
+    assert not any(w.reason == "PoolNeeded" for w in world.plan().waits)
+    assert {name for name in world.pods() if "managers" not in name} == {"c-warm-0", "c-warm-1"}

@@ -1,0 +1,102 @@
+"""A member whose agent stays silent: replaced where its pod cannot be made anew, and never for the network's sake."""
+
+from dataclasses import replace
+
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
+from tests.unit.planning.steps.membership.test_replacement import AFTER, DUE, fail, missing, told, wishes
+from tests.unit.planning.things import Body, Pod
+from tests.unit.planning.world import World, hot, managers
+
+
+def with_agents(**more: object) -> World:
+    world = World(managers(), hot(4, **more), **wishes(enabled=True, after=AFTER))  # type: ignore[arg-type]
+    world.agents = True
+    return world.run().index((2,), (2,)).run()
+
+
+def silent() -> World:
+    """Return a cluster with a member that was to be restarted, whose agent is silent, and whose data is in its pod."""
+    world = with_agents(ephemeral=True).edit(mute={"c-hot-2"})
+    pod = world.bodies["c-hot-2"].pod
+    assert pod is not None
+    pod.phase = o.Phase.STOP.value
+    return world.until(lambda w: missing(w, "c-hot-2") == "AgentUnreachable")
+
+
+def test_a_member_whose_agent_stays_silent_while_others_answer_is_replaced() -> None:
+    world = silent().ticks(DUE - 5)
+    assert not world.did(a.RecordRemoval)
+    world.until(lambda w: bool(w.did(a.Release)))
+    assert world.did(a.RecordRemoval) == ["c-hot-2"]
+    world.run()
+    assert {n for n in world.pods() if "hot" in n} == {f"c-hot-{i}" for i in (0, 1, 3, 4)}
+
+
+def test_where_no_agent_answers_it_is_the_network_and_nobody_is_replaced() -> None:
+    world = with_agents()
+    world.edit(mute=set(world.bodies), pools=[managers(), hot(4, config={"config/a": "1"})]).ticks(DUE + 60)
+    assert missing(world, "c-hot-2") == "AgentUnreachable"
+    assert not world.did(a.RecordRemoval)
+    assert "may be the network" in told(world, "ReplacementHeld")
+
+
+def test_the_time_of_a_silent_agent_does_not_count_for_a_failure() -> None:
+    world = fail(silent().ticks(DUE - 5), "c-hot-2").ticks(DUE - 5)
+    assert missing(world, "c-hot-2") == "NodeNotReady"
+    assert not world.did(a.RecordRemoval)
+
+
+def test_a_member_that_a_person_keeps_stopped_is_not_missing() -> None:
+    world = with_agents().edit(kept_stopped=frozenset({"c-hot-1"})).ticks(DUE + 40)
+    assert "c-hot-1" not in world.did(a.RecordRemoval)
+    assert missing(world, "c-hot-1") == ""
+
+
+def test_one_that_cannot_be_reached_does_not_keep_all_others_stopped() -> None:
+    for ephemeral in (False, True):
+        together = frozenset({"security"})
+        pools = [managers(coordinated=together), hot(3, ephemeral=ephemeral, coordinated=together)]
+        world = World(*pools)
+        world.agents = True
+        world.run().index((2,), (2,)).run()
+        tls = {"security/tls": "on"}
+        world.pools = [replace(pool, config=tls) for pool in pools]
+        world.until(lambda w: any(b.pod and b.pod.phase == "stop-coordinated" for b in w.bodies.values()))
+        world.edit(mute={"c-hot-1"}).ticks(120)
+        serving = {b.name for b in world.bodies.values() if b.pod and b.pod.ready and b.pod.process == "running"}
+        assert serving >= {*world.bodies} - {"c-hot-1"}
+        assert ephemeral is ("start without it" in told(world, "AgentSilent"))
+        world.edit(mute=set()).run()
+        assert all(b.pod and not b.pod.phase and b.pod.inputs.items() >= tls.items() for b in world.bodies.values())
+
+
+class Undying(World):
+    """A cluster with a process that no signal ends: it waits in the kernel for a disk that does not answer."""
+
+    undying = ""
+
+    def step_process(self, body: Body, pod: Pod) -> None:
+        held = body.name == self.undying and pod.process == "stopping"
+        super().step_process(body, pod)
+        pod.process = "stopping" if held else pod.process
+
+
+def others(world: World) -> list[Pod]:
+    return [body.pod for body in world.bodies.values() if body.pod is not None and body.name != "c-hot-1"]
+
+
+def test_one_whose_process_does_not_end_does_not_keep_all_others_stopped() -> None:
+    together = frozenset({"security"})
+    world = Undying(managers(coordinated=together), hot(3, coordinated=together))
+    world.agents = True
+    world.run().index((2,), (2,)).run()
+    tls = {"security/tls": "on"}
+    world.undying = "c-hot-1"
+    world.pools = [replace(pool, config=tls) for pool in world.pools]
+    world.until(lambda w: all(pod.process == "stopped" for pod in others(w)))
+    world.until(lambda w: all(pod.ready for pod in others(w)), limit=1000)
+    assert "start without it" in told(world, "ProcessDoesNotEnd")
+    world.undying = ""
+    world.run()
+    assert all(b.pod and not b.pod.phase and b.pod.inputs.items() >= tls.items() for b in world.bodies.values())
