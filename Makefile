@@ -19,12 +19,13 @@ test: check ## everything that must pass: check, unit, simulation, integration, 
 	@echo "==> unit, simulation, integration, end-to-end spine (half an hour to an hour)"
 	@$(PY) -m pytest tests/unit tests/simulation tests/integration tests/e2e -m "not full"
 
-check: bootstrap ## format, lint, types, import contracts, generated files up to date, no known weaknesses
+check: bootstrap ## format, lint, types, import contracts, generated files, words of the docs, known weaknesses
 	@echo "==> format"; .venv/bin/ruff format --check --quiet . || { echo "not formatted: run .venv/bin/ruff format ."; exit 1; }
 	@echo "==> lint"; .venv/bin/ruff check --quiet .
 	@echo "==> types (a minute or two)"; .venv/bin/basedpyright --level error
 	@echo "==> import contracts"; .venv/bin/lint-imports --no-cache --no-logo || { echo "an import points the wrong way: see above"; exit 1; }
 	@echo "==> generated files"; $(PY) -m stateward.api.generate --check
+	@echo "==> words of the docs"; $(PY) -m release.prose
 	@echo "==> known weaknesses of dependencies"; $(PY) -m release.audit
 
 unit: bootstrap ## the fast suites only: unit and simulation

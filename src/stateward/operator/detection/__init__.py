@@ -1,1 +1,1 @@
-"""Finding missing members without depending on events: a CronJob for each cluster that is looked after."""
+"""Finding missing members without depending on events: a CronJob for each managed cluster."""

@@ -1,0 +1,71 @@
+"""Checks the English of what people read: terms that a platform engineer would have to read twice, and what to write.
+
+Run as `python -m release.prose [PAGE...]` in the root of the repository. Code, links and inline code are not looked at.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+TERMS = {
+    r"(?:^|[.:;*|] )Who\b": 'name the subject, for example "a member that ..."',
+    r"\b(?:[Ww]hoever|[Nn]obody|[Ss]omebody|[Aa]nybody)\b": "the subject: the operator, a member, a user, no member",
+    r"\bwhat is to be\b": "the desired state",
+    r"\b(?:it|that|who) (?:is|are|was|were) told\b": "name what is sent, and to what",
+    r"\b(?:made|make|makes|making) (?:\w+ ){0,2}anew\b": "recreate",
+    r"\b[Nn]ext look\b": "the next reconciliation",
+    r"\bwhose turn\b": "the next in the rollout order",
+    r"\b(?:nobody's|somebody's|anybody's)\b": "name the owner",
+    r"\bfor ever\b": "forever, or without a limit",
+    r"\blooked after\b": "managed",
+    r"\b(?:thereof|whereof|hereby|hitherto|alas)\b": "a plain word",
+}
+"""Patterns that are not accepted, each with what to write instead."""
+
+LATER = frozenset(
+    {
+        "CHANGELOG.md",
+        "docs/decisions.md",
+        "docs/found-by-simulation.md",
+        "docs/foundationdb.md",
+        "docs/restart-control.md",
+        "docs/sandbox.md",
+        "docs/security.md",
+        "docs/simulation.md",
+        "docs/threat-model.md",
+    }
+)
+"""Pages that are not held to the terms; a page leaves this list for good once it has none of them."""
+
+_CODE = re.compile(r"```.*?```|`[^`\n]*`|\]\([^)]*\)|<!--.*?-->", re.DOTALL)
+
+
+def pages(root: Path) -> list[Path]:
+    """Return the pages that people read; those of docs/reference are generated from docstrings."""
+    found = [*root.glob("*.md"), *(root / "docs").glob("*.md")]
+    return sorted(page for page in found if str(page.relative_to(root)) not in LATER)
+
+
+def findings(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield the line (from 1), the words and the advice of each term in a page that is not accepted."""
+    prose = _CODE.sub(lambda code: re.sub(r"[^\n]", "_", code[0]), text)
+    for number, line in enumerate(prose.splitlines(), 1):
+        for pattern, advice in TERMS.items():
+            yield from ((number, match[0].strip(" .:;*|"), advice) for match in re.finditer(pattern, line))
+
+
+def main(names: list[str]) -> int:
+    """Print what is not accepted; return 1 when there is any, else 0."""
+    root = Path.cwd()
+    found = [
+        f'{page.relative_to(root)}:{number}: "{words}": write {advice}'
+        for page in ([root / name for name in names] or pages(root))
+        for number, words, advice in findings(page.read_text(encoding="utf-8"))
+    ]
+    sys.stdout.writelines(f"{line}\n" for line in found)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
