@@ -6,12 +6,13 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from stateward.agent.io import wire
 from stateward.agent.io.loop import Loop, sleep
 from stateward.agent.serving.server import Limits, ReadBody, Server, listen
+from tests.support.fuzz import fuzzed
 
 
 class _Running:
@@ -138,7 +139,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@fuzzed(40, HealthCheck.function_scoped_fixture)
 @given(st.lists(WORDS | st.binary(max_size=20), max_size=12))
 def test_no_bytes_break_the_server(running: _Running, words: list[bytes]) -> None:
     answer = running.send(b"".join(words))
@@ -146,6 +147,7 @@ def test_no_bytes_break_the_server(running: _Running, words: list[bytes]) -> Non
     assert running.failures == []
 
 
+@fuzzed(100)
 @given(st.lists(WORDS | st.binary(max_size=20), max_size=12))
 def test_a_head_is_parsed_or_refused(words: list[bytes]) -> None:
     status = 0
@@ -157,6 +159,7 @@ def test_a_head_is_parsed_or_refused(words: list[bytes]) -> None:
     assert status in {0, 400, 413, 431}
 
 
+@fuzzed(100)
 @given(st.binary(max_size=60) | st.from_regex(rb'\{"checksum": .{0,20}\}'))
 def test_a_body_is_parsed_or_refused(body: bytes) -> None:
     status = 0

@@ -7,9 +7,10 @@ from http.client import HTTPSConnection
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
+from tests.support.fuzz import fuzzed
 from tests.unit.agent.pod import DEADLINE, TOKEN, WAITS, Pod
 
 PATHS = ["/v1/process", "/v1/process/stop", "/v1/process/start", "/v1/agent/replace"]
@@ -30,9 +31,7 @@ BODIES = st.binary(max_size=60) | DOCUMENTS | VALUES.map(lambda found: json.dump
 TARGETS = st.sampled_from(PATHS) | st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=30).map(
     lambda text: f"/{text}"
 )
-FUZZED = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+FUZZED = fuzzed(60, HealthCheck.function_scoped_fixture)
 
 
 class Line:

@@ -15,6 +15,7 @@ from stateward.api.schema.rules import RULES
 from stateward.api.schema.schema import SchemaError, schema_of
 from stateward.api.schema.structure import check_structure, without_nulls
 from stateward.api.values.base import Record
+from tests.support.fuzz import fuzzed
 from tests.unit.api.documents import Document, document
 from tests.unit.api.structural import faults
 
@@ -211,12 +212,14 @@ def documents(draw: st.DrawFn) -> Document:
     return of
 
 
+@fuzzed(100)
 @given(documents())
 def test_the_schema_accepts_what_the_decoder_accepts(of: Document) -> None:
     pruned = without_nulls(of, SCHEMA)
     assert (faults(SCHEMA, of) == []) == (check_structure(pruned, OpenSearchCluster) == [])
 
 
+@fuzzed(100)
 @given(documents())
 def test_what_has_no_deviation_is_decoded(of: Document) -> None:
     pruned = without_nulls(of, SCHEMA)

@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.engines import elasticsearch, opensearch
@@ -17,10 +17,10 @@ from stateward.engines.search.database.recovery import speed
 from stateward.operator.databases.foundationdb_shell import printed
 from stateward.planning.model.actions import Move
 from stateward.planning.model.observation import Allocation, Database
+from tests.support.fuzz import fuzzed
 from tests.unit.engines.foundationdb_town import Town, cluster
 from tests.unit.engines.replay import EXPLAIN, PARTS, TARGET, Replay, recorded
 
-BUDGET = settings(deadline=None, max_examples=100)
 MEMBERS = frozenset({"m-1", "gone"})
 ORDERS: Mapping[str, Callable[[Engine], Awaitable[object]]] = {
     "limit": lambda engine: engine.limit_allocation(TARGET, Allocation.PRIMARIES, MEMBERS),
@@ -188,7 +188,7 @@ async def test_any_value_in_what_tells_how_fast_copies_come_is_told_or_an_error_
             await obeyed(speed(Replay(bodies).put(request_, Answer(200, encoded(body))), TARGET))
 
 
-@BUDGET
+@fuzzed(100)
 @given(st.data())
 @DRIVERS
 async def test_any_bytes_from_a_search_engine_make_a_picture_or_a_reason(driver: Driver, data: st.DataObject) -> None:
@@ -196,7 +196,7 @@ async def test_any_bytes_from_a_search_engine_make_a_picture_or_a_reason(driver:
     assert isinstance(found, Database) or found.why
 
 
-@settings(BUDGET, max_examples=40)
+@fuzzed(40)
 @given(st.data())
 @DRIVERS
 @pytest.mark.parametrize("order", ORDERS)
@@ -256,7 +256,7 @@ async def test_any_value_in_a_status_makes_a_picture_or_a_reason(order: str) -> 
         await (looked(town) if order == "look" else obeyed(FOUNDATION[order](town)))
 
 
-@BUDGET
+@fuzzed(100)
 @given(st.data())
 @pytest.mark.parametrize("order", ["look", *FOUNDATION])
 async def test_any_output_of_fdbcli_makes_a_picture_or_a_reason(order: str, data: st.DataObject) -> None:

@@ -2,13 +2,14 @@
 
 import msgspec
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.packages import PackageDesk
 from stateward.operator.admission.server import respond
+from tests.support.fuzz import fuzzed
 from tests.unit.operator.admission.test_admission_keys import Patched
 
 DEEP = 5000
@@ -27,7 +28,7 @@ async def refused(_new: Cluster, _old: Cluster | None) -> Verdict:
     return Verdict(refused=("no",))
 
 
-@settings(max_examples=150, deadline=None)
+@fuzzed(150)
 @example(b'{"request":' * DEEP)
 @example(
     b'{"request": {"uid": "a", "kind": {"kind": "OpenSearchCluster"}, "object": ' + b"[" * DEEP + b"]" * DEEP + b"}}"

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.api.kinds.cluster import Cluster
@@ -40,6 +40,7 @@ from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
 from stateward.simulation.timing.loop import WorldClock
+from tests.support.fuzz import fuzzed
 
 SEARCH: list[Json] = [
     {"name": "managers", "replicas": 3, "roles": ["cluster_manager"]},
@@ -234,7 +235,7 @@ class Recorder:
         raise ApiError("enough was seen")
 
 
-@settings(max_examples=150)
+@fuzzed(150)
 @given(common=TEMPLATES, own=TEMPLATES, level=st.sampled_from([Level.BASELINE, Level.RESTRICTED]))
 def test_whatever_is_drawn_a_template_that_is_sent_is_allowed(common: Json, own: Json, level: Level) -> None:
     cluster = search([SEARCH[0], {**SEARCH[1], "podTemplate": own}], podTemplate=common)

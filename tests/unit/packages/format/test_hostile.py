@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stateward.packages.distribution.archive import LARGEST, LONGEST_NAME, MOST_FILES, BadArchive, pack, unpack
@@ -16,6 +16,7 @@ from stateward.packages.rendering.objects import objects_of
 from stateward.packages.rendering.step_budget import Spent, large, small
 from stateward.packages.rendering.templates import TemplateProblem, Variables
 from stateward.packages.review.checks import check_package
+from tests.support.fuzz import fuzzed
 from tests.unit.packages.samples import files
 
 NAMES = st.sampled_from(
@@ -90,7 +91,7 @@ def opened(data: bytes) -> None:
     assert len(said) < 5000
 
 
-@settings(max_examples=150, deadline=None)
+@fuzzed(150)
 @given(MEMBERS, FORMATS, st.booleans())
 def test_an_archive_of_strange_members_is_read_within_bounds_or_refused(
     members: list[tuple[str, bytes, bytes, int]], form: Any, compressed: bool
@@ -99,7 +100,7 @@ def test_an_archive_of_strange_members_is_read_within_bounds_or_refused(
     opened(gzip.compress(data) if compressed else data)
 
 
-@settings(max_examples=150, deadline=None)
+@fuzzed(150)
 @example(0, b"", 1000)
 @given(st.integers(0, 4000), st.binary(min_size=1, max_size=8), st.integers(0, 3000))
 def test_an_archive_with_damage_is_read_within_bounds_or_refused(at: int, damage: bytes, end: int) -> None:
@@ -167,7 +168,7 @@ WORDS = st.sampled_from(
 VARIABLES = Variables("web", "prod", "shop", "1", "1", {"WORD": "word", "LIST": ["a", {"b": 1}]})
 
 
-@settings(max_examples=200, deadline=None)
+@fuzzed(200)
 @example(["{{ range until 99999 }}", "{{ range until 99999 }}", "{{ end }}", "{{ end }}"], True)
 @example(["{{ define `t` }}{{ template `t` . }}{{ end }}{{ template `t` . }}"], False)
 @example(["{{ $x := repeat 200000 `- a\n` }}{{ $x }}{{ $x }}{{ $x }}{{ $x }}"], False)

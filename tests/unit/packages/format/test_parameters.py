@@ -3,13 +3,14 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.packages.format.parameters import BadValue, changed, check_values, in_force, resolve, seen, text_of
 from stateward.packages.format.records import Parameter, ParameterType
 from stateward.packages.format.schema import schema
 from stateward.packages.plans.choice import State
+from tests.support.fuzz import fuzzed
 from tests.unit.packages.samples import shop
 
 
@@ -121,7 +122,7 @@ _ANYTHING: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@fuzzed(100)
 @given(kind=st.sampled_from(ParameterType), value=_ANYTHING)
 def test_any_value_is_either_seen_as_its_type_or_refused(kind: ParameterType, value: Any) -> None:
     wanted = {ParameterType.ARRAY: list, ParameterType.MAP: dict}.get(kind, str)
