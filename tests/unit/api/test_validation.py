@@ -191,6 +191,11 @@ class TestUpdate:
         assert path == "spec.service.spec.externalIPs"
         assert "take over" in said
 
+    @pytest.mark.parametrize("field", ["labels", "annotations"])
+    def test_the_service_has_no_marks_by_which_stateward_allows_and_finds_objects(self, field: str) -> None:
+        own = "stateward.dev/allowed-for-pods"
+        assert only(cluster(service={field: {own: "true", "team": "a"}}))[0] == f"spec.service.{field}[{own}]"
+
 
 class TestNesting:
     @pytest.mark.parametrize("field", ["podTemplate", "config", "service"])

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from stateward.api.kinds.cluster import UpdatePolicy
 from stateward.api.kinds.search import SearchCluster, SearchSpec
+from stateward.api.values.base import GROUP
 from stateward.api.values.problem import Problem
 
 _PERCENTAGE = re.compile(r"([0-9]{1,3})%")
@@ -25,6 +26,19 @@ def check(cluster: SearchCluster) -> Iterator[Problem]:
     for key in (cluster.spec.service and cluster.spec.service.spec) or {}:
         if key in OWNED_SERVICE_FIELDS:
             yield Problem(f"spec.service.spec.{key}", key, f"cannot be set: {OWNED_SERVICE_FIELDS[key]}")
+    yield from _service_marks(cluster)
+
+
+def _service_marks(cluster: SearchCluster) -> Iterator[Problem]:
+    """Yield the operator's own labels and annotations, which no spec sets: they allow things, and lead to objects."""
+    if cluster.spec.service is None:
+        return
+    chosen = {"labels": cluster.spec.service.labels, "annotations": cluster.spec.service.annotations}
+    for field, values in chosen.items():
+        for key, value in (values or {}).items():
+            if key.startswith(f"{GROUP}/"):
+                text = f"cannot be set: {GROUP}/ is how Stateward finds its objects"
+                yield Problem(f"spec.service.{field}[{key}]", value, text)
 
 
 def _budget(update: UpdatePolicy) -> Iterator[Problem]:
