@@ -97,7 +97,8 @@ def _merge_under(name: str, base: Json, patch: Json, *, composing: bool) -> Json
 
 def _merge_list_under(name: str, base: Json, patch: list[Json], *, composing: bool) -> list[Json]:
     old, keys = base.get(name), KEYS[name]
-    if isinstance(old, list):
+    # Items that are no objects have no key. The API server refuses them; here they must not end the round.
+    if isinstance(old, list) and all(isinstance(item, dict) for item in cast("list[Any]", old)):
         return _merge_lists(keys, cast("list[Json]", old), patch, composing=composing)
     if not composing:
         return _merge_lists(keys, [], patch, composing=False)

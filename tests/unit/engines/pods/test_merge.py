@@ -81,6 +81,14 @@ def test_mounts_are_found_by_path() -> None:
     assert merge(base, patch)["volumeMounts"] == [{"name": "other", "mountPath": "/data"}]
 
 
+@pytest.mark.parametrize("before", [[None], [1, {"name": "a"}], ["x"]])
+@pytest.mark.parametrize("after", [[], [{"name": "b"}]])
+def test_a_list_with_items_that_are_no_objects_is_replaced_and_ends_no_round(before: Any, after: Any) -> None:
+    first, second = {"spec": {"ports": before}}, {"spec": {"ports": after}}
+    assert merge(merge(BASE, first), second)["spec"]["ports"] == after
+    assert merge(BASE, compose(first, second))["spec"]["ports"] == after
+
+
 def test_nothing_that_was_given_is_changed() -> None:
     before = copy.deepcopy(BASE)
     merge(BASE, {"spec": {"containers": [{"name": "main", "env": [{"name": "A", "$patch": "delete"}]}]}})
