@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
 from sandbox import kubeconfig
 from sandbox.addressing import (
     API_PORT,
@@ -24,6 +26,10 @@ INSIDE_SERVER = f"https://{CONTROL_PLANE_ADDRESS}:{API_PORT}"
 _ETCD = "http://127.0.0.1:2379"
 _ETCD_PEER = "http://127.0.0.1:2380"
 _MASTERS = ("system:masters",)
+WEBHOOK_CLIENTS_CA = "webhook-clients-ca"
+"""The authority of the certificate that the API server shows to webhooks; it is no other client's."""
+WEBHOOKS_SHOWN = "*"
+"""Whom the API server shows it: every webhook, by Service or by address."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,7 @@ class ControlPlane:
         pki.issue("front-proxy", Subject("front-proxy-client"), authority="front-proxy-ca")
         pki.issue("kubelet-client", Subject("kube-apiserver-kubelet-client", _MASTERS))
         pki.service_account_key()
+        self._write_admission(pki)
         for user in ("kube-controller-manager", "kube-scheduler", "coredns", "local-volumes", "policies", "kwok"):
             self.client_kubeconfig(user, Subject(f"system:{user}"))
         # Known to the bootstrap roles by this name.
@@ -60,6 +67,20 @@ class ControlPlane:
             (self.layout.kubeconfig, f"https://127.0.0.1:{port}"),
         ):
             write_if_changed(path, kubeconfig.render(server, pki.authority(), admin, cluster=cluster))
+
+    def _write_admission(self, pki: Pki) -> None:
+        """Have the API server show a certificate to webhooks: it is asked for one only where a webhook wants it."""
+        pki.authority(WEBHOOK_CLIENTS_CA)
+        shown = pki.issue("webhook-client", Subject("kube-apiserver"), authority=WEBHOOK_CLIENTS_CA)
+        user = {"client-certificate": str(shown.certificate), "client-key": str(shown.key)}
+        users = {"apiVersion": "v1", "kind": "Config", "users": [{"name": WEBHOOKS_SHOWN, "user": user}]}
+        clients = self.layout.pki / "webhooks.kubeconfig"
+        write_if_changed(clients, yaml.safe_dump(users, sort_keys=False))
+        group = "apiserver.config.k8s.io/v1"
+        settings = {"apiVersion": group, "kind": "WebhookAdmissionConfiguration", "kubeConfigFile": str(clients)}
+        plugin = {"name": "ValidatingAdmissionWebhook", "configuration": settings}
+        whole = {"apiVersion": group, "kind": "AdmissionConfiguration", "plugins": [plugin]}
+        write_if_changed(self.layout.pki / "admission.yaml", yaml.safe_dump(whole, sort_keys=False))
 
     def client_kubeconfig(self, name: str, subject: Subject) -> Path:
         """Return a kubeconfig for use inside, with a certificate for `subject`."""
@@ -141,6 +162,7 @@ class ControlPlane:
             f"--service-cluster-ip-range={SERVICES}",
             "--authorization-mode=Node,RBAC",
             "--enable-admission-plugins=NodeRestriction",
+            f"--admission-control-config-file={self._file('admission.yaml')}",
             # Webhooks and aggregated APIs are called at the pods' addresses: no Service proxy is needed for it.
             "--enable-aggregator-routing=true",
             "--allow-privileged=true",
