@@ -1,6 +1,7 @@
 """A pod that was given the cluster file of before: its processes find the database once the right one arrives."""
 
 import asyncio
+import base64
 import json
 import subprocess
 from collections.abc import AsyncGenerator
@@ -18,6 +19,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.full]
 OLD = "7.1.57"
 MEMBER = "lost-stateless-1"
 POD = f"{MEMBER}-0"
+SECRET = "lost-cluster-file"
 SHOWN = "/stateward/cluster/fdb.cluster"
 
 
@@ -26,7 +28,10 @@ async def test_a_pod_with_the_cluster_file_of_before_finds_the_database_when_the
     stateward: Sandbox, clusters: Clusters, fdb: Fdb
 ) -> None:
     await clusters.apply("lost", version=OLD, pools=pools())
-    right = (await clusters.until("lost", settled, seconds=300)).status.connection
+    found = await clusters.until("lost", settled, seconds=300)
+    assert found.status.connection_secret_name == SECRET
+    assert found.status.connection == ""
+    right = kept(stateward, clusters)
     wrong = f"{right.partition(':')[0]}:before@lost-gone-0.lost-members.{clusters.namespace}.svc:4500"
     async with nobody_operates(stateward):
         give(stateward, clusters, wrong)
@@ -46,7 +51,7 @@ async def test_a_pod_with_the_cluster_file_of_before_finds_the_database_when_the
 
 @asynccontextmanager
 async def nobody_operates(sandbox: Sandbox) -> AsyncGenerator[None]:
-    """Take the operator away while the block runs: it would put the ConfigMap right at once."""
+    """Take the operator away while the block runs: it would put the Secret right at once."""
     kubectl(sandbox, "-n", NAMESPACE, "scale", DEPLOYED, "--replicas=0")
     operator = "app.kubernetes.io/component=operator"
     kubectl(sandbox, "-n", NAMESPACE, "wait", "--for=delete", "pod", "-l", operator, "--timeout=60s")
@@ -57,10 +62,16 @@ async def nobody_operates(sandbox: Sandbox) -> AsyncGenerator[None]:
         kubectl(sandbox, "-n", NAMESPACE, "rollout", "status", DEPLOYED, "--timeout=120s")
 
 
+def kept(sandbox: Sandbox, clusters: Clusters) -> str:
+    """Return the cluster file as the Secret has it."""
+    where = ["get", "-n", clusters.namespace, "secret", SECRET, "-o", r"jsonpath={.data.fdb\.cluster}"]
+    return base64.b64decode(kubectl(sandbox, *where)).decode().strip()
+
+
 def give(sandbox: Sandbox, clusters: Clusters, connection: str) -> None:
-    """Let the ConfigMap of the cluster file say this."""
-    patch = json.dumps({"data": {"fdb.cluster": f"{connection}\n"}})
-    kubectl(sandbox, "patch", "-n", clusters.namespace, "configmap", "lost-cluster-file", "--type=merge", "-p", patch)
+    """Let the Secret of the cluster file say this."""
+    patch = json.dumps({"stringData": {"fdb.cluster": f"{connection}\n"}})
+    kubectl(sandbox, "patch", "-n", clusters.namespace, "secret", SECRET, "--type=merge", "-p", patch)
 
 
 async def shows(sandbox: Sandbox, clusters: Clusters, file: str, connection: str) -> None:

@@ -88,7 +88,7 @@ def test_counts_that_bear_too_little_are_told() -> None:
     assert "nothing takes over" in problem.message
 
 
-def test_the_status_keeps_the_cluster_file() -> None:
+def test_the_cluster_file_in_a_status_of_before_can_be_read() -> None:
     of = msgspec.json.decode(msgspec.json.encode({"connection": "a:b@c:1"}), type=type(cluster().status))
     assert of.connection == "a:b@c:1"
 

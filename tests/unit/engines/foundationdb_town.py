@@ -10,7 +10,7 @@ from stateward.engines.connection.base import UnreachableError
 from stateward.engines.foundationdb.database.commands import Printed
 from stateward.engines.foundationdb.database.driver import FoundationEngine
 from stateward.engines.foundationdb.database.target import FoundationTarget
-from stateward.engines.foundationdb.spec.identity import connection, host
+from stateward.engines.foundationdb.spec.identity import first_connection, host
 from stateward.planning.model.observation import Database
 from stateward.simulation.foundationdb.commandline import Run
 from stateward.simulation.foundationdb.ensemble import Client, Ensemble
@@ -45,7 +45,7 @@ class Town:
         self.stores: dict[str, int] = {}
         self.ensemble = Ensemble(lambda: self.now)
         self.ensemble.resolve = self.resolve
-        self.client = Client("7.1.67", connection(of))
+        self.client = Client("7.1.67", str(first_connection(of)))
         self.engine = FoundationEngine(self)
         for pool in of.spec.pools if members else ():
             for i in range(replicas(of.spec, pool)):

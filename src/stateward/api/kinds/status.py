@@ -90,7 +90,15 @@ class ClusterStatus(Record):
         ""
     )
     connection: Annotated[
-        str, Meta(description="How clients find a database without a Service: the cluster file of FoundationDB.")
+        str,
+        Meta(description="Empty. An operator of before kept FoundationDB's cluster file here; it is in a Secret now."),
+    ] = ""
+    connection_secret_name: Annotated[
+        str,
+        Meta(
+            description="Secret with what clients need to find a database without a Service and to get in: the cluster"
+            " file of FoundationDB, as fdb.cluster."
+        ),
     ] = ""
     doing: Annotated[str, Meta(description="One sentence: what is going on.")] = ""
     members: Annotated[MemberCounts, Meta(description="Ready and desired members of all pools.")] = MemberCounts()

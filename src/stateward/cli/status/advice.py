@@ -34,6 +34,10 @@ ADVICE = {
         "find the old volume and give it back, or accept an empty cluster with the annotation that is named above",
     ),
     "CannotGoBack": Advice("spec.version is at least what the member has joined with", "set it so"),
+    "ClusterFileLost": Advice(
+        "the database answers; then the operator writes its cluster file into the Secret again",
+        "put the Secret back from a backup, or with the file /var/fdb/data/fdb.cluster of any member's volume",
+    ),
     "ConfigurationOnItsWay": Advice(
         "the node has brought the new configuration into the pod, in a second or at most two minutes",
         "if it takes much longer, look at the node's kubelet",

@@ -77,6 +77,12 @@ def config_map(metadata: Json, data: Mapping[str, str]) -> Json:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(data)}
 
 
+def secret(metadata: Json, data: Mapping[str, str]) -> Json:
+    """Return a Secret of texts."""
+    encoded = {name: base64.b64encode(text.encode()).decode() for name, text in data.items()}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": encoded}
+
+
 def headless_service(metadata: Json, selector: Mapping[str, str], ports: Mapping[str, int]) -> Json:
     """Return a Service that names pods before they are Ready: they must find each other to become so."""
     return {

@@ -78,11 +78,18 @@ class ClaimSource(WireRecord):
     claim_name: str = ""
 
 
+class ConfigMapSource(WireRecord):
+    """The ConfigMap behind a volume."""
+
+    name: str = ""
+
+
 class Volume(WireRecord):
-    """A volume of a pod; only those on claims have a source here."""
+    """A volume of a pod; only those on claims and of ConfigMaps have a source here."""
 
     name: str = ""
     persistent_volume_claim: ClaimSource | None = None
+    config_map: ConfigMapSource | None = None
 
 
 class PodSpec(WireRecord):
@@ -123,3 +130,8 @@ class Pod(WireRecord):
         """The names of the volume claims that the pod uses."""
         sources = (volume.persistent_volume_claim for volume in self.spec.volumes)
         return tuple(source.claim_name for source in sources if source is not None)
+
+
+def mounts(volumes: tuple[Volume, ...], config_map: str) -> bool:
+    """Return whether one of the volumes shows a ConfigMap."""
+    return any(each.config_map is not None and each.config_map.name == config_map for each in volumes)

@@ -3,7 +3,7 @@
 from msgspec import field
 
 from stateward.kube.objects.metadata import ObjectMeta, WireRecord
-from stateward.kube.objects.pods import Condition, Container
+from stateward.kube.objects.pods import Condition, Container, Volume
 
 
 class TemplateMeta(WireRecord):
@@ -14,10 +14,11 @@ class TemplateMeta(WireRecord):
 
 
 class TemplateSpec(WireRecord):
-    """The containers of a template."""
+    """The containers and volumes of a template."""
 
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
+    volumes: tuple[Volume, ...] = ()
 
 
 class PodTemplate(WireRecord):

@@ -1,7 +1,7 @@
 """Keeps the objects that a cluster as a whole has: Services, configuration maps and disruption budgets.
 
 They are applied every round, and skipped when nothing would change. Budgets that no kind of member needs any more are
-removed; everything else goes with the cluster resource, which owns it.
+removed, and where a cluster file was before; everything else goes with the cluster resource, which owns it.
 """
 
 from contextlib import suppress
@@ -18,6 +18,7 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key, key_of
 from stateward.kube.objects.resource import Resource
+from stateward.operator.cluster_file import retired
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.caches import Caches, controlled
 from stateward.operator.objects.cluster_objects import Holdings
@@ -52,6 +53,9 @@ class Furnisher:
             await self._applier.apply(kind, body, store=store, expectations=expectations)
             wanted.add(f"{kind.kind}/{body['metadata']['name']}")
         await self._prune(holdings, wanted, expectations)
+        gone = await retired(self._api, self._caches, holdings)
+        if gone is not None:
+            self._applier.forget(kinds.CONFIG_MAPS, gone)
 
     def changes(self, holdings: Holdings, status: ClusterStatus, budgets: tuple[Budget, ...]) -> bool:
         """Return whether the objects will be others under a status: it tells them who the database is."""

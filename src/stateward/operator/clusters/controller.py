@@ -24,6 +24,7 @@ from stateward.operator.act.act import Actor
 from stateward.operator.act.agent_requests import Liaison
 from stateward.operator.act.announce import Announcer
 from stateward.operator.act.shared_objects import Furnisher
+from stateward.operator.cluster_file import ClusterFiles
 from stateward.operator.clusters.exit_watch import Vigil
 from stateward.operator.clusters.reconcile import Parts, Reconciler
 from stateward.operator.clusters.replacement_limit import ReplacementLimit
@@ -81,6 +82,7 @@ class Controller:
             liaison=liaison,
             actor=Actor(api, self.caches, family, liaison, common.fence, common.pod_policy),
             furnisher=Furnisher(api, self.caches, family, Applier(api, FIELD_MANAGER)),
+            files=ClusterFiles(api, self.caches),
             keeper=Keeper(api, self.caches, clock, by_default=common.secure_new_clusters, labelled=common.labelled),
             data=self.data,
             announcer=Announcer(common.recorder),

@@ -25,6 +25,7 @@ from stateward.operator.act.agent_requests import Liaison
 from stateward.operator.act.announce import Announcer
 from stateward.operator.act.perform import Outcome, Performer
 from stateward.operator.act.shared_objects import Furnisher
+from stateward.operator.cluster_file import ClusterFiles, told
 from stateward.operator.clusters.exit_watch import Vigil, ending
 from stateward.operator.clusters.pace import BUSY_SECONDS, next_look, repeats, stillness
 from stateward.operator.clusters.replacement_limit import ReplacementLimit, newly
@@ -80,6 +81,7 @@ class Parts:
     liaison: Liaison
     actor: Actor
     furnisher: Furnisher
+    files: ClusterFiles
     keeper: Keeper
     data: Data
     announcer: Announcer
@@ -110,6 +112,7 @@ class Reconciler:
             announcer=parts.announcer,
             metrics=parts.metrics,
         )
+        self._files = parts.files
         self._keeper = parts.keeper
         self._data = parts.data
         self._furnisher = parts.furnisher
@@ -136,6 +139,7 @@ class Reconciler:
             self._metrics.forget(self._kind.engine, key)
             self._caches.forget(key)
             self._keeper.forget(key)
+            self._files.forget(key)
             self._wanted.forget(key)
             self._rights.forget(key)
             self._data.forget(key)
@@ -191,15 +195,18 @@ class Reconciler:
         before = holdings.cluster.status
         holdings = replace(holdings, barred=await self._rights.refusals(holdings))
         holdings, refused = await self._secured(holdings)
+        holdings = await self._files.known(holdings)
         holdings, unknown = await self._data.known(holdings)
         closed = network_refusals(holdings.cluster, everywhere=self._network_policies)
         refused = (*holdings.barred, *refused, *unknown, *closed)
         uid, desired = holdings.cluster.metadata.uid, self._wanted.desired(holdings.cluster)
-        if refused:
-            desired = msgspec.structs.replace(desired, refusals=(*desired.refusals, *refused))
         # Some databases prove what they answer by a change that they take back at once.
         async with self._fence():
             database = await self._family.engine.observe(self._family.target(holdings))
+        holdings, lost = told(holdings, database)
+        refused = (*refused, *lost)
+        if refused:
+            desired = msgspec.structs.replace(desired, refusals=(*desired.refusals, *refused))
         observed = observation(holdings, desired, database, self._family.container)
         answers = await self._liaison.ask(holdings, questions(observed))
         # From here on nothing is waited for until the place is taken, so no other cluster can take it meanwhile.

@@ -18,10 +18,10 @@ from stateward.engines.foundationdb.objects.shared import cluster_objects
 from stateward.engines.foundationdb.spec.build import Build
 from stateward.engines.foundationdb.spec.connection import Address
 from stateward.engines.foundationdb.spec.desired import desired
-from stateward.engines.foundationdb.spec.identity import PORT, description
+from stateward.engines.foundationdb.spec.identity import PORT, cluster_file, description
 from stateward.engines.foundationdb.spec.inputs import processes as processes_of
 from stateward.engines.pods.objects import MemberObjects
-from stateward.kube.objects.pods import Pod
+from stateward.kube.objects.pods import Pod, mounts
 from stateward.operator.databases.agents import Agents
 from stateward.operator.databases.prospects import prospects
 from stateward.operator.objects.cluster_objects import Holdings
@@ -65,7 +65,8 @@ class FoundationDBFamily:
 
     def cluster_objects(self, holdings: Holdings, budgets: tuple[Budget, ...]) -> list[Json]:
         """Return the objects that all members share."""
-        return cluster_objects(mine(holdings.cluster), budgets)
+        cluster = mine(holdings.cluster)
+        return cluster_objects(cluster, budgets, holdings.connection, mapped=mapped(cluster, holdings))
 
     def target(self, holdings: Holdings) -> Target:
         """Return the pods in which the database's command line may run, those that serve first, and its members."""
@@ -92,6 +93,13 @@ class FoundationDBFamily:
             silent=silent,
             prospects=prospects(cluster, holdings),
         )
+
+
+def mapped(cluster: FoundationDBCluster, holdings: Holdings) -> bool:
+    """Return whether a pod mounts the cluster file from a ConfigMap, or the next one of a member would."""
+    name = cluster_file(cluster)
+    templates = (each.spec.template.spec for each in holdings.sets)
+    return any(mounts(spec.volumes, name) for spec in (*templates, *(pod.spec for pod in holdings.pods)))
 
 
 def mine(cluster: Cluster) -> FoundationDBCluster:

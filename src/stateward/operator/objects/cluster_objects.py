@@ -38,5 +38,8 @@ class Holdings:
     access: Access | None = None
     """How to get into the database where it is secured."""
     protection: Protection | None = None
+    connection: str | None = field(default="", repr=False)
+    """What clients need to find a database that has no Service; empty where the first one is right, and None where it
+    is lost."""
     keystore: Mapping[str, str] | None = field(default_factory=dict[str, str], repr=False)
     """Files of the members' configuration with the settings of their keystores; None where not all are known."""

@@ -108,6 +108,8 @@ class Desired(Struct, frozen=True):
     version: str
     """The version to run; the deployed one where the version that was asked for is refused."""
     pools: tuple[Pool, ...]
+    connection_secret: str = ""
+    """Name of the Secret by which clients find the database, and get in; empty where they need none."""
     max_unavailable: int | None = 1
     """Members that may be down at once for changes; None for as many as are safe."""
     min_live_copies: int = 1

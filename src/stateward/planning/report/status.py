@@ -39,7 +39,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         version=version,
         health=database.health.value if database else "unknown",
         cluster_uuid=identity(facts, plan, before),
-        connection=(database.connection if database else "") or before.connection,
+        connection_secret_name=obs.desired.connection_secret,
         doing=plan.doing,
         members=MemberCounts(ready=ready, desired=desired),
         ready=f"{ready}/{desired}",

@@ -27,6 +27,7 @@ ONLY_FOUNDATIONDB: Mapping[str, str] = {
     "wait: Tending": BY_WORD,
     "wait: InMaintenance": "only databases that know of zones in maintenance, as FoundationDB",
     "wait: RemovalPaced": "only databases with a wait between two members that leave, as FoundationDB has by default",
+    "wait: ClusterFileLost": "only FoundationDB has a cluster file",
     "wait: CrossingFirst": CROSSING,
     "wait: ProgramsBeside": CROSSING,
 }
@@ -45,6 +46,7 @@ OUT_OF_REACH: Mapping[str, str] = {
 """Branches that worlds with shards cannot take, and why; one that is met nevertheless is to be taken off."""
 
 BEYOND_FOUNDATIONDB: Mapping[str, str] = {
+    "wait: ClusterFileLost": "nobody deletes its Secret while the database is away; a scenario does",
     "wait: DatabaseGone": "whoever loses the volumes of most coordinators has lost the data; scenarios show it",
 }
 """The same of worlds with FoundationDB."""

@@ -1,5 +1,6 @@
 """What a pod sees of the API server through its volumes: how late, and whether they can be mounted at all."""
 
+import base64
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -85,13 +86,18 @@ class Mounts:
         return self._configuration(run, pod, run.mounted_at)
 
     def files(self, run: Run, volume: str) -> dict[str, str]:
-        """Return the files of the ConfigMap behind a volume, as the pod sees them."""
+        """Return the files of the ConfigMap or Secret behind a volume, as the pod sees them."""
         pod = self._store.get(PODS, run.pod)
         volumes = items(pod.doc, "spec", "volumes") if pod else []
-        name = next((part(v, "configMap")["name"] for v in volumes if v["name"] == volume), "")
-        key = Key(run.pod.namespace, name)
-        found = self._store.past("/configmaps", key, self._late() if self._up(run) else 0.0)
-        return part(found.doc, "data") if found is not None else {}
+        found = next((v for v in volumes if v["name"] == volume), Doc())
+        secret, when = part(found, "secret").get("secretName", ""), self._late() if self._up(run) else 0.0
+        if secret:
+            kept = self._store.past("/secrets", Key(run.pod.namespace, secret), when)
+            encoded = part(kept.doc, "data") if kept is not None else {}
+            return {name: base64.b64decode(str(text)).decode() for name, text in encoded.items()}
+        key = Key(run.pod.namespace, part(found, "configMap").get("name", ""))
+        shown = self._store.past("/configmaps", key, when)
+        return part(shown.doc, "data") if shown is not None else {}
 
     def annotation(self, run: Run, what: str) -> str:
         """Return an annotation of the pod as its downward volume shows it: never from before its node heard of it."""

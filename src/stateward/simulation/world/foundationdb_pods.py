@@ -1,6 +1,6 @@
 """Pods of FoundationDB in the world: their start script, their processes in the model, and what goes with their disks.
 
-A pod does what `start.sh` of its ConfigMap does: it waits for the configuration that it was made for, takes a copy of
+A pod does what `start.sh` does: it waits for the configuration that it was made for, takes a copy of
 the cluster file, starts its processes, and starts each of them again that a client has killed.
 """
 

@@ -86,6 +86,7 @@ def test_every_reason_that_planning_gives_has_advice() -> None:
         "pod_rights/policy",
         "pod_rights/labels",
         "network/refusal",
+        "cluster_file",
     )
     others = (*(f"operator/{name}.py" for name in operator), "engines/search/objects/desired.py")
     paths = [*package.glob("planning/**/*.py"), *(package / path for path in others)]

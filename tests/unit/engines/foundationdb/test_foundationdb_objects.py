@@ -13,7 +13,7 @@ from stateward.engines.foundationdb.objects.shared import cluster_objects
 from stateward.engines.foundationdb.spec.build import Build
 from stateward.engines.foundationdb.spec.connection import parse_connection_string
 from stateward.engines.foundationdb.spec.desired import desired
-from stateward.engines.foundationdb.spec.identity import connection, coordinator, member_of
+from stateward.engines.foundationdb.spec.identity import coordinator, first_connection, member_of
 from stateward.engines.pods.objects import MemberObjects
 from stateward.operator.objects.translate import inputs
 from stateward.planning.facts.change import differing, effect_of, keeping
@@ -39,12 +39,12 @@ def changed(**spec: Any) -> dict[str, Effect]:
 
 
 def test_the_first_cluster_file_is_the_same_each_time_and_names_members_on_volumes() -> None:
-    first = parse_connection_string(connection(cluster()))
-    assert str(first) == connection(cluster())
+    first = first_connection(cluster())
+    assert first == first_connection(cluster()) == parse_connection_string(str(first))
     assert [member_of(cluster(), a) for a in first.coordinators] == [f"ledger-storage-{i}" for i in range(3)]
     assert str(first.coordinators[0]) == "ledger-storage-0-0.ledger-members.bank.svc:4500"
     one = cluster(redundancy="single")
-    assert len(parse_connection_string(connection(one)).coordinators) == 1
+    assert len(first_connection(one).coordinators) == 1
 
 
 def test_a_coordinator_that_is_no_member_stays_what_it_is() -> None:
@@ -53,11 +53,30 @@ def test_a_coordinator_that_is_no_member_stays_what_it_is() -> None:
     assert member_of(cluster(), foreign) == "db-0.other.bank.svc:4500"
 
 
-def test_the_cluster_file_follows_what_the_database_said_last() -> None:
-    of = cluster()
-    told = msgspec.structs.replace(of, status=msgspec.structs.replace(of.status, connection="x:y@z.a:4500"))
-    files = [o["data"]["fdb.cluster"] for o in cluster_objects(told) if o["metadata"]["name"] == "ledger-cluster-file"]
-    assert files == ["x:y@z.a:4500\n"]
+def files(*args: Any, **more: Any) -> dict[str, dict[str, str]]:
+    """Return what objects of a cluster say of the cluster file, by their kinds."""
+    found = [o for o in cluster_objects(*args, **more) if o["metadata"]["name"] == "ledger-cluster-file"]
+    return {o["kind"]: o["data"] for o in found}
+
+
+def test_the_cluster_file_is_in_a_secret_and_follows_what_the_database_said_last() -> None:
+    data = files(cluster(), (), "x:y@z.a:4500")
+    assert data == {"Secret": {"fdb.cluster": base64.b64encode(b"x:y@z.a:4500\n").decode()}}
+    first = files(cluster())["Secret"]["fdb.cluster"]
+    assert base64.b64decode(first).decode() == f"{first_connection(cluster())}\n"
+    assert files(cluster(), (), None) == {}
+
+
+def test_pods_of_before_are_told_where_they_look() -> None:
+    data = files(cluster(), (), "x:y@z.a:4500", mapped=True)
+    assert data["ConfigMap"] == {"fdb.cluster": "x:y@z.a:4500\n"}
+    assert data.keys() == {"ConfigMap", "Secret"}
+
+
+def test_pods_mount_the_cluster_file_from_the_secret() -> None:
+    volumes = {v["name"]: v for v in pod("storage")["spec"]["volumes"]}
+    assert volumes["cluster"]["secret"] == {"secretName": "ledger-cluster-file"}
+    assert desired(cluster()).connection_secret == "ledger-cluster-file"
 
 
 def test_members_with_data_have_volumes_and_others_have_none() -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from stateward.engines.foundationdb.database.exclusion import locality
-from stateward.engines.foundationdb.spec.connection import Address
+from stateward.engines.foundationdb.spec.connection import Address, without_keys
 
 STATUS = "status json"
 
@@ -135,7 +135,7 @@ WARNINGS = {
 
 def judge(printed: Printed) -> tuple[Outcome, str]:
     """Return what came of a command, with the database's words where it did not do it."""
-    text = printed.output.strip()
+    text = without_keys(printed.output.strip())
     low = text.lower()
     if "specified timeout reached" in low:
         return Outcome.GOES_ON, "its time was up, and the database goes on"

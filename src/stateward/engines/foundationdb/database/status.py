@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 
 from stateward.engines.connection.base import GarbledError
 from stateward.engines.connection.decoding import decoded
+from stateward.engines.foundationdb.spec.connection import without_keys
 
 Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 """A number as the database keeps it; one that is larger cannot be reckoned with."""
@@ -206,5 +207,5 @@ def parse_status(output: bytes | str) -> Status:
     text = output.decode(errors="replace") if isinstance(output, bytes) else output
     start = text.find("{")
     if start < 0:
-        raise GarbledError(f"fdbcli printed no status: {text.strip()[:200] or 'nothing'}")
+        raise GarbledError(f"fdbcli printed no status: {without_keys(text.strip())[:200] or 'nothing'}")
     return decoded(Status, text[start:], "fdbcli printed a status that cannot be read:")

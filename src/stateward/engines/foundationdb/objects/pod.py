@@ -7,7 +7,7 @@ from stateward.engines.foundationdb.objects.beside import BESIDE, bring
 from stateward.engines.foundationdb.objects.configuration import config_files
 from stateward.engines.foundationdb.objects.labels import ENGINE, member_labels
 from stateward.engines.foundationdb.spec.build import Build
-from stateward.engines.foundationdb.spec.identity import PORT
+from stateward.engines.foundationdb.spec.identity import PORT, cluster_file
 from stateward.engines.foundationdb.spec.inputs import IMAGE, inputs
 from stateward.engines.foundationdb.spec.pools import ResolvedPool
 from stateward.engines.pods import agent, images, pods
@@ -128,7 +128,7 @@ def _volumes(pool: ResolvedPool, ordinal: int) -> list[Json]:
         {"name": "data", **data},
         {"name": "logs", "emptyDir": {}},
         {"name": "config", "secret": {"secretName": member}},
-        {"name": "cluster", "configMap": {"name": f"{cluster}-cluster-file"}},
+        {"name": "cluster", "secret": {"secretName": cluster_file(pool.cluster)}},
         {"name": "scripts", "configMap": {"name": f"{cluster}-scripts", "defaultMode": 0o555}},
         {"name": "pod", "downwardAPI": {"items": agent.downward() if pool.managed else []}},
         {"name": "run", "emptyDir": {}},

@@ -1,4 +1,8 @@
-"""The Kubernetes objects of a cluster that all its members share: a Service, ConfigMaps and disruption budgets."""
+"""The Kubernetes objects of a cluster that all its members share: a Service, the start script, the cluster file.
+
+The cluster file lets in everybody who has it, so it is in a Secret. Pods of before mount a ConfigMap of the same name,
+which says the same for as long as there are any.
+"""
 
 from collections.abc import Sequence
 from functools import cache
@@ -8,16 +12,34 @@ from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines.foundationdb.objects.labels import ENGINE, cluster_labels
-from stateward.engines.foundationdb.spec.identity import PORT, connection
-from stateward.engines.pods.objects import config_map, disruption_budget, headless, headless_service, shared_metadata
+from stateward.engines.foundationdb.spec.identity import PORT, cluster_file, first_connection
+from stateward.engines.pods.objects import (
+    config_map,
+    disruption_budget,
+    headless,
+    headless_service,
+    secret,
+    shared_metadata,
+)
 from stateward.planning.safety.disruption_budget import Budget
 
 CLUSTER_FILE = "fdb.cluster"
 
 
-def cluster_objects(cluster: FoundationDBCluster, budgets: Sequence[Budget] = ()) -> list[Json]:
-    """Return the shared objects. The cluster file follows the coordinators, for members and for clients."""
+def cluster_objects(
+    cluster: FoundationDBCluster,
+    budgets: Sequence[Budget] = (),
+    connection: str | None = "",
+    *,
+    mapped: bool = False,
+) -> list[Json]:
+    """Return the shared objects. The cluster file follows the coordinators, for members and for clients.
+
+    `connection` is what it says; the first coordinators where it is empty, and nothing is written where it is None.
+    `mapped` is whether pods mount it from a ConfigMap.
+    """
     name = cluster.metadata.name
+    content = {CLUSTER_FILE: f"{connection or first_connection(cluster)}\n"} if connection is not None else {}
     members = {names.LABEL_CLUSTER: name, names.LABEL_ENGINE: ENGINE}
 
     def metadata(of: str) -> Json:
@@ -25,7 +47,8 @@ def cluster_objects(cluster: FoundationDBCluster, budgets: Sequence[Budget] = ()
 
     return [
         config_map(metadata(f"{name}-scripts"), {"start.sh": start_script()}),
-        config_map(metadata(f"{name}-cluster-file"), {CLUSTER_FILE: f"{connection(cluster)}\n"}),
+        *([secret(metadata(cluster_file(cluster)), content)] if content else ()),
+        *([config_map(metadata(cluster_file(cluster)), content)] if content and mapped else ()),
         headless_service(metadata(headless(cluster)), members, {"fdb": PORT}),
         *(disruption_budget(cluster, metadata(name), budget) for budget in budgets),
     ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 _FORM = re.compile(r"([A-Za-z0-9_]+):([A-Za-z0-9]+)@([^\s@]+)", re.ASCII)
 _V4 = re.compile(r"([0-9.]+):([0-9]{1,5})((?::tls)?)", re.ASCII)
 _NAME = re.compile(r"((?=[^:]*[A-Za-z])[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*):([0-9]{1,5})((?::tls)?)", re.ASCII)
+_KEY = re.compile(r"[A-Za-z0-9_]+:[A-Za-z0-9]+@(?=[^\s@])", re.ASCII)
 _V6 = re.compile(r"\[([0-9A-Fa-f:.]+)\]:([0-9]{1,5})((?::tls)?)", re.ASCII)
 
 
@@ -48,6 +49,11 @@ class ConnectionString:
         return f"{self.description}:{self.generation}@{','.join(map(str, self.coordinators))}"
 
 
+def without_keys(text: str) -> str:
+    """Return a text as it may be told: of cluster files in it only the addresses."""
+    return _KEY.sub("(key)@", text)
+
+
 def parse_address(text: str) -> Address:
     """Return an address such as `10.1.2.3:4500:tls` or `db-0.db.default.svc:4500`; raises ConnectionStringError.
 
@@ -66,7 +72,8 @@ def parse_connection_string(text: str) -> ConnectionString:
     content = [line for line in lines if line and not line.startswith("#")]
     match = _FORM.fullmatch(content[0]) if len(content) == 1 else None
     if match is None:
-        raise ConnectionStringError(f"{text.strip()[:60]!r} is no cluster file")
+        # Not with the text: what is almost a cluster file lets in, too, and errors are told.
+        raise ConnectionStringError("what should be a cluster file is none")
     addresses = tuple(parse_address(part) for part in match[3].split(","))
     if len(set(addresses)) != len(addresses):
         raise ConnectionStringError("a coordinator is named twice")

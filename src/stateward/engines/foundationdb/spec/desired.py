@@ -5,6 +5,7 @@ from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.values.quantity import parse_bytes
 from stateward.api.values.version import parse_version
 from stateward.engines.foundationdb.spec.build import Build
+from stateward.engines.foundationdb.spec.identity import cluster_file
 from stateward.engines.foundationdb.spec.inputs import COORDINATED, EFFECTS, RETAINED, inputs
 from stateward.engines.foundationdb.spec.pools import TIERS, ResolvedPool, resolve
 from stateward.engines.pods.replacement import replacement, wait_between_removals
@@ -27,6 +28,7 @@ def desired(cluster: FoundationDBCluster) -> Desired:
         max_unavailable=1,
         sole_copy=SoleCopy.WAIT,
         formed_by_word=True,
+        connection_secret=cluster_file(cluster),
         surge=Surge(update.surge.value),
         wait_between_removals=wait_between_removals(update, WAIT_BETWEEN_REMOVALS),
         paused=update.paused,

@@ -9,7 +9,12 @@ import re
 
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.values import names
-from stateward.engines.foundationdb.spec.connection import Address, ConnectionString, parse_connection_string
+from stateward.engines.foundationdb.spec.connection import (
+    Address,
+    ConnectionString,
+    ConnectionStringError,
+    parse_connection_string,
+)
 from stateward.engines.foundationdb.spec.coordinators import Candidate, choose, count_of
 from stateward.engines.foundationdb.spec.pools import resolve
 from stateward.engines.pods.objects import headless
@@ -56,11 +61,20 @@ def first_connection(cluster: FoundationDBCluster) -> ConnectionString:
     return ConnectionString(description(cluster), generation, addresses)
 
 
-def connection(cluster: FoundationDBCluster) -> str:
-    """Return the cluster file: as the database last said, or (while it is not there) as it begins."""
-    return cluster.status.connection or str(first_connection(cluster))
+def cluster_file(cluster: FoundationDBCluster) -> str:
+    """Return the name of the Secret with the cluster file."""
+    return f"{cluster.metadata.name}-cluster-file"
 
 
-def known_connection(cluster: FoundationDBCluster) -> ConnectionString:
-    """Return what the cluster file says; raises ConnectionStringError."""
-    return parse_connection_string(connection(cluster))
+def names_it(cluster: FoundationDBCluster, text: str) -> bool:
+    """Return whether a text is a cluster file of this very database."""
+    try:
+        return parse_connection_string(text).description == description(cluster)
+    except ConnectionStringError:
+        return False
+
+
+def formed(cluster: FoundationDBCluster) -> bool:
+    """Return whether the database was made, as far as the status remembers."""
+    grant = cluster.status.bootstrap
+    return grant.formed if grant is not None else bool(cluster.status.cluster_uuid)
