@@ -64,7 +64,8 @@ async def find(names: tuple[str, ...], key: str, protocol: str) -> Found:
 
 async def resolve(name: str) -> str:
     """Return the address that a coordinator's name has now; the name itself where it is one, or has none."""
-    host, _, port = name.removesuffix(":tls").rpartition(":")
+    bare = name.removesuffix(":tls")
+    tls, (host, _, port) = name[len(bare) :], bare.rpartition(":")
     try:
         ipaddress.ip_address(host.strip("[]"))
     except ValueError:
@@ -77,4 +78,4 @@ async def resolve(name: str) -> str:
     except (TimeoutError, OSError):
         return name
     address = str(found[0][4][0])
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+    return f"[{address}]:{port}{tls}" if ":" in address else f"{address}:{port}{tls}"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sandbox.foundationdb.wire import Tls, certificates
 from stateward.simulation.foundationdb.addresses import host, is_process, port
 
 KINDS = frozenset(
@@ -35,6 +36,10 @@ SHORT = {
 }
 
 
+REFRESH = 43200.0
+"""Seconds, as the real one has them by default."""
+
+
 class UsageError(Exception):
     """A command line that `fdbserver` would not take."""
 
@@ -50,6 +55,9 @@ class Options:
     cluster_file: Path
     locality: dict[str, str]
     command_line: str
+    tls: Tls | None = None
+    refresh: float = REFRESH
+    """Seconds after which it looks whether its certificates have changed."""
 
 
 def named(words: Sequence[str]) -> dict[str, str]:
@@ -74,8 +82,11 @@ def parse(words: Sequence[str], program: str = "/usr/bin/fdbserver") -> Options:
     """Return the options; raises UsageError."""
     found = named(words)
     address = found.get("public_address", "")
-    if not is_process(address) or address.endswith(":tls"):
-        raise UsageError(f"ERROR: public address `{address}' is no address (the stand-in has no TLS)")
+    if not is_process(address):
+        raise UsageError(f"ERROR: public address `{address}' is no address")
+    tls = certificates(found) if address.endswith(":tls") else None
+    if tls is None and address.endswith(":tls"):
+        raise UsageError(f"ERROR: there are no certificates for the address `{address}'")
     listen = found.get("listen_address", "public")
     listen = address if listen == "public" else listen
     if not is_process(listen) or port(listen) != port(address):
@@ -91,4 +102,5 @@ def parse(words: Sequence[str], program: str = "/usr/bin/fdbserver") -> Options:
     locality.setdefault("zoneid", host(address))
     locality.setdefault("machineid", locality["zoneid"])
     data, file = Path(found["datadir"]), Path(found["cluster_file"])
-    return Options(address, listen, kind, data, file, locality, " ".join([program, *words]))
+    refresh = float(found.get("knob_tls_cert_refresh_delay_seconds", REFRESH))
+    return Options(address, listen, kind, data, file, locality, " ".join([program, *words]), tls, refresh)

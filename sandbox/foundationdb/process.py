@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import shutil
+import ssl
 import time
 import uuid
 from pathlib import Path
@@ -40,7 +41,11 @@ class Process:
     async def run(self) -> None:
         """Run until killed."""
         host, _, port = self.options.listen.removesuffix(":tls").rpartition(":")
-        server = await wire.serve(host.strip("[]"), int(port), self.answer)
+        tls = self.options.tls
+        context = tls.context(ssl.Purpose.CLIENT_AUTH) if tls is not None else None
+        server = await wire.serve(host.strip("[]"), int(port), self.answer, tls, context)
+        if tls is not None and context is not None:
+            self._later(wire.refresh(tls, context, self.options.refresh))
         print(f"FDBD joined cluster {self.file.current} as {self.options.address}", flush=True)
         living = asyncio.create_task(self._live())
         await self.ended.wait()

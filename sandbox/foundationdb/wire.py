@@ -2,7 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+import os
+import ssl
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 Message = dict[str, Any]
@@ -21,12 +25,68 @@ class RefusedError(SilentError):
     """Nothing listens there: the process has ended."""
 
 
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """Where a program finds its certificates, and whom it believes: rules as the real one has them."""
+
+    certificate: str
+    key: str
+    trusted: str
+    rules: str = ""
+
+    def context(self, purpose: ssl.Purpose) -> ssl.SSLContext:
+        """Return what a connection is made with, read anew: the files change while a program runs."""
+        made = ssl.create_default_context(purpose, cafile=self.trusted)
+        made.check_hostname = False
+        made.verify_mode = ssl.CERT_REQUIRED
+        made.load_cert_chain(self.certificate, self.key)
+        return made
+
+    def believes(self, writer: asyncio.StreamWriter) -> bool:
+        """Tell whether the other one's certificate, which is valid, has a name by which it is believed."""
+        found: Any = writer.get_extra_info("peercert") or {}
+        names = {value for part in found.get("subject", ()) for field, value in part if field == "commonName"}
+        return not self.rules or any(f"S.CN={name}" in self.rules.split("|") for name in names)
+
+
+async def refresh(tls: Tls, context: ssl.SSLContext, seconds: float) -> None:
+    """Take certificates that have changed into what connections are made with, until cancelled."""
+    seen = _changed(tls)
+    while True:
+        await asyncio.sleep(seconds)
+        if (now := _changed(tls)) == seen:
+            continue
+        try:
+            context.load_verify_locations(tls.trusted)
+            context.load_cert_chain(tls.certificate, tls.key)
+        except (OSError, ssl.SSLError) as error:
+            print(f"the certificates cannot be read again: {error}", flush=True)
+            continue
+        seen = now
+
+
+def _changed(tls: Tls) -> list[int]:
+    """Return when the files changed last; 0 for one that is not there."""
+    files = [Path(name) for name in (tls.certificate, tls.key, tls.trusted)]
+    return [file.stat().st_mtime_ns if file.exists() else 0 for file in files]
+
+
+def certificates(options: Mapping[str, str]) -> Tls | None:
+    """Return where certificates are, by the options or the environment; None where no one says."""
+
+    def said(name: str) -> str:
+        return options.get(f"tls_{name}") or os.environ.get(f"FDB_TLS_{name.upper()}", "")
+
+    own, key, trusted = said("certificate_file"), said("key_file"), said("ca_file")
+    return Tls(own, key, trusted, said("verify_peers")) if own and key and trusted else None
+
+
 async def ask(address: str, message: Message, patience: float = PATIENCE) -> Message:
     """Ask the process at `host:port`; raises SilentError."""
     host, _, port = address.removesuffix(":tls").rpartition(":")
     try:
         async with asyncio.timeout(patience):
-            return await _exchange(host.strip("[]"), int(port), message)
+            return await _exchange(host.strip("[]"), int(port), message, tls=address.endswith(":tls"))
     except ConnectionRefusedError as error:
         raise RefusedError(str(error)) from error
     except (TimeoutError, OSError, ValueError) as error:
@@ -52,9 +112,15 @@ async def most(questions: Sequence[Awaitable[Message]]) -> list[Message | None]:
     return [None if task.cancelled() or task.exception() is not None else task.result() for task in tasks]
 
 
-async def _exchange(host: str, port: int, message: Message) -> Message:
-    reader, writer = await asyncio.open_connection(host, port, limit=LIMIT)
+async def _exchange(host: str, port: int, message: Message, *, tls: bool) -> Message:
+    own = certificates({}) if tls else None
+    if tls and own is None:
+        raise SilentError("there are no certificates to ask with")
+    context = own.context(ssl.Purpose.SERVER_AUTH) if own is not None else None
+    reader, writer = await asyncio.open_connection(host, port, limit=LIMIT, ssl=context)
     try:
+        if own is not None and not own.believes(writer):
+            raise SilentError("the certificate is another one's")
         writer.write(json.dumps(message).encode() + b"\n")
         await writer.drain()
         line = await reader.readline()
@@ -63,12 +129,20 @@ async def _exchange(host: str, port: int, message: Message) -> Message:
         writer.close()
 
 
-async def serve(host: str, port: int, answer: Callable[[Message], Awaitable[Message]]) -> asyncio.Server:
+async def serve(
+    host: str,
+    port: int,
+    answer: Callable[[Message], Awaitable[Message]],
+    tls: Tls | None = None,
+    context: ssl.SSLContext | None = None,
+) -> asyncio.Server:
     """Answer whoever asks; a connection that says nothing understandable is closed."""
 
     async def one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(10):
+                if tls is not None and not tls.believes(writer):
+                    return
                 message = json.loads(await reader.readline())
                 writer.write(json.dumps(await answer(message)).encode() + b"\n")
                 await writer.drain()
@@ -77,4 +151,4 @@ async def serve(host: str, port: int, answer: Callable[[Message], Awaitable[Mess
         finally:
             writer.close()
 
-    return await asyncio.start_server(one, host, port, limit=LIMIT)
+    return await asyncio.start_server(one, host, port, limit=LIMIT, ssl=context)

@@ -63,6 +63,8 @@ def test_several_processes_in_a_pod_make_for_fewer_pods_but_never_too_few() -> N
         ({"pools": POOLS[:1]}, "spec.pools", "needs 2 log"),
         ({"knobs": {"knob_x": "1"}}, "spec.knobs.knob_x", "without knob_"),
         ({"knobs": {"x": "1 --datadir /"}}, "spec.knobs.x", "a number, true, false or a word"),
+        ({"security": {"certificateLifetime": "4m"}}, "spec.security.certificateLifetime", "5m or longer"),
+        ({"security": {"enabled": False, "caSecretName": "ca"}}, "spec.security.enabled", "leave caSecretName out"),
         ({"update": {"maxUnavailable": 2}}, "spec.update.maxUnavailable", "must be 1"),
         ({"update": {"order": ["nobody"]}}, "spec.update.order[0]", "the name of a pool"),
         (
@@ -93,8 +95,9 @@ def test_the_cluster_file_in_a_status_of_before_can_be_read() -> None:
     assert of.connection == "a:b@c:1"
 
 
-def test_security_that_is_asked_for_is_refused_and_not_left_out() -> None:
-    spec = {"version": "7.1.67", "pools": POOLS, "security": {"enabled": True}}
+def test_users_that_are_asked_for_are_refused_and_not_left_out() -> None:
+    """The database has none."""
+    spec = {"version": "7.1.67", "pools": POOLS, "security": {"enabled": True, "adminSecretName": "ada"}}
     head = {"apiVersion": "stateward.dev/v1alpha1", "kind": "FoundationDBCluster", "metadata": {"name": "ledger"}}
-    with pytest.raises(InvalidDocumentError, match=r"spec\.security: .*no known field"):
+    with pytest.raises(InvalidDocumentError, match=r"spec\.security\.adminSecretName: .*no known field"):
         convert_cluster({**head, "spec": spec})

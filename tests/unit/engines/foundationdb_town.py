@@ -10,7 +10,8 @@ from stateward.engines.connection.base import UnreachableError
 from stateward.engines.foundationdb.database.commands import Printed
 from stateward.engines.foundationdb.database.driver import FoundationEngine
 from stateward.engines.foundationdb.database.target import FoundationTarget
-from stateward.engines.foundationdb.spec.identity import first_connection, host
+from stateward.engines.foundationdb.security import secured
+from stateward.engines.foundationdb.spec.identity import coordinator, first_connection
 from stateward.planning.model.observation import Database
 from stateward.simulation.foundationdb.commandline import Run
 from stateward.simulation.foundationdb.ensemble import Client, Ensemble
@@ -53,13 +54,14 @@ class Town:
 
     def resolve(self, name: str) -> str:
         """Return the address that a name in DNS stands for now."""
-        known = {f"{host(self.of, member)}:4500": address for member, address in self.addresses.items()}
+        known = {str(coordinator(self.of, member)): address for member, address in self.addresses.items()}
         return known.get(name, name)
 
     def start(self, member: str, kind: str, zone: str, address: str = "") -> None:
         """Start a member's process, at this address or at one that nobody had before."""
         self.numbers += 1
-        self.addresses[member] = address or f"10.0.0.{self.numbers}:4500"
+        tls = ":tls" if secured(self.of) else ""
+        self.addresses[member] = address or f"10.0.0.{self.numbers}:4500{tls}"
         number = self.stores.setdefault(member, self.numbers)
         locality = {"instance_id": member, "zoneid": zone, "machineid": zone, "processid": f"{number:032x}"}
         words = f"fdbserver --class {kind}"
@@ -87,7 +89,7 @@ class Town:
 
     def target(self, **more: Any) -> FoundationTarget:
         """Return the cluster as the operator speaks of it."""
-        known = {name: frozenset({address}) for name, address in self.addresses.items()}
+        known = {name: frozenset({address.removesuffix(":tls")}) for name, address in self.addresses.items()}
         given: dict[str, Any] = {"processes": dict.fromkeys(known, 1), "known": known, **more}
         lasting = frozenset(name for name in known if "stateless" not in name)
         return FoundationTarget(("bank/ledger-storage-0-0",), "ledger", cluster=self.of, lasting=lasting, **given)

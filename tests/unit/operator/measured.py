@@ -25,6 +25,7 @@ from stateward.cli.preview.preview import preview
 from stateward.engines.foundationdb.database.status import Status
 from stateward.engines.foundationdb.database.target import FoundationTarget
 from stateward.engines.foundationdb.database.upkeep import redundancy
+from stateward.engines.foundationdb.security import asked
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
@@ -36,6 +37,7 @@ from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.kinds import CLUSTER_KINDS
 from stateward.operator.security.protection import refusals
 from stateward.operator.security.security import RAW_SECRETS, Keeper
+from stateward.operator.transport import TransportKeeper
 from stateward.planning.model.observation import Database, Desired, Health, Observation, Unknown
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
@@ -69,6 +71,8 @@ class Ground:
         store = Store(clock.monotonic, clock.now)
         self.api = WorldApi(Server(store), Bell(store), Network(random.Random(0), lambda _: None))  # noqa: S311
         self.keeper = Keeper(self.api, Caches(found), clock)
+        self.tls: bool | None = None
+        self.transport = TransportKeeper(self.api, Caches(found), clock)
 
     def typed(self, spec: Json, status: Json | None = None) -> Cluster:
         meta = {"name": "c", "namespace": "data", "uid": "u"}
@@ -87,6 +91,11 @@ class Ground:
 
     async def secured(self, cluster: Cluster) -> tuple[Cluster, bool]:
         """Return the cluster as its keeper has secured it, and whether what was given is refused."""
+        if isinstance(cluster, FoundationDBCluster):
+            # It is made with what was asked for first, and keeps that.
+            self.tls = bool(asked(cluster)) if self.tls is None else self.tls
+            found = await self.transport.keep(cluster, on=self.tls)
+            return found.cluster, bool(found.refusals)
         if not isinstance(cluster, SearchCluster):
             return cluster, False
         kept = await self.keeper.keep(cluster)
@@ -105,7 +114,7 @@ class Ground:
     async def secrets(self) -> list[Json]:
         """Return the content of the Secrets that the cluster has."""
         found: list[Json] = []
-        for name in ("c-ca", "c-tls", "c-operator-tls", "c-admin"):
+        for name in ("c-ca", "c-tls", "c-operator-tls", "c-client-tls", "c-admin"):
             with suppress(NotFound):
                 found.append((await self.api.get(RAW_SECRETS, Key("data", name)))["data"])
         return found

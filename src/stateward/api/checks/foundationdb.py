@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from stateward.api.checks import naming, storage, template
+from stateward.api.checks.security import check_transport
 from stateward.api.kinds.cluster import SingleCopy, UpdatePolicy
 from stateward.api.kinds.foundationdb import (
     COPIES,
@@ -42,6 +43,7 @@ def check(cluster: FoundationDBCluster) -> Iterator[Problem]:
     yield from _version(spec)
     yield from _members(spec)
     yield from _knobs("spec.knobs", spec.knobs or {})
+    yield from check_transport(spec.security)
     for i, pool in enumerate(spec.pools):
         yield from _pool(f"spec.pools[{i}]", spec, pool)
     yield from template.check_all(cluster, _Database())

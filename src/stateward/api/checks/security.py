@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from stateward.api.kinds.search import SearchCluster
-from stateward.api.kinds.security import SHORTEST_LIFETIME, Security, lifetime_seconds
+from stateward.api.kinds.security import SHORTEST_LIFETIME, Security, TransportSecurity, lifetime_seconds
 from stateward.api.values.problem import Problem
 
 
@@ -11,7 +11,7 @@ def check(cluster: SearchCluster) -> Iterator[Problem]:
     """Yield what is wrong with `security`."""
     if cluster.spec.security is not None:
         yield from _switched_off(cluster.spec.security)
-        yield from _lifetime(cluster.spec.security)
+        yield from lifetime(cluster.spec.security)
         yield from _secrets(cluster.spec.security)
 
 
@@ -22,7 +22,17 @@ def _switched_off(security: Security) -> Iterator[Problem]:
         yield Problem("spec.security.enabled", value=False, message=text)
 
 
-def _lifetime(security: Security) -> Iterator[Problem]:
+def check_transport(security: TransportSecurity | None) -> Iterator[Problem]:
+    """Yield what is wrong with the `security` of a database without users."""
+    if security is not None:
+        if security.enabled is False and security.ca_secret_name:
+            text = "TLS is switched off: leave caSecretName out, or set enabled to true"
+            yield Problem("spec.security.enabled", value=False, message=text)
+        yield from lifetime(security)
+
+
+def lifetime(security: Security | TransportSecurity) -> Iterator[Problem]:
+    """Yield what is wrong with the lifetime of certificates."""
     text, path = security.certificate_lifetime, "spec.security.certificateLifetime"
     try:
         seconds = lifetime_seconds(text)

@@ -10,6 +10,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from stateward.api.kinds.cluster import Cluster, ClusterSpec, MemberPool
+from stateward.api.kinds.security import TransportSecurity
 from stateward.api.kinds.shapes import version
 
 
@@ -98,6 +99,7 @@ class FoundationDBSpec(ClusterSpec, kw_only=True):
             " pod has the new ones.",
         ),
     ] = None
+    security: Annotated[TransportSecurity | None, Meta(description="TLS between the processes and for clients.")] = None
 
 
 class FoundationDBCluster(Cluster):

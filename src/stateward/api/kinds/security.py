@@ -84,6 +84,41 @@ class Security(Record):
     http: Annotated[HttpSecurity | None, Meta(description="What clients see of the database.")] = None
 
 
+class TransportSecurity(Record):
+    """By which certificates processes and clients of a database know each other."""
+
+    enabled: Annotated[
+        bool | None,
+        Meta(
+            description="TLS between the processes and for clients. It is decided when the cluster is made: a change of"
+            " a cluster that is there is refused. Left out: off for a new one, unchanged for one that is there."
+        ),
+    ] = None
+    ca_secret_name: Annotated[
+        SecretName | None,
+        Meta(
+            description="Secret with the certificate and key of a CA that has signed itself (tls.crt and tls.key, as"
+            " cert-manager writes them for a CA) that signs the certificates; Stateward makes a CA for the cluster when"
+            " left out."
+        ),
+    ] = None
+    certificate_lifetime: Annotated[
+        Annotated[
+            str,
+            Meta(
+                pattern=LIFETIME,
+                max_length=8,
+                extra={"accepts": "must be whole minutes, hours or days, for example 90d or 12h"},
+            ),
+        ]
+        | None,
+        Meta(
+            description="How long the certificates of members and clients are valid, 90d when left out; they are"
+            " renewed after two thirds of it, without a restart."
+        ),
+    ] = None
+
+
 class SecurityStatus(Record):
     """Whether the cluster is secured, by what, and until when."""
 
@@ -93,6 +128,9 @@ class SecurityStatus(Record):
     reason: Annotated[str, Meta(description="Why it is so, in one sentence.")] = ""
     ca_secret_name: Annotated[str, Meta(description="Secret with the CA that clients trust, as ca.crt.")] = ""
     admin_secret_name: Annotated[str, Meta(description="Secret with the first administrator's name and password.")] = ""
+    client_secret_name: Annotated[
+        str, Meta(description="Secret with a certificate for clients of a database that asks for one.")
+    ] = ""
     mark: Annotated[
         str, Meta(description="Tells one set of certificates from the next, without anything of what is in them.")
     ] = ""

@@ -178,6 +178,17 @@ ONLY_FOUNDATIONDB: Mapping[str, Change] = {
         Does.AT_ONCE, "The database is told; pools without `replicas` get as many members as it needs."
     ),
     "storageEngine": Change(Does.REFUSED, "All data would be written anew, which Stateward does not do."),
+    "security.enabled": Change(
+        Does.REFUSED, "Processes with TLS and those without do not talk to each other. Left out, all stays as it is."
+    ),
+    "security.caSecretName": Change(
+        Does.AT_ONCE,
+        "In steps, without a restart: processes read certificates again, and trust both authorities meanwhile. Left out"
+        " again, the authority stays.",
+    ),
+    "security.certificateLifetime": Change(
+        Does.NOTHING, "For certificates that are made from then on; those that there are stay until they are due."
+    ),
     "faultDomain": Change(Does.RECREATE),
     "knobs": Change(Does.RESTART, "All processes together, once each pod has the new ones."),
     "pools[].knobs": Change(Does.RESTART, "All processes together, once each pod has the new ones."),

@@ -14,7 +14,7 @@ from stateward.api.kinds.installation import Installation
 from stateward.api.kinds.package import PackageSpec
 from stateward.api.kinds.products import ELASTICSEARCH, OPENSEARCH, Product
 from stateward.api.kinds.search import ElasticsearchCluster, ElasticsearchSpec, OpenSearchCluster, OpenSearchSpec
-from stateward.api.kinds.security import Security
+from stateward.api.kinds.security import Security, TransportSecurity
 from stateward.api.values.base import Json, Record
 from stateward.api.values.settings import Owned
 
@@ -170,6 +170,19 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
             "must be more than 0",
             field=".size",
             shown="self.size",
+        ),
+    ),
+    TransportSecurity: (
+        Rule(
+            "!has(self.enabled) || self.enabled || !has(self.caSecretName)",
+            "TLS is switched off: leave caSecretName out, or set enabled to true",
+            field=".enabled",
+        ),
+        Rule(
+            "!has(self.certificateLifetime) || !self.certificateLifetime.matches('^[1-4]m$')",
+            "must be 5m or longer: a renewed certificate takes up to two minutes to reach a pod",
+            field=".certificateLifetime",
+            shown="self.certificateLifetime",
         ),
     ),
     Security: (

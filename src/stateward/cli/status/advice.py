@@ -182,6 +182,10 @@ ADVICE = {
         "the Secret that is named can be used; until then what it replaces goes on being used",
         "correct the Secret, or name another one; it is read again every half minute",
     ),
+    "SecurityFixed": Advice(
+        "spec.security.enabled is what the cluster was made with; everything else in the spec is carried out",
+        "set it so; for the other one make another cluster, and bring the data there",
+    ),
     "ShrinkRefused": Advice(
         "the remaining members can take the data",
         "set the old size again, lower the number of copies, or make room on the remaining members",

@@ -11,6 +11,7 @@ data=$home/data
 file=$data/fdb.cluster
 host=$POD_IP
 [[ $host != *:* ]] || host="[$host]"
+tls=${FDB_TLS_CERTIFICATE_FILE:+:tls}
 
 # A pod without an agent may see its configuration as it was before the last change.
 if [[ -n ${STATEWARD_CONFIG_SHA256:-} ]]; then
@@ -89,7 +90,7 @@ processes=$(<"$config/processes")
 
 start() {
   mkdir -p "$data/$1"
-  local address=$host:$((4499 + $1))
+  local address=$host:$((4499 + $1))$tls
   "$programs/fdbserver" --cluster_file "$file" --datadir "$data/$1" --logdir "$home/logs" \
     --public_address "$address" --listen_address "$address" \
     --locality_instance_id "$STATEWARD_MEMBER" --locality_process_id "$STATEWARD_MEMBER-$1" \

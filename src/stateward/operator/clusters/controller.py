@@ -36,6 +36,7 @@ from stateward.operator.runtime.failing import Failing
 from stateward.operator.runtime.metrics import Metrics
 from stateward.operator.security.credentials import Credentials
 from stateward.operator.security.security import Keeper
+from stateward.operator.transport import TransportKeeper
 
 _log = structlog.get_logger(__name__)
 
@@ -83,6 +84,7 @@ class Controller:
             actor=Actor(api, self.caches, family, liaison, common.fence, common.pod_policy),
             furnisher=Furnisher(api, self.caches, family, Applier(api, FIELD_MANAGER)),
             files=ClusterFiles(api, self.caches),
+            transport=TransportKeeper(api, self.caches, clock, labelled=common.labelled),
             keeper=Keeper(api, self.caches, clock, by_default=common.secure_new_clusters, labelled=common.labelled),
             data=self.data,
             announcer=Announcer(common.recorder),

@@ -11,6 +11,7 @@ import msgspec
 import structlog
 
 from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.status import ClusterStatus
 from stateward.api.pod_policy import Level
@@ -42,6 +43,7 @@ from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.runtime.metrics import Metrics
 from stateward.operator.security.protection import refusals
 from stateward.operator.security.security import Keeper
+from stateward.operator.transport import TransportKeeper, runs_with
 from stateward.planning.facts.agents_to_ask import questions
 from stateward.planning.facts.debounce import SETTLING
 from stateward.planning.model.actions import Action
@@ -82,6 +84,7 @@ class Parts:
     actor: Actor
     furnisher: Furnisher
     files: ClusterFiles
+    transport: TransportKeeper
     keeper: Keeper
     data: Data
     announcer: Announcer
@@ -113,6 +116,7 @@ class Reconciler:
             metrics=parts.metrics,
         )
         self._files = parts.files
+        self._transport = parts.transport
         self._keeper = parts.keeper
         self._data = parts.data
         self._furnisher = parts.furnisher
@@ -140,6 +144,7 @@ class Reconciler:
             self._caches.forget(key)
             self._keeper.forget(key)
             self._files.forget(key)
+            self._transport.forget(key)
             self._wanted.forget(key)
             self._rights.forget(key)
             self._data.forget(key)
@@ -194,8 +199,8 @@ class Reconciler:
     async def _decide(self, holdings: Holdings) -> Round:
         before = holdings.cluster.status
         holdings = replace(holdings, barred=await self._rights.refusals(holdings))
-        holdings, refused = await self._secured(holdings)
         holdings = await self._files.known(holdings)
+        holdings, refused = await self._secured(holdings)
         holdings, unknown = await self._data.known(holdings)
         closed = network_refusals(holdings.cluster, everywhere=self._network_policies)
         refused = (*holdings.barred, *refused, *unknown, *closed)
@@ -216,8 +221,11 @@ class Reconciler:
         return Round(holdings, observed, made, before)
 
     async def _secured(self, holdings: Holdings) -> tuple[Holdings, tuple[Refusal, ...]]:
-        """Return the cluster as it is secured, and what of that is refused; only search engines know of security."""
+        """Return the cluster as it is secured, and what of that is refused."""
         cluster = holdings.cluster
+        if isinstance(cluster, FoundationDBCluster):
+            found = await self._transport.keep(cluster, on=runs_with(holdings))
+            return replace(holdings, cluster=found.cluster, protection=found.protection), found.refusals
         if not isinstance(cluster, SearchCluster):
             return holdings, ()
         kept = await self._keeper.keep(cluster, alone=not holdings.sets and not holdings.pods)

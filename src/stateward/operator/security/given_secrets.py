@@ -8,6 +8,7 @@ import base64
 from collections.abc import Collection
 from typing import Any
 
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.security import Security
 from stateward.kube.client.client import Api
@@ -37,7 +38,7 @@ class Given:
         self._known: dict[Place, tuple[float, Files]] = {}
         self._barred: set[Place] = set()
 
-    async def read(self, key: Key, cluster: SearchCluster) -> Files:
+    async def read(self, key: Key, cluster: Cluster) -> Files:
         """Return the content of a Secret, empty where there is none that is allowed; the last one if unreadable.
 
         Raises ApiError where nothing was ever read.
@@ -55,7 +56,7 @@ class Given:
         self._known[place] = (now, files)
         return files
 
-    async def _read(self, place: Place, cluster: SearchCluster) -> Files:
+    async def _read(self, place: Place, cluster: Cluster) -> Files:
         self._barred.discard(place)
         try:
             found = await self._api.get(RAW_SECRETS, place[0])
@@ -66,11 +67,11 @@ class Given:
             return {}
         return decoded(found)
 
-    def denied(self, name: str, cluster: SearchCluster) -> bool:
+    def denied(self, name: str, cluster: Cluster) -> bool:
         """Return whether a Secret was there when it was last read, and not allowed for the cluster."""
         return (Key(cluster.metadata.namespace, name), cluster.metadata.name) in self._barred
 
-    def missing(self, name: str, cluster: SearchCluster) -> str:
+    def missing(self, name: str, cluster: Cluster) -> str:
         """Return why nothing was read of a Secret."""
         lacks = f"it {labelled(cluster)}, by which it is allowed for the cluster"
         return lacks if self.denied(name, cluster) else "there is no such Secret"

@@ -10,8 +10,15 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from stateward import pki
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.products import ELASTICSEARCH, product_of
-from stateward.api.kinds.security import DEFAULT_LIFETIME, SHORTEST_LIFETIME, Security, lifetime_seconds
+from stateward.api.kinds.security import (
+    DEFAULT_LIFETIME,
+    SHORTEST_LIFETIME,
+    Security,
+    TransportSecurity,
+    lifetime_seconds,
+)
 from stateward.engines.connection.access import Access
 from stateward.engines.search.configuration import xpack
 from stateward.engines.search.configuration.security import alternatives, member_name, operator_name, service_name
@@ -98,17 +105,17 @@ def made(cluster: SearchCluster, stored: Stored, now: float) -> Made:
     security = cluster.spec.security or Security()
     faults: dict[str, str] = {}
     all_heard = rotation.heard(cluster, _mark(stored))
-    authority = _authority(cluster, stored, now, faults, all_heard=all_heard)
+    authority = current_authority(cluster, stored, now, faults, all_heard=all_heard)
     if authority is None:
         before = stored.operator or {}
         return Made(None, faults, access=_access(cluster, before) if before.keys() >= {CERTIFICATE, TRUSTED} else None)
-    days = _lifetime(security) / DAY
+    days = lifetime(security) / DAY
     names = alternatives(cluster)
-    member = _kept(stored.members, authority, names, now) or pki.issue(
+    member = still_good(stored.members, authority, names, now) or pki.issue(
         authority.signs, member_name(cluster), names, now, days
     )
     client = (f"operator.{service_name(cluster)}",)
-    operator = _kept(stored.operator, authority, client, now) or pki.issue(
+    operator = still_good(stored.operator, authority, client, now) or pki.issue(
         authority.signs, operator_name(cluster), client, now, days
     )
     server, given = _server(cluster, stored, now, faults) or (member, "")
@@ -147,7 +154,7 @@ def _users(cluster: SearchCluster, stored: Stored) -> tuple[str, Mapping[str, st
     return own, xpack.users(people, before, lambda: secrets.token_bytes(xpack.SALT), others=others)
 
 
-def _lifetime(security: Security) -> int:
+def lifetime(security: Security | TransportSecurity) -> int:
     """Return the lifetime in seconds, the usual one while the spec makes no sense: a renewal does not wait for it."""
     try:
         return max(SHORTEST_LIFETIME, lifetime_seconds(security.certificate_lifetime))
@@ -155,8 +162,8 @@ def _lifetime(security: Security) -> int:
         return DEFAULT_LIFETIME
 
 
-def _authority(
-    cluster: SearchCluster, stored: Stored, now: float, faults: dict[str, str], *, all_heard: bool
+def current_authority(
+    cluster: Cluster, stored: Stored, now: float, faults: dict[str, str], *, all_heard: bool
 ) -> pki.Authority | None:
     """Return the cluster's authority, with the next step of its life taken where that is due."""
     field = "spec.security.caSecretName"
@@ -190,7 +197,7 @@ def _with_the_trusted(authority: pki.Authority, stored: Stored) -> pki.Authority
     return pki.Authority(authority.signs, None, tuple(each for each in trusted if each != own))
 
 
-def _kept(files: Files | None, authority: pki.Authority, names: tuple[str, ...], now: float) -> pki.Pair | None:
+def still_good(files: Files | None, authority: pki.Authority, names: tuple[str, ...], now: float) -> pki.Pair | None:
     """Return the certificate that is there already, if it is for these names, is trusted and is not due."""
     pair = pki.Pair((files or {}).get(CERTIFICATE, ""), (files or {}).get(KEY, ""))
     known = (pki.Pair(each, "") for each in pki.split(authority.bundle))

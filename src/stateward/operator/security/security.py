@@ -5,19 +5,15 @@ what people give every half minute. Contents stay in here and in the database's 
 status or plan.
 """
 
-import base64
 import secrets
 from dataclasses import dataclass, replace
-from typing import Any
 
 import msgspec
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.products import ELASTICSEARCH, product_of
 from stateward.api.kinds.security import Security
-from stateward.api.values import names
 from stateward.engines.connection.access import Access
-from stateward.engines.pods.objects import owner
 from stateward.engines.search.configuration import xpack
 from stateward.engines.search.configuration.security import (
     administrator_secret,
@@ -27,22 +23,21 @@ from stateward.engines.search.configuration.security import (
     secured,
 )
 from stateward.engines.search.spec.flavor import SearchCluster
-from stateward.kube.client.client import Api, ApplyOptions
+from stateward.kube.client.client import Api
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.copied_secrets import SUFFIXES, Unowned, belongs, mark
-from stateward.operator.objects.kinds import kind_of
-from stateward.operator.objects.ownership import exists, key_in
+from stateward.operator.objects.copied_secrets import Unowned, belongs
+from stateward.operator.objects.ownership import exists
+from stateward.operator.own_secrets import RAW_SECRETS, OwnSecrets
 from stateward.operator.security.given_secrets import Given, decoded
 from stateward.operator.security.material import PASSWORD, PASSWORD_BYTES, USERNAME, Files, Made, Material, Stored, made
 from stateward.operator.security.protection import protection
 from stateward.operator.security.secured_by_default import REASON, secured_as_new
 from stateward.planning.model.security import Protection
 
-RAW_SECRETS = kinds.SECRETS.raw()
 ADMINISTRATOR = "admin"
 
 
@@ -69,7 +64,7 @@ class Keeper:
         self._caches = caches
         self._clock = clock
         self._unowned = Unowned(api, caches)
-        self._read: dict[Key, tuple[str, Files]] = {}
+        self._own = OwnSecrets(api, caches)
         self._given = Given(api, clock, labelled=labelled)
 
     async def keep(self, cluster: SearchCluster, *, alone: bool = False) -> Kept:
@@ -118,10 +113,7 @@ class Keeper:
 
     def forget(self, cluster: Key) -> None:
         """Drop what was read of a cluster that is gone; names that begin alike are only read once more."""
-        for key in [
-            key for key in self._read if key.namespace == cluster.namespace and key.name.startswith(cluster.name)
-        ]:
-            del self._read[key]
+        self._own.forget(cluster)
         self._given.forget(cluster)
 
     async def _stored(self, cluster: SearchCluster) -> Stored:
@@ -129,30 +121,14 @@ class Keeper:
         asked = cluster.spec.security or Security()
         server = asked.http.secret_name if asked.http is not None else None
         return Stored(
-            authority=await self._own(authority_secret(cluster), cluster),
-            members=await self._own(members_secret(cluster), cluster),
-            operator=await self._own(operator_secret(cluster), cluster),
+            authority=await self._own.read(authority_secret(cluster), cluster),
+            members=await self._own.read(members_secret(cluster), cluster),
+            operator=await self._own.read(operator_secret(cluster), cluster),
             given_authority=await self._given.read(Key(namespace, asked.ca_secret_name), cluster)
             if asked.ca_secret_name
             else None,
             given_server=await self._given.read(Key(namespace, server), cluster) if server else None,
         )
-
-    async def _own(self, name: str, cluster: SearchCluster) -> Files | None:
-        """Return the content of one of ours; None when it is certainly not there, whatever the cache says."""
-        key = Key(cluster.metadata.namespace, name)
-        cached = self._caches.of(kinds.SECRETS).get(key)
-        known = self._read.get(key)
-        if cached is not None and known is not None and known[0] == cached.metadata.resource_version:
-            return known[1]
-        if not await exists(self._api, kinds.SECRETS, key, cluster):
-            return None
-        try:
-            found = await self._api.get(RAW_SECRETS, key)
-        except NotFound:
-            return None
-        self._read[key] = (found["metadata"]["resourceVersion"], decoded(found))
-        return self._read[key][1]
 
     async def _live(self, key: Key) -> Files | None:
         try:
@@ -169,13 +145,13 @@ class Keeper:
         )
         for name, before, after in wanted:
             if before != after:
-                await self._apply(cluster, name, after)
+                await self._own.apply(cluster, name, after)
         asked = cluster.spec.security or Security()
         name = administrator_secret(cluster)
         if asked.admin_secret_name is None and not self._there(name, cluster):
             key = Key(cluster.metadata.namespace, name)
             if not await exists(self._api, kinds.SECRETS, key, cluster):
-                await self._apply(cluster, name, new_administrator())
+                await self._own.apply(cluster, name, new_administrator())
 
     async def _told(self, cluster: SearchCluster) -> Files | None:
         """Return name and password of the administrator, made when there is none and none was given.
@@ -186,10 +162,10 @@ class Keeper:
         if (cluster.spec.security or Security()).admin_secret_name is not None:
             files = await self._given.read(Key(cluster.metadata.namespace, name), cluster)
             return None if self._given.denied(name, cluster) else files
-        found = await self._own(name, cluster)
+        found = await self._own.read(name, cluster)
         if found is None:
             found = new_administrator()
-            await self._apply(cluster, name, found)
+            await self._own.apply(cluster, name, found)
         return found
 
     async def _administrator_fault(self, cluster: SearchCluster) -> str:
@@ -204,14 +180,6 @@ class Keeper:
         if product_of(cluster) is ELASTICSEARCH and not xpack.usable(files[USERNAME]):
             return f"its username must be other than {xpack.OPERATOR}, of letters, digits, and _ . @ -"
         return ""
-
-    async def _apply(self, cluster: SearchCluster, name: str, files: Files) -> None:
-        body = secret(cluster, name, files)
-        options = ApplyOptions(manager=names.FIELD_MANAGER, force=True)
-        written = await self._api.apply(kinds.SECRETS, key_in(body), body, options)
-        key = Key(cluster.metadata.namespace, cluster.metadata.name)
-        self._caches.expectations(key).wrote(self._caches.of(kinds.SECRETS), written)
-        self._read[key_in(body)] = (written.metadata.resource_version, files)
 
     def _there(self, name: str, cluster: SearchCluster) -> bool:
         cached = self._caches.of(kinds.SECRETS).get(Key(cluster.metadata.namespace, name))
@@ -235,22 +203,3 @@ def resolved(cluster: SearchCluster, found: Made, administrator: str) -> Kept:
 def new_administrator() -> Files:
     """Return an administrator with a password that nobody knows."""
     return {USERNAME: ADMINISTRATOR, PASSWORD: secrets.token_urlsafe(PASSWORD_BYTES)}
-
-
-def secret(cluster: SearchCluster, name: str, files: Files) -> dict[str, Any]:
-    """Return a Secret of the cluster; those that people copy have a mark and no owner."""
-    key = Key(cluster.metadata.namespace, name)
-    copied = name in {f"{cluster.metadata.name}{suffix}" for suffix in SUFFIXES}
-    marked = {"annotations": {names.ANNOTATION_MADE_FOR: mark(cluster.metadata.uid, key)}}
-    metadata = {
-        "name": name,
-        "namespace": cluster.metadata.namespace,
-        "labels": {
-            names.LABEL_CLUSTER: cluster.metadata.name,
-            names.LABEL_ENGINE: kind_of(cluster).engine,
-            "app.kubernetes.io/managed-by": names.FIELD_MANAGER,
-        },
-        **(marked if copied else {"ownerReferences": [owner(cluster)]}),
-    }
-    data = {name: base64.b64encode(value.encode()).decode() for name, value in files.items()}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data}

@@ -23,6 +23,7 @@ class Protection(Struct, frozen=True):
     reason: str = ""
     authority_secret: str = ""
     admin_secret: str = ""
+    client_secret: str = ""
     authority_ends: float = 0.0
     member_ends: float = 0.0
     """When the certificate ends that members show each other."""
@@ -47,6 +48,7 @@ class Protection(Struct, frozen=True):
             reason=self.reason,
             ca_secret_name=self.authority_secret,
             admin_secret_name=self.admin_secret,
+            client_secret_name=self.client_secret,
             ca_expires=said(self.authority_ends),
             certificates_expire=said(min(known, default=0.0)),
             renewal=said(self.renewal),

@@ -28,6 +28,7 @@ ONLY_FOUNDATIONDB: Mapping[str, str] = {
     "wait: InMaintenance": "only databases that know of zones in maintenance, as FoundationDB",
     "wait: RemovalPaced": "only databases with a wait between two members that leave, as FoundationDB has by default",
     "wait: ClusterFileLost": "only FoundationDB has a cluster file",
+    "wait: SecurityFixed": "only FoundationDB keeps what it was made with; scenarios show it",
     "wait: CrossingFirst": CROSSING,
     "wait: ProgramsBeside": CROSSING,
 }
@@ -47,6 +48,7 @@ OUT_OF_REACH: Mapping[str, str] = {
 
 BEYOND_FOUNDATIONDB: Mapping[str, str] = {
     "wait: ClusterFileLost": "nobody deletes its Secret while the database is away; a scenario does",
+    "wait: SecurityFixed": "nobody switches TLS; scenarios do",
     "wait: DatabaseGone": "whoever loses the volumes of most coordinators has lost the data; scenarios show it",
 }
 """The same of worlds with FoundationDB."""

@@ -13,7 +13,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import part
 from stateward.simulation.cluster.ground import Ground
 from stateward.simulation.cluster.process import Container, Process
-from stateward.simulation.foundationdb.addresses import connection
+from stateward.simulation.foundationdb.addresses import connection, endpoint
 from stateward.simulation.foundationdb.ensemble import Client, Ensemble
 from stateward.simulation.foundationdb.state import Worker, protocol
 from stateward.simulation.opensearch.databases import Damage, Loss
@@ -72,13 +72,14 @@ class FoundationPods:
 
     def resolve(self, name: str) -> str:
         """Return the address of a coordinator that is named `POD.SERVICE.NAMESPACE.svc:PORT`."""
+        name, tls = endpoint(name), ":tls" if name.endswith(":tls") else ""
         host, _, port = name.rpartition(":")
         words = host.split(".")
         if len(words) < 3 or host.replace(".", "").isdigit():
-            return name
+            return f"{name}{tls}"
         pod = self.ground.store.get("/pods", Key(words[2], words[0]))
         address = part(pod.doc, "status").get("podIP", "") if pod is not None else ""
-        return f"{address}:{port}" if address else name
+        return f"{address}:{port}{tls}" if address else f"{name}{tls}"
 
     def isolate(self, node: str, *, on: bool) -> None:
         """Cut the processes of a node off from all others, or let them talk again."""
@@ -153,6 +154,11 @@ class FoundationPod:
         return self.all.ground
 
     @property
+    def secured(self) -> bool:
+        """Whether its processes talk with TLS."""
+        return "FDB_TLS_CERTIFICATE_FILE" in self.container.environment
+
+    @property
     def reachable(self) -> bool:
         """Whether a command can run in it."""
         return self.alive and bool(self.file)
@@ -215,7 +221,7 @@ class FoundationPod:
             "zoneid": domain,
             "machineid": domain,
         }
-        address = f"{self.container.address}:{PORT - 1 + number}"
+        address = f"{self.container.address}:{PORT - 1 + number}{':tls' if self.secured else ''}"
         line = " ".join(["fdbserver", f"--locality_instance_id {member}", *words])
         now = self.ground.clock.timestamp()
         worker = Worker(address, kind, locality, self.version, line, now, store)

@@ -87,8 +87,13 @@ def test_every_reason_that_planning_gives_has_advice() -> None:
         "pod_rights/labels",
         "network/refusal",
         "cluster_file",
+        "transport",
     )
-    others = (*(f"operator/{name}.py" for name in operator), "engines/search/objects/desired.py")
+    others = (
+        *(f"operator/{name}.py" for name in operator),
+        "engines/search/objects/desired.py",
+        "engines/foundationdb/objects/desired.py",
+    )
     paths = [*package.glob("planning/**/*.py"), *(package / path for path in others)]
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
     calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]

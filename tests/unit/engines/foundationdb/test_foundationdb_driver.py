@@ -9,9 +9,9 @@ from stateward.planning.model.observation import Allocation, CopyState, Database
 from tests.unit.engines.foundationdb_town import Nobody, Town, cluster
 
 
-@pytest.fixture
-def town() -> Town:
-    return Town(cluster())
+@pytest.fixture(params=[None, {"enabled": True}], ids=["plain", "TLS"])
+def town(request: pytest.FixtureRequest) -> Town:
+    return Town(cluster(security=request.param))
 
 
 async def test_only_a_database_that_says_that_it_is_not_there_is_made(town: Town) -> None:
@@ -37,7 +37,7 @@ async def test_what_cannot_be_asked_is_unknown_and_is_never_made() -> None:
 
 async def test_another_database_at_the_same_place_is_not_this_one(town: Town) -> None:
     await town.made()
-    other = cluster()
+    other = town.of
     town.of = type(other)(
         metadata=type(other.metadata)(name="ledger", namespace="bank", uid="another"), spec=other.spec
     )
@@ -119,8 +119,8 @@ async def test_no_more_are_excluded_than_the_others_can_take_over_from(town: Tow
 
 async def test_a_member_without_a_process_is_proved_by_its_last_known_address(town: Town) -> None:
     await town.made()
-    gone = town.addresses["ledger-storage-4"]
-    town.ensemble.end(gone)
+    gone = town.addresses["ledger-storage-4"].removesuffix(":tls")
+    town.ensemble.end(town.addresses["ledger-storage-4"])
     await town.settle(900.0)
     await town.engine.drain(town.target(missing={"ledger-storage-4": 1.0}), frozenset({"ledger-storage-4"}))
     await town.settle(900.0)
@@ -149,7 +149,9 @@ async def test_an_address_that_another_member_has_by_now_proves_nothing_and_is_n
 async def test_the_redundancy_that_is_wanted_is_told(town: Town) -> None:
     await town.made()
     assert (await town.seen()).untended == ""
+    security = town.of.spec.security
     town.of = cluster(redundancy="triple", pools=[{"name": "storage", "processClass": "storage", "replicas": 5}])
+    town.of = msgspec.structs.replace(town.of, spec=msgspec.structs.replace(town.of.spec, security=security))
     assert "triple is wanted" in (await town.seen()).untended
     await town.engine.tend(town.target())
     assert "configure triple" in town.commands

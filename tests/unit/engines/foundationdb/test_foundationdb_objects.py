@@ -7,13 +7,17 @@ import msgspec
 import pytest
 
 from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.kinds.security import SecurityStatus
 from stateward.api.values import names
+from stateward.engines.foundationdb.objects.configuration import config_files
 from stateward.engines.foundationdb.objects.member import member_objects
 from stateward.engines.foundationdb.objects.shared import cluster_objects
+from stateward.engines.foundationdb.security import client_name, member_name, secured
 from stateward.engines.foundationdb.spec.build import Build
 from stateward.engines.foundationdb.spec.connection import parse_connection_string
 from stateward.engines.foundationdb.spec.desired import desired
 from stateward.engines.foundationdb.spec.identity import coordinator, first_connection, member_of
+from stateward.engines.foundationdb.spec.pools import resolve
 from stateward.engines.pods.objects import MemberObjects
 from stateward.operator.objects.translate import inputs
 from stateward.planning.facts.change import differing, effect_of, keeping
@@ -202,3 +206,57 @@ def test_a_pod_on_the_way_has_the_programs_of_both_versions_and_runs_those_that_
         assert [c["image"] for c in template["spec"]["initContainers"]] == ["stateward:1", "mine/fdb:7.3.63"]
         assert template["spec"]["containers"][0]["image"] == "mine/fdb:7.1.67"
         assert base64.b64decode(found[step].config["data"]["program"]).decode() == f"{program}\n"
+
+
+def test_a_cluster_with_tls_names_its_coordinators_so_and_its_pods_have_certificates() -> None:
+    of = cluster(security={"enabled": True})
+    assert all(address.tls for address in first_connection(of).coordinators)
+    spec = member_objects(of, "storage", 0, AT).workload["spec"]["template"]["spec"]
+    values = {v["name"]: v.get("value") for v in spec["containers"][0]["env"]}
+    assert values["FDB_TLS_CERTIFICATE_FILE"] == "/stateward/tls/tls.crt"
+    assert values["FDB_TLS_KEY_FILE"] == "/stateward/tls/tls.key"
+    assert values["FDB_TLS_CA_FILE"] == "/stateward/tls/ca.crt"
+    assert values["FDB_TLS_VERIFY_PEERS"] == f"S.CN={member_name(of)}|S.CN={client_name(of)}"
+    assert {"name": "tls", "mountPath": "/stateward/tls", "readOnly": True} in spec["containers"][0]["volumeMounts"]
+    assert [v["secret"]["secretName"] for v in spec["volumes"] if v["name"] == "tls"] == ["ledger-tls"]
+    (pool, *_) = resolve(of)
+    assert "--knob_tls_cert_refresh_delay_seconds=60\n" in config_files(pool, AT)["arguments"]
+
+
+def test_a_cluster_without_tls_has_nothing_of_it() -> None:
+    assert not any(address.tls for address in first_connection(cluster()).coordinators)
+    spec = pod("storage")["spec"]
+    assert not [v for v in spec["containers"][0]["env"] if "TLS" in v["name"]]
+    assert "tls" not in {v["name"] for v in spec["volumes"]}
+    (pool, *_) = resolve(cluster())
+    assert "tls" not in config_files(pool, AT)["arguments"]
+
+
+def living(of: FoundationDBCluster, *, enabled: bool | None) -> FoundationDBCluster:
+    """Return a cluster that runs, with TLS or without; None where the status does not know of any."""
+    known = None if enabled is None else SecurityStatus(enabled=enabled)
+    status = msgspec.structs.replace(of.status, version="7.1.67", cluster_uuid="id", security=known)
+    return msgspec.structs.replace(of, status=status)
+
+
+@pytest.mark.parametrize("was", [True, False, None])
+@pytest.mark.parametrize("wanted", [True, False, None])
+def test_tls_of_a_cluster_that_is_there_stays_as_it_is_and_another_wish_is_refused(
+    was: bool | None, wanted: bool | None
+) -> None:
+    of = living(cluster(security={"enabled": wanted}), enabled=was)
+    assert secured(of) is bool(was)
+    reasons = {(r.subject, r.reason, r.everything) for r in desired(of).refusals}
+    expected = {("spec.security.enabled", "SecurityFixed", False)}
+    assert reasons == (expected if wanted not in (None, bool(was)) else set())
+    if reasons:
+        (refusal,) = desired(of).refusals
+        assert f"Set it to {str(bool(was)).lower()}" in refusal.message
+
+
+def test_another_wish_changes_no_member() -> None:
+    before = living(cluster(security={"enabled": True}), enabled=True)
+    after = living(cluster(security={"enabled": False}), enabled=True)
+    assert desired(before).pools == desired(after).pools
+    for name in ("storage", "log"):
+        assert member_objects(before, name, 0, AT) == member_objects(after, name, 0, AT)

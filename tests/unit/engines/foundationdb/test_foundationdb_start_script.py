@@ -65,8 +65,9 @@ class Pod:
         fresh.write_text(f'"available" : {str(available).lower()}, "database_available" : true, {known}')
         fresh.rename(self.root / "answers" / which)
 
-    def start(self) -> subprocess.Popen[str]:
+    def start(self, **more: str) -> subprocess.Popen[str]:
         values = {
+            **more,
             "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}",
             "POD_IP": "10.0.0.7",
             "STATEWARD_ROOT": str(self.root),
@@ -204,3 +205,10 @@ def test_it_ends_at_once_also_while_nobody_answers_it(pod: Pod) -> None:
     pod.until(lambda: pod.lines("asked"))
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == 0, "it waited for who does not answer"
+
+
+def test_with_certificates_processes_listen_with_tls(pod: Pod) -> None:
+    pod.told(NEW)
+    pod.start(FDB_TLS_CERTIFICATE_FILE="/stateward/tls/tls.crt")
+    pod.until(lambda: pod.started(NEW) == {f"{address}:tls" for address in BOTH})
+    assert all("--listen_address 10.0.0.7:450" in line and line.count(":tls") == 2 for line in pod.lines("lines"))

@@ -3,6 +3,7 @@
 from stateward.api.kinds.foundationdb import FaultDomain
 from stateward.api.values import names
 from stateward.api.values.base import Json
+from stateward.engines.foundationdb import security
 from stateward.engines.foundationdb.objects.beside import BESIDE, bring
 from stateward.engines.foundationdb.objects.configuration import config_files
 from stateward.engines.foundationdb.objects.labels import ENGINE, member_labels
@@ -48,7 +49,11 @@ def _spec(pool: ResolvedPool, ordinal: int, build: Build) -> Json:
         "topologySpreadConstraints": pods.spread(pool.cluster.metadata.name, pool.name),
         **({"initContainers": initial} if (initial := _initial(pool, build)) else {}),
         "containers": [_container(pool, ordinal, build)],
-        "volumes": [*_volumes(pool, ordinal), *([{"name": "beside", "emptyDir": {}}] if build.crossing else [])],
+        "volumes": [
+            *_volumes(pool, ordinal),
+            *security.volumes(pool.cluster),
+            *([{"name": "beside", "emptyDir": {}}] if build.crossing else []),
+        ],
     }
 
 
@@ -80,6 +85,7 @@ def _container(pool: ResolvedPool, ordinal: int, build: Build) -> Json:
                 for name in ("config", "cluster", "scripts", "pod")
             ),
             {"name": "run", "mountPath": "/stateward/run"},
+            *security.mounts(pool.cluster),
             *([{"name": "beside", "mountPath": BESIDE, "readOnly": True}] if build.crossing else ()),
             *(agent.volume_mounts() if pool.managed else ()),
         ],
@@ -115,6 +121,7 @@ def _environment(pool: ResolvedPool, ordinal: int, build: Build) -> list[Json]:
         {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
         {"name": "STATEWARD_DOMAIN", **domain},
         *({"name": name, "value": value} for name, value in values.items()),
+        *security.environment(pool.cluster),
     ]
 
 

@@ -4,6 +4,7 @@ from stateward.api.kinds.cluster import InPlace, Retention, UpdatePolicy, Volume
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.values.quantity import parse_bytes
 from stateward.api.values.version import parse_version
+from stateward.engines.foundationdb import security
 from stateward.engines.foundationdb.spec.build import Build
 from stateward.engines.foundationdb.spec.identity import cluster_file
 from stateward.engines.foundationdb.spec.inputs import COORDINATED, EFFECTS, RETAINED, inputs
@@ -19,6 +20,9 @@ def desired(cluster: FoundationDBCluster) -> Desired:
     """Return what should be. A refused version is left out: the cluster goes on running what it ran."""
     reason = refuse_upgrade(cluster.status.version, cluster.spec.version)
     refusals = () if reason is None else (Refusal("spec.version", "UpgradeRefused", reason, everything=False),)
+    switched = security.refused(cluster)
+    if switched is not None:
+        refusals = (*refusals, Refusal("spec.security.enabled", "SecurityFixed", switched, everything=False))
     version = cluster.spec.version if reason is None else cluster.status.version
     update, volumes = cluster.spec.update or UpdatePolicy(), cluster.spec.volumes or VolumePolicy()
     return Desired(

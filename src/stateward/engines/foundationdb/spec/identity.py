@@ -9,6 +9,7 @@ import re
 
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.values import names
+from stateward.engines.foundationdb.security import secured
 from stateward.engines.foundationdb.spec.connection import (
     Address,
     ConnectionString,
@@ -30,7 +31,7 @@ def host(cluster: FoundationDBCluster, member: str) -> str:
 
 def coordinator(cluster: FoundationDBCluster, member: str) -> Address:
     """Return where a member answers as a coordinator: its first process."""
-    return Address(host(cluster, member), PORT)
+    return Address(host(cluster, member), PORT, tls=secured(cluster))
 
 
 def member_of(cluster: FoundationDBCluster, address: Address) -> str:
@@ -72,9 +73,3 @@ def names_it(cluster: FoundationDBCluster, text: str) -> bool:
         return parse_connection_string(text).description == description(cluster)
     except ConnectionStringError:
         return False
-
-
-def formed(cluster: FoundationDBCluster) -> bool:
-    """Return whether the database was made, as far as the status remembers."""
-    grant = cluster.status.bootstrap
-    return grant.formed if grant is not None else bool(cluster.status.cluster_uuid)

@@ -1,0 +1,210 @@
+"""Keeps the Secrets of FoundationDB clusters with TLS: made once, renewed long before they end, never made up.
+
+They are an authority, a certificate of the members and one for clients. The operator needs none: it asks by the command
+line in the members' pods. Processes take new certificates while they run, and so does an authority change without a
+restart: the next one is trusted for a day before it signs.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from stateward import pki
+from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.kinds.security import TransportSecurity
+from stateward.engines.foundationdb.security import (
+    VERIFY,
+    asked,
+    authority_secret,
+    believed,
+    client_name,
+    client_secret,
+    formed,
+    member_name,
+    members_secret,
+    secured,
+)
+from stateward.engines.foundationdb.spec.connection import ConnectionStringError, parse_connection_string
+from stateward.kube.client.client import Api
+from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.clock import Clock
+from stateward.operator.databases.foundationdb import mine
+from stateward.operator.objects.caches import Caches
+from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.copied_secrets import Unowned
+from stateward.operator.own_secrets import OwnSecrets
+from stateward.operator.security import rotation
+from stateward.operator.security.given_secrets import Given
+from stateward.operator.security.material import DAY, Files, Stored, current_authority, lifetime, still_good
+from stateward.pki.files import CERTIFICATE, KEY, TRUSTED, authority_files
+from stateward.pki.given import rooted
+from stateward.planning.model.observation import Refusal
+from stateward.planning.model.security import Protection
+
+FIELD = "spec.security.caSecretName"
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """What a cluster proves itself by."""
+
+    authority: pki.Authority
+    member: pki.Pair
+    client: pki.Pair
+    rotation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Secured:
+    """A cluster as it is secured, what people may know of that, and what is refused."""
+
+    cluster: FoundationDBCluster
+    protection: Protection | None = None
+    refusals: tuple[Refusal, ...] = ()
+
+
+class TransportKeeper:
+    """Makes, renews and reads the Secrets of clusters with TLS."""
+
+    def __init__(self, api: Api, caches: Caches, clock: Clock, *, labelled: bool = False) -> None:
+        self._clock = clock
+        self._own = OwnSecrets(api, caches)
+        self._unowned = Unowned(api, caches)
+        self._given = Given(api, clock, labelled=labelled)
+
+    async def keep(self, cluster: FoundationDBCluster, *, on: bool) -> Secured:
+        """Make and renew what is missing or due where TLS is `on`; raises ApiError, NotOurs: then nothing is known."""
+        if not on:
+            silent = cluster.spec.security is None and cluster.status.security is None
+            return _secured(cluster, None if silent else Protection(enabled=False, reason=_reason(cluster, on=False)))
+        await self._unowned.sweep(Key(cluster.metadata.namespace, cluster.metadata.name), cluster.metadata.uid)
+        now = self._clock.now().timestamp()
+        stored = await self._stored(cluster)
+        faults: dict[str, str] = {}
+        found = made(cluster, stored, now, faults)
+        name = (cluster.spec.security or TransportSecurity()).ca_secret_name
+        if FIELD in faults and name is not None and self._given.denied(name, cluster):
+            faults[FIELD] = self._given.missing(name, cluster)
+        if found is None:
+            # One that was never made waits, and the status does not say that it is without TLS.
+            return _secured(cluster, _unmade(cluster) if formed(cluster) else None, faults)
+        await self._write(cluster, stored, found)
+        return _secured(cluster, _protection(cluster, found, faults), faults)
+
+    def forget(self, cluster: Key) -> None:
+        """Drop what was read of a cluster that is gone."""
+        self._own.forget(cluster)
+        self._given.forget(cluster)
+
+    async def _stored(self, cluster: FoundationDBCluster) -> Stored:
+        name = (cluster.spec.security or TransportSecurity()).ca_secret_name
+        given = await self._given.read(Key(cluster.metadata.namespace, name), cluster) if name else None
+        return Stored(
+            authority=await self._own.read(authority_secret(cluster), cluster),
+            members=await self._own.read(members_secret(cluster), cluster),
+            operator=await self._own.read(client_secret(cluster), cluster),
+            given_authority=given,
+        )
+
+    async def _write(self, cluster: FoundationDBCluster, stored: Stored, found: Certificates) -> None:
+        bundle = found.authority.bundle
+        member = {CERTIFICATE: found.member.certificate, KEY: found.member.key, TRUSTED: bundle}
+        client = {CERTIFICATE: found.client.certificate, KEY: found.client.key, TRUSTED: bundle}
+        client[VERIFY] = believed(member_name(cluster))
+        wanted: tuple[tuple[str, Files | None, Files], ...] = (
+            (authority_secret(cluster), stored.authority, authority_files(found.authority)),
+            (members_secret(cluster), stored.members, member),
+            (client_secret(cluster), stored.operator, client),
+        )
+        for name, before, after in wanted:
+            if before != after:
+                await self._own.apply(cluster, name, after)
+
+
+def runs_with(holdings: Holdings) -> bool:
+    """Return whether a cluster is to run with TLS: as its cluster file says, or (before there is any of it) its spec.
+
+    The disaster this prevents: a cluster that is restored without its status is taken for one without TLS, and each of
+    its members that is made anew finds none of the others.
+    """
+    cluster = mine(holdings.cluster)
+    if not holdings.sets and not holdings.pods and not formed(cluster):
+        return bool(asked(cluster))
+    try:
+        coordinators = parse_connection_string(holdings.connection or "").coordinators
+    except ConnectionStringError:
+        return secured(cluster)
+    return any(each.tls for each in coordinators)
+
+
+def made(cluster: FoundationDBCluster, stored: Stored, now: float, faults: dict[str, str]) -> Certificates | None:
+    """Return the certificates as they should be; None where nothing can be made of what was given.
+
+    What is wrong with that is added to `faults`, by field of the spec.
+    """
+    asked_for = cluster.spec.security or TransportSecurity()
+    if stored.given_authority and not rooted(stored.given_authority):
+        faults[FIELD] = "the CA in it is signed by another one: FoundationDB trusts only a CA that has signed itself"
+        stored = msgspec.structs.replace(stored, given_authority={})
+    wrong = dict(faults)
+    authority = current_authority(cluster, stored, now, faults, all_heard=True)
+    faults.update(wrong)
+    if authority is None:
+        return None
+    days = lifetime(asked_for) / DAY
+
+    def pair(before: Files | None, name: str) -> pki.Pair:
+        return still_good(before, authority, (name,), now) or pki.issue(authority.signs, name, (name,), now, days)
+
+    member = pair(stored.members, member_name(cluster))
+    client = pair(stored.operator, client_name(cluster))
+    return Certificates(authority, member, client, rotation.sentence(authority, now, all_heard=True))
+
+
+def _secured(cluster: FoundationDBCluster, known: Protection | None, faults: dict[str, str] | None = None) -> Secured:
+    """Return the cluster with what is known of it in its status, by which all else goes."""
+    waits = known is None
+    names = {FIELD: f"Secret {(cluster.spec.security or TransportSecurity()).ca_secret_name} cannot be used"}
+    other = f"Secret {authority_secret(cluster)} cannot be used"
+    refusals = tuple(
+        Refusal(field, "SecretNotUsable", f"{names.get(field, other)}: {text}", everything=waits)
+        for field, text in sorted((faults or {}).items())
+    )
+    status = msgspec.structs.replace(cluster.status, security=known.status() if known is not None else None)
+    return Secured(msgspec.structs.replace(cluster, status=status), known, refusals)
+
+
+def _unmade(cluster: FoundationDBCluster) -> Protection:
+    """Return what is known where nothing can be made, of a cluster that is there: it keeps what it has."""
+    before = cluster.status.security
+    known: dict[str, Any] = {"mark": before.mark} if before is not None else {}
+    return Protection(enabled=True, reason=_reason(cluster, on=True), **known)
+
+
+def _protection(cluster: FoundationDBCluster, found: Certificates, faults: dict[str, str]) -> Protection:
+    own = (found.member, found.client)
+    return Protection(
+        enabled=True,
+        reason=_reason(cluster, on=True),
+        authority_secret=authority_secret(cluster),
+        client_secret=client_secret(cluster),
+        authority_ends=pki.ends(found.authority.signs.certificate),
+        member_ends=pki.ends(found.member.certificate),
+        server_ends=pki.ends(found.client.certificate),
+        renewal=min(pki.renewal(pair.certificate) for pair in own),
+        mark=rotation.mark(found.member.certificate, found.client.certificate, found.authority.bundle),
+        rotation=found.rotation,
+        faults=faults,
+    )
+
+
+def _reason(cluster: FoundationDBCluster, *, on: bool) -> str:
+    wanted = asked(cluster)
+    if wanted is None:
+        return "spec.security.enabled is left out, and the cluster keeps what it has"
+    if wanted is on:
+        return f"spec.security.enabled is {str(wanted).lower()}"
+    if on is secured(cluster):
+        return f"the cluster was made {'with' if on else 'without'} TLS, and keeps that"
+    return f"spec.security.enabled is {str(wanted).lower()}, and a Secret that it needs cannot be used"

@@ -1,0 +1,120 @@
+"""The stand-in with TLS: it talks only to holders of a certificate of the cluster, and takes new ones as it runs."""
+
+import asyncio
+import contextlib
+import json
+import os
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from sandbox.foundationdb.programs import program
+from stateward import pki
+from tests.support.ports import lasting_port
+
+NOW = time.time()
+
+
+def write(folder: Path, authority: pki.Pair, name: str, trusted: str) -> dict[str, str]:
+    """Write a certificate of a name, and return the variables by which programs find it."""
+    folder.mkdir(exist_ok=True)
+    pair = pki.issue(authority, name, (name,), NOW)
+    for file, text in (("tls.crt", pair.certificate), ("tls.key", pair.key), ("ca.crt", trusted)):
+        (folder / f"{file}.new").write_text(text)
+        (folder / f"{file}.new").rename(folder / file)
+    files = {"CERTIFICATE": "tls.crt", "KEY": "tls.key", "CA": "ca.crt"}
+    found = {f"FDB_TLS_{what}_FILE": str(folder / file) for what, file in files.items()}
+    return {**found, "FDB_TLS_VERIFY_PEERS": "S.CN=member.one|S.CN=client.one"}
+
+
+class Place:
+    """One process with TLS, and its command line."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.authority = pki.new_authority("ours", NOW).signs
+        self.port = lasting_port()
+        self.file = root / "fdb.cluster"
+        self.file.write_text(f"test:first@127.0.0.1:{self.port}:tls\n")
+        (root / "data").mkdir()
+        for name in ("fdbserver", "fdbcli"):
+            (root / name).write_bytes(program(name, "7.1.67"))
+        self.server = self.certificate("member.one")
+
+    def certificate(self, name: str, authority: pki.Pair | None = None) -> dict[str, str]:
+        return write(self.root / name, authority or self.authority, name, self.authority.certificate)
+
+    def words(self, name: str, *words: str) -> list[str]:
+        return [sys.executable, "-IB", str(self.root / name), *words]
+
+    @contextlib.contextmanager
+    def runs(self) -> Generator[None]:
+        address = f"127.0.0.1:{self.port}:tls"
+        words = ["--public_address", address, "--listen_address", address, "--datadir", str(self.root / "data")]
+        words += ["--cluster_file", str(self.file), "--knob_tls_cert_refresh_delay_seconds=0.1"]
+        command = self.words("fdbserver", *words)
+        with subprocess.Popen(command, env={**os.environ, **self.server}, stdout=subprocess.DEVNULL) as process:
+            try:
+                yield
+            finally:
+                process.terminate()
+                process.wait(20)
+
+    def available(self, variables: dict[str, str], seconds: float = 30.0) -> bool:
+        """Return whether a client reaches the coordinator within a time."""
+        command = self.words("fdbcli", "-C", str(self.file), "--exec", "status json")
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, check=True)
+            if json.loads(done.stdout)["client"]["coordinators"]["quorum_reachable"]:
+                return True
+            time.sleep(0.2)
+        return False
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def test_only_clients_with_a_certificate_of_the_cluster_are_answered(place: Place) -> None:
+    stranger = pki.new_authority("another", NOW).signs
+    with place.runs():
+        assert place.available(place.certificate("client.one"))
+        assert not place.available({}, 2.0), "without a certificate"
+        assert not place.available(place.certificate("client.two"), 2.0), "with a name that is not believed"
+        assert not place.available(place.certificate("client.one", stranger), 2.0), "of another authority"
+        assert place.available(place.certificate("client.one"))
+
+
+def test_a_new_certificate_is_shown_without_a_restart(place: Place) -> None:
+    async def shown() -> bytes | None:
+        context = ssl.create_default_context(cafile=place.root / "client.one" / "ca.crt")
+        context.check_hostname = False
+        context.load_cert_chain(place.root / "client.one" / "tls.crt", place.root / "client.one" / "tls.key")
+        _, writer = await asyncio.open_connection("127.0.0.1", place.port, ssl=context)
+        found = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        writer.close()
+        return found
+
+    client = place.certificate("client.one")
+    with place.runs():
+        assert place.available(client)
+        before = asyncio.run(shown())
+        place.certificate("member.one")
+        end = time.monotonic() + 20
+        while asyncio.run(shown()) == before:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        assert place.available(client)
+
+
+def test_an_address_with_tls_needs_certificates(place: Place) -> None:
+    words = place.words("fdbserver", "-p", f"127.0.0.1:{place.port}:tls", "-C", str(place.file), "-d", str(place.root))
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, "no certificates" in done.stderr) == (1, True)
