@@ -15,7 +15,7 @@ from stateward.api.values.base import Json
 
 FOLDER = "/stateward/tls"
 """Where the certificates are in a pod."""
-REFRESH = 60
+REFRESH = 10
 """Seconds after which processes look again whether their certificates have changed; FoundationDB's own are 12 hours."""
 VERIFY = "verify_peers"
 """File of the clients' Secret that says which certificates of servers are to be believed."""

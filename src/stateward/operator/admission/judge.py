@@ -20,7 +20,15 @@ from stateward.planning.model.observation import Unknown
 from stateward.planning.plan import plan
 
 NEVER = frozenset(
-    {"InvalidSpec", "UpgradeRefused", "ImageWithoutVersion", "CannotGoBack", "VolumeRefused", NOT_ALLOWED}
+    {
+        "InvalidSpec",
+        "UpgradeRefused",
+        "ImageWithoutVersion",
+        "CannotGoBack",
+        "SecurityFixed",
+        "VolumeRefused",
+        NOT_ALLOWED,
+    }
 )
 """Reasons to wait that no time and no other step ends: only another spec does."""
 

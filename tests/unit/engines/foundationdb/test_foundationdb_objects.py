@@ -220,7 +220,7 @@ def test_a_cluster_with_tls_names_its_coordinators_so_and_its_pods_have_certific
     assert {"name": "tls", "mountPath": "/stateward/tls", "readOnly": True} in spec["containers"][0]["volumeMounts"]
     assert [v["secret"]["secretName"] for v in spec["volumes"] if v["name"] == "tls"] == ["ledger-tls"]
     (pool, *_) = resolve(of)
-    assert "--knob_tls_cert_refresh_delay_seconds=60\n" in config_files(pool, AT)["arguments"]
+    assert "--knob_tls_cert_refresh_delay_seconds=10\n" in config_files(pool, AT)["arguments"]
 
 
 def test_a_cluster_without_tls_has_nothing_of_it() -> None:

@@ -158,3 +158,22 @@ def test_foundationdb_is_judged_by_its_own_rules() -> None:
     runs = {"version": "7.1.57"}
     assert found(ledger(version="7.1.67"), ledger(runs)).refused == ()
     assert any("spec.version" in text for text in found(ledger(version="6.3.24"), ledger(runs)).refused)
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["nothing read", "objects read"])
+def test_switching_tls_of_a_foundationdb_cluster_that_is_there_is_refused_and_taking_it_back_is_not(
+    *, known: bool
+) -> None:
+    family = family_of(FOUNDATIONDB, None, None)  # type: ignore[arg-type]
+
+    def found(new: Cluster, old: Cluster) -> Verdict:
+        holdings = Holdings(old, (), (), (), (), {}, {}) if known else None
+        return judge(family, new, old, holdings, 1000.0)
+
+    for on in (True, False):
+        runs = {"version": "7.1.67", "clusterUuid": "id", "security": {"enabled": on}}
+        as_made, other = ledger(runs, security={"enabled": on}), ledger(runs, security={"enabled": not on})
+        refused = found(other, as_made).refused
+        assert any("spec.security.enabled" in text and "was made with" in text for text in refused)
+        assert found(as_made, other).refused == ()
+        assert found(ledger(runs), as_made).refused == ()
