@@ -63,7 +63,10 @@ FOUNDATION_PROFILES = (
         "members that go missing",
         edits=("member to be replaced", "replacement taken back", "member to be kept", "environment changed"),
         often={"user edit": 2.0, "node without power": 4.0, "node cut off": 3.0, "process crash": 2.0},
-        more={"replacement": {"enabled": True, "after": "2m", "maxConcurrent": 1}},
+        more={
+            "replacement": {"enabled": True, "after": "2m", "maxConcurrent": 1},
+            "security": {"enabled": True},
+        },
     ),
     Profile(
         "people who try everything",
