@@ -10,8 +10,8 @@ from stateward.engines.connection.base import UnreachableError
 from stateward.engines.foundationdb.database.commands import Printed
 from stateward.engines.foundationdb.database.driver import FoundationEngine
 from stateward.engines.foundationdb.database.target import FoundationTarget
-from stateward.engines.foundationdb.security import secured
 from stateward.engines.foundationdb.spec.identity import coordinator, first_connection
+from stateward.engines.foundationdb.spec.security import secured
 from stateward.planning.model.observation import Database
 from stateward.simulation.foundationdb.commandline import Run
 from stateward.simulation.foundationdb.ensemble import Client, Ensemble

@@ -25,7 +25,7 @@ from stateward.cli.preview.preview import preview
 from stateward.engines.foundationdb.database.status import Status
 from stateward.engines.foundationdb.database.target import FoundationTarget
 from stateward.engines.foundationdb.database.upkeep import redundancy
-from stateward.engines.foundationdb.security import asked
+from stateward.engines.foundationdb.spec.security import asked
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
@@ -35,9 +35,9 @@ from stateward.operator.network.policy import network_policy
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.kinds import CLUSTER_KINDS
+from stateward.operator.security.foundationdb_tls import TransportKeeper
 from stateward.operator.security.protection import refusals
 from stateward.operator.security.security import RAW_SECRETS, Keeper
-from stateward.operator.transport import TransportKeeper
 from stateward.planning.model.observation import Database, Desired, Health, Observation, Unknown
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network

@@ -24,7 +24,7 @@ from stateward.operator.objects.kinds import kind_of
 from stateward.operator.pod_rights.finished import finished
 from stateward.operator.pod_rights.named import named
 from stateward.operator.pod_rights.policy import PodNotAllowed, refuse
-from stateward.operator.security import credentials, security
+from stateward.operator.security import credentials, own_secrets
 from stateward.planning.safety.disruption_budget import Budget
 from tests.support.fuzz import fuzzed
 from tests.unit.operator.pod_rights.test_pod_rights import ELASTIC, PROCESSES, SEARCH
@@ -208,7 +208,7 @@ def objects(cluster: Cluster, level: Level) -> Iterator[Json]:
     yield credentials.secret(cluster, f"{cluster.metadata.name}-agents", {"x": "y"}, {})
     if isinstance(cluster, SearchCluster):
         for suffix in ("ca", "tls", "operator-tls", "admin"):
-            yield security.secret(cluster, f"{cluster.metadata.name}-{suffix}", {"x": "y"})
+            yield own_secrets.secret(cluster, f"{cluster.metadata.name}-{suffix}", {"x": "y"})
     for pool in cluster.spec.pools:
         for ordinal in (0, 1):
             made = family.member_objects(cluster, pool.name, ordinal, cluster.spec.version)

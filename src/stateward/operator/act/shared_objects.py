@@ -18,11 +18,11 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key, key_of
 from stateward.kube.objects.resource import Resource
-from stateward.operator.cluster_file import retired
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.caches import Caches, controlled
 from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.ownership import exists, key_in
+from stateward.operator.security.cluster_file import retired
 from stateward.planning.safety.disruption_budget import Budget
 
 BY_KIND: dict[str, Resource[Any]] = {

@@ -24,7 +24,6 @@ from stateward.operator.act.act import Actor
 from stateward.operator.act.agent_requests import Liaison
 from stateward.operator.act.announce import Announcer
 from stateward.operator.act.shared_objects import Furnisher
-from stateward.operator.cluster_file import ClusterFiles
 from stateward.operator.clusters.exit_watch import Vigil
 from stateward.operator.clusters.reconcile import Parts, Reconciler
 from stateward.operator.clusters.replacement_limit import ReplacementLimit
@@ -34,9 +33,10 @@ from stateward.operator.observe.referenced_data import Data
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.runtime.failing import Failing
 from stateward.operator.runtime.metrics import Metrics
+from stateward.operator.security.cluster_file import ClusterFiles
 from stateward.operator.security.credentials import Credentials
+from stateward.operator.security.foundationdb_tls import TransportKeeper
 from stateward.operator.security.security import Keeper
-from stateward.operator.transport import TransportKeeper
 
 _log = structlog.get_logger(__name__)
 

@@ -26,7 +26,6 @@ from stateward.operator.act.agent_requests import Liaison
 from stateward.operator.act.announce import Announcer
 from stateward.operator.act.perform import Outcome, Performer
 from stateward.operator.act.shared_objects import Furnisher
-from stateward.operator.cluster_file import ClusterFiles, told
 from stateward.operator.clusters.exit_watch import Vigil, ending
 from stateward.operator.clusters.pace import BUSY_SECONDS, next_look, repeats, stillness
 from stateward.operator.clusters.replacement_limit import ReplacementLimit, newly
@@ -41,9 +40,10 @@ from stateward.operator.observe.desired_state import Wanted
 from stateward.operator.observe.referenced_data import Data
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.runtime.metrics import Metrics
+from stateward.operator.security.cluster_file import ClusterFiles, told
+from stateward.operator.security.foundationdb_tls import TransportKeeper, runs_with
 from stateward.operator.security.protection import refusals
 from stateward.operator.security.security import Keeper
-from stateward.operator.transport import TransportKeeper, runs_with
 from stateward.planning.facts.agents_to_ask import questions
 from stateward.planning.facts.debounce import SETTLING
 from stateward.planning.model.actions import Action

@@ -31,9 +31,9 @@ from stateward.kube.timing.clock import Clock
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.copied_secrets import Unowned, belongs
 from stateward.operator.objects.ownership import exists
-from stateward.operator.own_secrets import RAW_SECRETS, OwnSecrets
 from stateward.operator.security.given_secrets import Given, decoded
 from stateward.operator.security.material import PASSWORD, PASSWORD_BYTES, USERNAME, Files, Made, Material, Stored, made
+from stateward.operator.security.own_secrets import RAW_SECRETS, OwnSecrets
 from stateward.operator.security.protection import protection
 from stateward.operator.security.secured_by_default import REASON, secured_as_new
 from stateward.planning.model.security import Protection

@@ -86,13 +86,13 @@ def test_every_reason_that_planning_gives_has_advice() -> None:
         "pod_rights/policy",
         "pod_rights/labels",
         "network/refusal",
-        "cluster_file",
-        "transport",
+        "security/cluster_file",
+        "security/foundationdb_tls",
     )
     others = (
         *(f"operator/{name}.py" for name in operator),
         "engines/search/objects/desired.py",
-        "engines/foundationdb/objects/desired.py",
+        "engines/foundationdb/spec/desired.py",
     )
     paths = [*package.glob("planning/**/*.py"), *(package / path for path in others)]
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]

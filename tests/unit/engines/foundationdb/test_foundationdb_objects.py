@@ -12,12 +12,12 @@ from stateward.api.values import names
 from stateward.engines.foundationdb.objects.configuration import config_files
 from stateward.engines.foundationdb.objects.member import member_objects
 from stateward.engines.foundationdb.objects.shared import cluster_objects
-from stateward.engines.foundationdb.security import client_name, member_name, secured
 from stateward.engines.foundationdb.spec.build import Build
 from stateward.engines.foundationdb.spec.connection import parse_connection_string
 from stateward.engines.foundationdb.spec.desired import desired
 from stateward.engines.foundationdb.spec.identity import coordinator, first_connection, member_of
 from stateward.engines.foundationdb.spec.pools import resolve
+from stateward.engines.foundationdb.spec.security import client_name, member_name, secured
 from stateward.engines.pods.objects import MemberObjects
 from stateward.operator.objects.translate import inputs
 from stateward.planning.facts.change import differing, effect_of, keeping

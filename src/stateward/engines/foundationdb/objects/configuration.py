@@ -1,6 +1,6 @@
 """The files that a member's processes are started from."""
 
-from stateward.engines.foundationdb import security
+from stateward.engines.foundationdb.spec import security
 from stateward.engines.foundationdb.spec.build import Build
 from stateward.engines.foundationdb.spec.pools import ResolvedPool
 

@@ -3,10 +3,10 @@
 from stateward.api.kinds.foundationdb import FaultDomain
 from stateward.api.values import names
 from stateward.api.values.base import Json
-from stateward.engines.foundationdb import security
 from stateward.engines.foundationdb.objects.beside import BESIDE, bring
 from stateward.engines.foundationdb.objects.configuration import config_files
 from stateward.engines.foundationdb.objects.labels import ENGINE, member_labels
+from stateward.engines.foundationdb.spec import security
 from stateward.engines.foundationdb.spec.build import Build
 from stateward.engines.foundationdb.spec.identity import PORT, cluster_file
 from stateward.engines.foundationdb.spec.inputs import IMAGE, inputs

@@ -4,7 +4,7 @@ from stateward.api.kinds.cluster import InPlace, Retention, UpdatePolicy, Volume
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.values.quantity import parse_bytes
 from stateward.api.values.version import parse_version
-from stateward.engines.foundationdb import security
+from stateward.engines.foundationdb.spec import security
 from stateward.engines.foundationdb.spec.build import Build
 from stateward.engines.foundationdb.spec.identity import cluster_file
 from stateward.engines.foundationdb.spec.inputs import COORDINATED, EFFECTS, RETAINED, inputs

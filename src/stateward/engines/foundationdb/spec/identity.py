@@ -9,7 +9,6 @@ import re
 
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.values import names
-from stateward.engines.foundationdb.security import secured
 from stateward.engines.foundationdb.spec.connection import (
     Address,
     ConnectionString,
@@ -18,6 +17,7 @@ from stateward.engines.foundationdb.spec.connection import (
 )
 from stateward.engines.foundationdb.spec.coordinators import Candidate, choose, count_of
 from stateward.engines.foundationdb.spec.pools import resolve
+from stateward.engines.foundationdb.spec.security import secured
 from stateward.engines.pods.objects import headless
 
 PORT = 4500

@@ -13,7 +13,8 @@ import msgspec
 from stateward import pki
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.security import TransportSecurity
-from stateward.engines.foundationdb.security import (
+from stateward.engines.foundationdb.spec.connection import ConnectionStringError, parse_connection_string
+from stateward.engines.foundationdb.spec.security import (
     VERIFY,
     asked,
     authority_secret,
@@ -25,7 +26,6 @@ from stateward.engines.foundationdb.security import (
     members_secret,
     secured,
 )
-from stateward.engines.foundationdb.spec.connection import ConnectionStringError, parse_connection_string
 from stateward.kube.client.client import Api
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
@@ -33,10 +33,10 @@ from stateward.operator.databases.foundationdb import mine
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.copied_secrets import Unowned
-from stateward.operator.own_secrets import OwnSecrets
 from stateward.operator.security import rotation
 from stateward.operator.security.given_secrets import Given
 from stateward.operator.security.material import DAY, Files, Stored, current_authority, lifetime, still_good
+from stateward.operator.security.own_secrets import OwnSecrets
 from stateward.pki.files import CERTIFICATE, KEY, TRUSTED, authority_files
 from stateward.pki.given import rooted
 from stateward.planning.model.observation import Refusal

@@ -21,11 +21,11 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.workloads import StatefulSet
-from stateward.operator.cluster_file import ClusterFiles, told
 from stateward.operator.databases.foundationdb import mapped
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.kinds import FOUNDATIONDB
+from stateward.operator.security.cluster_file import ClusterFiles, told
 from stateward.planning.model.observation import Database, Health, Unknown
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network

@@ -15,8 +15,8 @@ from dataclasses import replace
 
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.engines.foundationdb.objects.shared import CLUSTER_FILE
-from stateward.engines.foundationdb.security import formed
 from stateward.engines.foundationdb.spec.identity import cluster_file, names_it
+from stateward.engines.foundationdb.spec.security import formed
 from stateward.kube.client.client import Api, DeleteOptions, Preconditions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound

@@ -10,8 +10,8 @@ import pytest
 from stateward import pki
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.status import ClusterStatus
-from stateward.engines.foundationdb.security import client_name, member_name, secured
 from stateward.engines.foundationdb.spec.identity import first_connection
+from stateward.engines.foundationdb.spec.security import client_name, member_name, secured
 from stateward.kube.client.client import ApplyOptions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound, Unavailable
@@ -21,10 +21,10 @@ from stateward.kube.objects.workloads import StatefulSet
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import Holdings
 from stateward.operator.objects.kinds import FOUNDATIONDB
-from stateward.operator.own_secrets import RAW_SECRETS
+from stateward.operator.security.foundationdb_tls import Secured, TransportKeeper, made, runs_with
 from stateward.operator.security.given_secrets import decoded
 from stateward.operator.security.material import Stored
-from stateward.operator.transport import Secured, TransportKeeper, made, runs_with
+from stateward.operator.security.own_secrets import RAW_SECRETS
 from stateward.pki.files import authority_files
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
