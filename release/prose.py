@@ -29,10 +29,7 @@ LATER = frozenset(
         "docs/decisions.md",
         "docs/found-by-simulation.md",
         "docs/foundationdb.md",
-        "docs/restart-control.md",
-        "docs/sandbox.md",
         "docs/security.md",
-        "docs/simulation.md",
         "docs/threat-model.md",
     }
 )

@@ -29,10 +29,6 @@ ANNOTATIONS = {
     *("inputs", "version", "version-beside", "bootstrap-candidate", "agent", "config-checksum", "made-for"),
     *("agent-authority", "agent-token-ends"),
 }
-KINDS = {
-    *("ConfigMap", "Secret", "Service", "PersistentVolumeClaim", "StatefulSet", "PodDisruptionBudget"),
-    "NetworkPolicy",
-}
 CHOSEN = {"Service"}
 """Kinds whose metadata a spec may add to."""
 CAPABILITIES = {
