@@ -28,9 +28,6 @@ LATER = frozenset(
         "CHANGELOG.md",
         "docs/decisions.md",
         "docs/found-by-simulation.md",
-        "docs/foundationdb.md",
-        "docs/security.md",
-        "docs/threat-model.md",
     }
 )
 """Pages that are not held to the terms; a page leaves this list for good once it has none of them."""
