@@ -26,7 +26,6 @@ TERMS = {
 LATER = frozenset(
     {
         "CHANGELOG.md",
-        "docs/decisions.md",
         "docs/found-by-simulation.md",
     }
 )
