@@ -90,7 +90,7 @@ async def test_certificates_are_asked_for_and_renewed_while_processes_run(
 
 def plain(sandbox: Sandbox, clusters: Clusters) -> None:
     """Assert that a command line without a certificate reaches nobody."""
-    script = BARE.format(file=FILE, what="coordinators auto")
+    script = BARE.format(file=FILE, what="coordinators")
     where = ["exec", "-n", clusters.namespace, f"{NAME}-log-0-0", "-c", "foundationdb", "--"]
     with pytest.raises(subprocess.CalledProcessError):
         sandbox.kubectl(*where, "sh", "-c", script, timeout=60)
