@@ -3,6 +3,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
 SANDBOX := $(PY) -m sandbox
+# End-to-end cases wait most of the time: three processes, each with a sandbox of its own, keep two cores busy.
+WORKERS ?= 3
 
 .PHONY: help demo test check unit e2e bench sandbox sandbox-down release docs lock bootstrap
 
@@ -32,7 +34,7 @@ unit: bootstrap ## the fast suites only: unit and simulation
 	@$(PY) -m pytest tests/unit tests/simulation
 
 e2e: bootstrap ## the full list of end-to-end cases on the sandbox with real databases
-	@$(PY) -m pytest tests/e2e
+	@$(PY) -m pytest tests/e2e -n $(WORKERS) --dist loadfile
 
 bench: bootstrap ## measurements, with the machine's description
 	@$(PY) -m bench

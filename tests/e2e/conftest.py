@@ -1,4 +1,6 @@
-"""The whole sandbox for end-to-end tests: three nodes, brought up once, evidence collected when a test fails.
+"""The whole sandbox for end-to-end tests: three nodes, brought up once for each process of the run.
+
+When a test fails, evidence is collected.
 
 Tests on real databases find the operator in it, and a namespace of their own for clusters.
 """
@@ -19,6 +21,7 @@ from stateward.kube.objects import resources as kinds
 from stateward.operator.objects.kinds import OPENSEARCH, ClusterKind
 from tests.e2e.clusters import Clusters
 from tests.e2e.operators import OperatorPods, install, kubectl
+from tests.support.workers import own_name
 
 _ARTIFACTS = Path(__file__).parents[2] / ".artifacts"
 _BROUGHT_UP = pytest.StashKey[Sandbox]()
@@ -27,7 +30,7 @@ _BROUGHT_UP = pytest.StashKey[Sandbox]()
 @pytest.fixture(scope="session")
 def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     """Give the sandbox of all end-to-end tests; KEEP=1 leaves it running for the next session."""
-    brought_up = Sandbox(os.environ.get("STATEWARD_TEST_SANDBOX", "stateward-test"))
+    brought_up = Sandbox(own_name(os.environ.get("STATEWARD_TEST_SANDBOX", "stateward-test")))
     try:
         brought_up.clear()
         brought_up.up(nodes=3)

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from sandbox import Sandbox
+from tests.support.workers import own_name
 
 
 @pytest.fixture(scope="package")
 def integration_sandbox() -> Iterator[Sandbox]:
     """Bring a control plane up once for this package: databases need the cores later. KEEP=1 leaves it running."""
-    sandbox = Sandbox(os.environ.get("STATEWARD_INTEGRATION_SANDBOX", "stateward-int"))
+    sandbox = Sandbox(own_name(os.environ.get("STATEWARD_INTEGRATION_SANDBOX", "stateward-int")))
     try:
         sandbox.clear()
         sandbox.up(nodes=0)
