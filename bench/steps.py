@@ -14,7 +14,7 @@ from bench.scale import percentile
 WORDS = {"stopping process": "told", "the process is stopped": "ended", "] started ": "launched"}
 """What an agent says, and which moment that is."""
 PARTS = ("its own end", "between", "its start script", "its own start")
-"""Until its process has ended; until the next one is started; until Java is; until it is in the cluster again."""
+"""Until its process has ended; until the next one is started; until Java is; until it has joined the cluster again."""
 
 
 @dataclass

@@ -75,7 +75,7 @@ def test_a_person_finds_out_everything_with_the_command_line(
     sandbox.kubectl("-n", namespace, *ready, timeout=620)
     shown = json.loads(stateward("status", "one", "-n", namespace, "-o", "json").stdout)
     assert (shown["status"]["version"], shown["status"]["health"]) == ("2.19.5", "green")
-    assert "everything is as it should be" in stateward("list", "-A").stdout
+    assert "the cluster matches its spec" in stateward("list", "-A").stdout
     assert "Nothing waits." in stateward("explain", "one", "-n", namespace).stdout
 
     nothing = stateward("plan", "one", "-n", namespace)

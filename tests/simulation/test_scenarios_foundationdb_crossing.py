@@ -43,7 +43,7 @@ async def test_all_processes_change_at_one_moment_and_images_after_that() -> Non
         story.edit(version=NEW)
         assert await story.until(lambda: len(beside(story)) == 12, 7200.0), story.doing
         assert programs(story) == {OLD}
-        assert story.unavailable < 30, "only recoveries, as each pod is made anew"
+        assert story.unavailable < 30, "only recoveries, as each pod is being recreated"
         assert await story.settled(7200.0), story.doing
         arrived(story)
         assert story.world.ground.counts["process stopped in its pod"] == 12

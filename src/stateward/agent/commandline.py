@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
 
             return agent.run(settings, arguments)
         case _:
-            return _refuse(f"{' '.join(words[:1]) or 'nothing'!r} is none of these commands")
+            return _refuse(f"{' '.join(words[:1]) or 'nothing'!r} is not one of these commands")
     return 0
 
 

@@ -33,7 +33,7 @@ def settings(words: Sequence[str], command: tuple[str, ...]) -> Settings:
         name, equals, value = word.partition("=")
         option = OPTIONS.get(name)
         if option is None:
-            raise UsageError(f"{name!r} is no option of run")
+            raise UsageError(f"{name!r} is not an option of run")
         text = value if equals else next(left, None)
         if text is None:
             raise UsageError(f"{name} has no value")

@@ -52,5 +52,5 @@ def validate(cluster: Cluster) -> list[Problem]:
     elif isinstance(cluster, SearchCluster):
         problems = [problem for check in _CHECKS for problem in check(cluster)]
     else:
-        raise TypeError(f"{type(cluster).__name__} is no kind of cluster")
+        raise TypeError(f"{type(cluster).__name__} is not a kind of cluster")
     return list({(problem.path, problem.message): problem for problem in problems}.values())

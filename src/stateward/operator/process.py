@@ -198,7 +198,7 @@ async def run_operator(options: OperatorOptions) -> None:
         if options.agent_image:
             operator.companions.append(detection_control(operator))
         else:
-            _log.info("missing members are looked for by this process only: it knows no image for Jobs that look")
+            _log.info("only this process detects missing members: it has no image for detection Jobs")
         await stack.enter_async_context(serve(options.health_host, options.health_port, health_routes(operator.ready)))
         routes = metrics_routes(operator.metrics.registry)
         await stack.enter_async_context(serve(options.metrics_host, options.metrics_port, routes))

@@ -137,7 +137,7 @@ def unbelieved(facts: Facts) -> str:
     if not running or not all(CERTIFICATES in change_of(facts, m).because for m in running):
         return ""
     return (
-        "; all members run with certificates from before the last renewal: if these have ended, restart all members"
+        "; all members run with certificates from before the last renewal: if these have expired, restart all members"
         f" together: kubectl stateward restart {facts.obs.name} --coordinated"
     )
 
@@ -174,7 +174,8 @@ def refused(obs: Observation) -> tuple[Refusal, ...]:
     names = ", ".join(m.name for m in passed)
     version = max((reached(obs, m) for m in passed), key=parse)
     text = (
-        f"{names} {'has' if len(passed) == 1 else 'have'} already joined with {version}, and data cannot go back to"
+        f"{names} {'has' if len(passed) == 1 else 'have'} already joined with {version}, and data"
+        " cannot be downgraded to"
         f" {obs.desired.version}; set spec.version to {version} or later"
     )
     return (*obs.desired.refusals, Refusal("spec.version", "CannotGoBack", text, everything=False))
@@ -269,7 +270,7 @@ STEPS: Mapping[str, Step] = {
     "protocol switch": lambda facts, scaling, part: cross(facts, leaving(scaling, part)),
     "decommission": decommissions,
     "repair": lambda facts, _scaling, part: repair(facts, claimed(part), part.drain),
-    "restart of all together": lambda facts, _scaling, part: together(facts, claimed(part)),
+    "coordinated restart": lambda facts, _scaling, part: together(facts, claimed(part)),
     "rolling change": lambda facts, _scaling, part: roll(facts, claimed(part), elsewhere(facts, part)),
     "volume changes": lambda facts, _scaling, _part: volumes(facts),
     "database upkeep": lambda facts, _scaling, _part: tend(facts),
@@ -316,7 +317,7 @@ BUSY = (
 def sentence(obs: Observation, part: Part, *, settled: bool) -> str:
     """Return what is going on in one sentence."""
     if settled:
-        return "everything is as it should be"
+        return "the cluster matches its spec"
     stalled = next((w.message for w in part.waits if w.stalled), None)
     intents = part.intents.values()
     busy = next((i.sentence for state in BUSY for i in intents if i.state is state and i.sentence), None)

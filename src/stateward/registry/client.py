@@ -201,7 +201,7 @@ async def _bounded(response: aiohttp.ClientResponse, largest: int, url: URL) -> 
         if len(content) > limit:
             if not response.ok:
                 break
-            raise RegistryError(f"{url.host} sends more than the {largest} bytes that there should be")
+            raise RegistryError(f"{url.host} sends more than the {largest} bytes that should exist")
     return bytes(content[:limit])
 
 

@@ -192,7 +192,7 @@ MUTATIONS = (
     ),
     Mutation(
         "28",
-        "who waits for a configuration that was overwritten is made anew",
+        "who waits for a configuration that was overwritten is being recreated",
         without.left_waiting,
         failures.test_28_who_was_about_to_restart_when_its_machine_went_does_not_wait_for_what_is_gone,
     ),

@@ -30,8 +30,8 @@ def test_values_are_read_as_what_they_are() -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--grac", "1"], "'--grac' is no option of run"),
-        (["1"], "'1' is no option of run"),
+        (["--grac", "1"], "'--grac' is not an option of run"),
+        (["1"], "'1' is not an option of run"),
         (["--grace"], "--grace has no value"),
         (["--grace", "0"], "--grace: '0' is not a number of seconds above 0 and up to a day"),
         (["--grace", "nan"], "--grace: 'nan' is not a number"),
@@ -54,12 +54,12 @@ def test_what_is_missing_is_named() -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ([], "'nothing' is none of these commands"),
+        ([], "'nothing' is not one of these commands"),
         (["rin"], "'rin' is none"),
         (["copy"], "'copy' is none"),
         (["run", *NEEDED], "after -- the command that starts the database is missing"),
         (["run", *NEEDED, "--"], "after -- the command that starts the database is missing"),
-        (["run", "--nothing", "1", "--", "db"], "'--nothing' is no option of run"),
+        (["run", "--nothing", "1", "--", "db"], "'--nothing' is not an option of run"),
     ],
 )
 def test_a_wrong_command_is_explained(words: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:

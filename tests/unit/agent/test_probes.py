@@ -59,7 +59,7 @@ def test_the_probes_ask_the_database_and_a_start_is_over_when_it_answers(pod: Po
     assert database.authorization == "Basic dXNlcjp3b3Jk"
     database.status = 200
     assert (pod.probe("/started"), pod.probe("/ready")) == (200, 200)
-    pod.expect("the process has come up")
+    pod.expect("the process has started")
     assert pod.get()["state"] == "running"
     pod.stop()
     database.asked.clear()

@@ -49,6 +49,6 @@ def test_a_killed_shell_does_not_hide_a_database_in_another_group(isolated: Pod)
     isolated.run("set -m; (trap '' TERM; echo up; exec sleep 300) & wait", "--grace", "0.3")
     isolated.expect("up")
     os.kill(int(_children(isolated)[0]), signal.SIGKILL)
-    isolated.expect("ended by itself with code 137")
+    isolated.expect("exited with code 137")
     isolated.expect("KILL")
     assert isolated.wait() == 137

@@ -12,7 +12,7 @@ OLD = """\
 """
 NEW = """\
 2026-01-31T12:00:13Z [2026-01-31T12:00:13Z] [stateward] started /bin/bash as process 40
-2026-01-31T12:00:20Z [2026-01-31T12:00:20Z] [stateward] the process has come up
+2026-01-31T12:00:20Z [2026-01-31T12:00:20Z] [stateward] the process has started
 """
 AT = 1769860800.0  # 2026-01-31T12:00:00Z
 

@@ -31,14 +31,14 @@ metadata: {name: other}
 
 
 def test_list_shows_one_line_per_cluster(run: Run, api: FakeApi) -> None:
-    other = cluster(version="2.19.5", health="green", ready="3/3", doing="everything is as it should be")
+    other = cluster(version="2.19.5", health="green", ready="3/3", doing="the cluster matches its spec")
     other["metadata"] |= {"name": "audit", "namespace": "prod"}
     other["spec"]["update"] = {"paused": True}
     api.add("opensearchclusters", other)
     assert run("list", "-A").output == (
         "NAMESPACE  NAME   ENGINE      VERSION          HEALTH  READY  AGE    DOING\n"
         "default    logs   opensearch  2.17.1 → 2.19.5  yellow  2/3    3h00m  logs-hot-1 restarts to apply version\n"
-        "prod       audit  opensearch  2.19.5           green   3/3    3h00m  paused; everything is as it should be\n"
+        "prod       audit  opensearch  2.19.5           green   3/3    3h00m  paused; the cluster matches its spec\n"
     )
     assert [found["metadata"]["name"] for found in json.loads(run("list", "-A", "-o", "json").output)] == [
         "logs",
@@ -48,7 +48,7 @@ def test_list_shows_one_line_per_cluster(run: Run, api: FakeApi) -> None:
 
 def elasticsearch() -> dict[str, Any]:
     """Return an Elasticsearch cluster that has the name of the OpenSearch cluster."""
-    document = cluster(version="8.17.0", health="green", ready="3/3", doing="everything is as it should be")
+    document = cluster(version="8.17.0", health="green", ready="3/3", doing="the cluster matches its spec")
     return document | {"kind": "ElasticsearchCluster", "spec": {**document["spec"], "version": "8.19.4"}}
 
 

@@ -167,7 +167,7 @@ class World(Hands):
         self.check_data()
 
     def run(self, limit: int = 400) -> "World":
-        """Go on until everything is as it should be and stays so; fails with what happened if that never comes."""
+        """Go on until the cluster matches its spec and stays so; fails with what happened if that never comes."""
         calm = 0
         for _ in range(limit):
             made = self.tick()

@@ -62,7 +62,7 @@ class Certificate:
             if now != self._mark:
                 self._context = self._load()
                 self._mark = now
-                say("the agent's certificate was loaded again")
+                say("the agent's certificate was reloaded")
         except OSError as error:
             say(f"the agent's new certificate cannot be used yet: {error}")
         return self._context

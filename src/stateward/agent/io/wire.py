@@ -101,7 +101,7 @@ def parse_body(body: bytes, allowed: frozenset[str]) -> dict[str, str]:
     for name, value in cast("dict[str, object]", document).items():
         if name not in allowed:
             accepted = ", ".join(sorted(allowed)) or "no field at all"
-            raise RefusedError(400, f"{_shown(name)} is no field of this body, which may have: {accepted}")
+            raise RefusedError(400, f"{_shown(name)} is not a field of this body; accepted are: {accepted}")
         if not isinstance(value, str) or not value.isprintable():
             what = "a string of printable characters (no control characters, no lone surrogates)"
             raise RefusedError(400, f"{name}: {_shown(value)} is not {what}")

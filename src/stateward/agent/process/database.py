@@ -77,7 +77,7 @@ class Database:
         """Note that the process has answered for the first time."""
         if self.facts.state is State.STARTING:
             self.facts = self.facts._replace(state=State.RUNNING)
-            say("the process has come up")
+            say("the process has started")
             self._changed()
 
     def stop(self, number: int = signal.SIGTERM) -> None:
@@ -103,7 +103,7 @@ class Database:
         self._leader_gone = True
         self.facts = self.facts._replace(exit_code=code if code >= 0 else 128 - code)
         if self.facts.state in UP:
-            say(f"process {pid} ended by itself with code {self.facts.exit_code}")
+            say(f"process {pid} exited with code {self.facts.exit_code}")
             self.facts = self.facts._replace(state=State.EXITED)
             session.signal_group(pid, signal.SIGTERM)
             self._loop.spawn(self._see_off(pid, State.EXITED))

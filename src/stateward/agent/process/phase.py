@@ -44,7 +44,7 @@ def read(path: Path | None) -> Phase:
     except FileNotFoundError:
         return Phase.NONE
     except (OSError, ValueError) as error:
-        say(f"the restart phase could not be understood and counts as none: {path}: {error}")
+        say(f"the restart phase is not valid and is ignored: {path}: {error}")
         return Phase.NONE
 
 

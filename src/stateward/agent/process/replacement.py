@@ -40,7 +40,7 @@ class Replacement:
         if release == self._own:
             return None
         if self._rehearsing:
-            raise wire.RefusedError(409, "another agent is being tried already")
+            raise wire.RefusedError(409, "another agent is already being tried")
         arguments = [*handover.command(release), *self._arguments]
         try:
             pid = handover.rehearse(arguments, self._state())
@@ -48,7 +48,7 @@ class Replacement:
             raise wire.RefusedError(422, f"{release} cannot be started: {error}") from None
         code = await self._outcome(pid)
         if code != 0:
-            raise wire.RefusedError(422, f"{release} failed its rehearsal with code {code}; this agent stays")
+            raise wire.RefusedError(422, f"{release} failed its rehearsal with code {code}; this agent continues")
         return lambda: self._become(arguments)
 
     def _release(self, path: Path) -> Path:
@@ -87,4 +87,4 @@ class Replacement:
             say(f"becoming the agent in {Path(arguments[0]).parent}")
             handover.become(arguments, state, self._signals)
         except (OSError, wire.RefusedError) as error:
-            say(f"this agent stays: {error}")
+            say(f"this agent continues: {error}")

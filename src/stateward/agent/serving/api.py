@@ -37,7 +37,7 @@ class Api:
         if not self._token.matches(head.fields.get("authorization", b"")):
             return wire.Answer(401, {"error": "wrong or missing token"}, ("WWW-Authenticate: Bearer",))
         if head.path not in self._routes:
-            raise wire.RefusedError(404, f"nothing is at {head.path}")
+            raise wire.RefusedError(404, f"there is nothing at {head.path}")
         method, names = self._routes[head.path]
         if head.method != method:
             return wire.Answer(405, {"error": f"only {method} is possible here"}, (f"Allow: {method}",))

@@ -17,14 +17,14 @@ from stateward.agent.serving.server import ReadBody
 _PATIENCE = 10  # answers that a process may miss one after the other before it counts as not ready
 _WAITING = 8  # probes that wait for the database at once: half of the connections that the server keeps open
 _LOOK = 0.02  # seconds between two looks at a question that another probe has asked
-_BUSY = "the database has not answered yet, and others wait for it"
+_BUSY = "the database has not answered yet, and other requests wait for it"
 
 
 class _Question:
     """What the database is being asked, and what it has answered."""
 
     def __init__(self) -> None:
-        self.answer: tuple[bool, str] = (False, "the database could not be asked")
+        self.answer: tuple[bool, str] = (False, "the database could not be reached")
         self.over = False
 
 
@@ -46,7 +46,7 @@ class Probes:
     async def answer(self, head: wire.Head, _read_body: ReadBody) -> wire.Answer:
         """Answer one probe."""
         if head.path not in {"/live", "/started", "/ready"}:
-            raise wire.RefusedError(404, f"nothing is at {head.path}")
+            raise wire.RefusedError(404, f"there is nothing at {head.path}")
         if head.method != "GET":
             return wire.Answer(405, {"error": "only GET is possible here"}, ("Allow: GET",))
         if head.path == "/live":
@@ -72,7 +72,7 @@ class Probes:
         stop lasts, and the kubelet kills the container again and again.
         """
         if self._database.facts.state in {State.STOPPING, State.STOPPED}:
-            return self._say(good=True, why="the process was told to stop")
+            return self._say(good=True, why="the process is being stopped")
         if self._waiting >= _WAITING:
             return self._say(self._database.facts.state is State.RUNNING, _BUSY)
         good, why, _ = await self._ask(self._settings.started_url)
@@ -94,7 +94,7 @@ class Probes:
         if good and up:
             self._serving = asked
         elif up and asked == self._serving and self._missed < _PATIENCE:
-            return self._say(good=True, why=f"it has served, and missed {self._missed} answers: {why}")
+            return self._say(good=True, why=f"it served before, and missed {self._missed} answers: {why}")
         else:
             self._serving = None
         return self._say(good and up, why)

@@ -130,7 +130,7 @@ async def _read_head(stream: Stream, deadline: float) -> tuple[bytes, bytes]:
     while (end := data.find(b"\r\n\r\n")) < 0 and len(data) <= wire.HEAD_LIMIT:
         more = await stream.receive(deadline)
         if not more:
-            raise wire.RefusedError(400, "the request ended before its empty line")
+            raise wire.RefusedError(400, "the request ended before its header was complete")
         data += more
     if not 0 <= end <= wire.HEAD_LIMIT:
         raise wire.RefusedError(431, f"the header has more than {wire.HEAD_LIMIT} bytes")

@@ -99,7 +99,7 @@ async def in_the_way(session: Session, wanted: Installation, bodies: Iterable[Js
         owner = owner_of(live)
         if owner not in ("", own):
             name = text(at(live, "metadata", "labels", LABEL_INSTALLATION))
-            found.append(f"{identity} belongs to another installation, {name}: one of the two has to do without it")
+            found.append(f"{identity} belongs to another installation, {name}: only one of the two can have it")
         elif not owner and not wanted.spec.adopt:
-            found.append(f"{identity} is there already: delete it, or set spec.adopt to take it over")
+            found.append(f"{identity} already exists: delete it, or set spec.adopt to adopt it")
     return found

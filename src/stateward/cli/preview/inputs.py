@@ -116,7 +116,9 @@ async def ask(family: Family, holdings: Holdings, *, exists: bool) -> tuple[Data
     if not exists:
         return Unknown("not formed yet"), ()
     answer = await onlook(family.engine, target_of(family, holdings))
-    return answer, (f"the database could not be asked from here: {answer.why}",) if isinstance(answer, Unknown) else ()
+    return answer, (f"the database could not be reached from here: {answer.why}",) if isinstance(
+        answer, Unknown
+    ) else ()
 
 
 def target_of(family: Family, holdings: Holdings) -> Target:
@@ -148,7 +150,7 @@ class Carried:
     async def send(self, call: Call) -> Answer:
         """Return the whole answer, whatever its status; raise `UnreachableError` where there is none."""
         if call.method != "GET" and call.path not in QUESTIONS:
-            raise RefusedError(f"{call.method} {call.path} is no question")
+            raise RefusedError(f"{call.method} {call.path} only reads")
         try:
             raw = RawRequest(call.endpoint + call.path, call.method, call.params, call.body)
             return Answer(200, await self._api.request(raw))

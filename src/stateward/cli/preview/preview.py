@@ -196,7 +196,7 @@ def member_change(
         return MemberChange(name, member.pool, Kind.RECREATE, mode_of("recreate", name, done), because)
     if name in did["restart the process of"]:
         mode = mode_of("restart the process of", name, done)
-        return MemberChange(name, member.pool, Kind.RESTART, mode, because or "what a person has asked for")
+        return MemberChange(name, member.pool, Kind.RESTART, mode, because or "a user's request")
     held = next((w.message for w in journey.last.waits if w.subject == name), "")
     if static is Effect.NONE and name in did["grow the volume of"]:
         return MemberChange(name, member.pool, Kind.RELOAD, "in place", "volume")

@@ -11,7 +11,7 @@ CAUSES = {
     Cause.NODE_TAINTED: "its Kubernetes node has a taint that spec.replacement.onTaints names",
     Cause.NO_CLAIM: "its volume claim is gone; nothing makes it again, as an empty one would look like it",
     Cause.NO_POD: "it has no pod",
-    Cause.POD_TERMINATING: "its pod is stopping and does not end",
+    Cause.POD_TERMINATING: "its pod is terminating and does not end",
     Cause.POD_PENDING: "its pod finds no Kubernetes node",
     Cause.POD_FAILING: "its pod does not run",
     Cause.NOT_IN_CLUSTER: "its process is not in the cluster",

@@ -1,4 +1,4 @@
-"""For each reason to wait: what ends the wait, and what a person can do. One place, so that none is forgotten."""
+"""Advice for each reason to wait: what ends the wait, and what to do. One table, so that no reason is forgotten."""
 
 from dataclasses import dataclass
 
@@ -7,237 +7,314 @@ from stateward.planning.model.intent import State
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What ends a wait, and what a person can do; the latter is empty where waiting is all that is needed."""
+    """What ends a wait, and what you can do; `do` is empty if you only have to wait."""
 
     ends: str
     do: str = ""
 
 
-UNKNOWN = Advice("the operator takes it up again by itself when the reason is gone")
+UNKNOWN = Advice("the operator finds that the reason no longer applies; it checks again by itself")
 """For a reason that this program does not know: the operator may be newer."""
 
 ADVICE = {
     "AgentSilent": Advice(
-        "the agent in the member's pod answers, or the pod is made anew after a minute without an answer; where all are"
-        " stopped together, the others start without it",
-        "let the operator reach port 9443 of the pods; look at the log of the member's pod",
+        "the agent in the member's pod answers. After one minute without an answer the operator recreates the"
+        " pod; in a coordinated restart the other members start without it",
+        "check that the operator reaches port 9443 of the pods, and read the log of the member's pod",
     ),
     "AnswerTooLarge": Advice(
-        "the database's answers are small enough to be read, as those of 35,000 shards or 800 processes are; until then"
-        " nothing is known, so nothing is taken down",
-        "read in the message which answer it is; give the cluster fewer shards (GET _cat/shards lists them), and if it"
-        " has few, look at what answers at that address",
+        "the database's answers are small enough to read. The limits fit about 35,000 shards or 800 processes."
+        " Until then the operator knows nothing about the database and stops no member",
+        "read in the message which answer is too large; reduce the number of shards (GET _cat/shards lists"
+        " them), and if there are only a few, check what answers at that address",
     ),
-    "ArrivingFirst": Advice("the new member has joined the cluster and is ready", "look at the new member's pod"),
+    "ArrivingFirst": Advice(
+        "the new member has joined the cluster and is ready",
+        "check the new member's pod",
+    ),
     "BootstrapInterrupted": Advice(
-        "a person decides: nobody else can know whether a cluster was formed on the lost volume",
-        "find the old volume and give it back, or accept an empty cluster with the annotation that is named above",
+        "you decide: only you can know whether a cluster was formed on the lost volume",
+        "find the old volume and restore it, or accept an empty cluster with the annotation named above",
     ),
-    "CannotGoBack": Advice("spec.version is at least what the member has joined with", "set it so"),
+    "CannotGoBack": Advice(
+        "spec.version is at least the version that the member has joined with",
+        "set spec.version to that version or a later one",
+    ),
     "ClusterFileLost": Advice(
-        "the database answers; then the operator writes its cluster file into the Secret again",
-        "put the Secret back from a backup, or with the file /var/fdb/data/fdb.cluster of any member's volume",
+        "the database answers; the operator then writes the cluster file into the Secret again",
+        "restore the Secret from a backup, or from the file /var/fdb/data/fdb.cluster on any member's volume",
     ),
     "ConfigurationOnItsWay": Advice(
-        "the node has brought the new configuration into the pod, in a second or at most two minutes",
-        "if it takes much longer, look at the node's kubelet",
+        "the kubelet updates the mounted Secret, usually within a second and at most two minutes",
+        "if it takes much longer, check the kubelet of the node",
     ),
-    "CrossingFirst": Advice("all processes have changed to the new version", "nothing is needed"),
-    "DataMoving": Advice("the data that is on the move has arrived", "nothing is needed; `status --watch` follows it"),
+    "CrossingFirst": Advice(
+        "all processes run the new version",
+    ),
+    "DataMoving": Advice(
+        "the relocating data has arrived",
+        "follow it with `status --watch`",
+    ),
     "DatabaseNotReady": Advice(
-        "every shard is recovered, or can nowhere be placed for a reason that this change itself removes",
-        "if it takes long, ask the database why: GET _cluster/allocation/explain",
+        "every shard is recovered, or the only obstacle to its allocation is one that this change removes",
+        "if it takes long, ask the database for the reason: GET _cluster/allocation/explain",
     ),
     "DataSettling": Advice(
-        "nothing that the members use has changed for 5 seconds, or a minute is over; changes that come together are"
-        " one restart"
+        "the data that the members use has not changed for 5 seconds, or one minute has passed. Changes that"
+        " arrive together cause one restart",
     ),
     "DataUnknown": Advice(
-        "the operator can read the ConfigMap or Secret that is named; until then nobody restarts because of it",
-        "let the operator get it, and its own Secret stateward-digest-key",
+        "the operator can read the ConfigMap or Secret named above. Until then no member restarts because of it",
+        "grant the operator `get` on it, and on the operator's own Secret stateward-digest-key",
     ),
     "DatabaseUnknown": Advice(
-        "the database answers the operator again; until then nothing is known, so nothing is taken down",
-        "look at the pods of the managers or coordinators, and whether the operator can reach them:"
-        " port 9200 of the pods, for FoundationDB the right to use pods/exec",
+        "the database answers the operator. Until then the operator knows nothing about the database and stops"
+        " no member",
+        "check the pods of the managers or coordinators, and check that the operator reaches them: port 9200"
+        " of the pods, or for FoundationDB the right to use pods/exec",
     ),
     "DatabaseGone": Advice(
-        "the coordinators have the volumes again with which the database was made",
-        "give the old volumes back; nothing is made anew by itself",
+        "the coordinators have the volumes with which the database was created",
+        "restore the old volumes; the operator never creates the database again by itself",
     ),
     "DrainBlocked": Advice(
-        "the shard that is named may move to another member",
-        "make room or relax what forbids it (allocation filters, disk watermarks), or set the old size again:"
-        " the member then comes back into use",
+        "the shard named above may move to another member",
+        "free space or relax the rule that forbids the move (allocation filters, disk watermarks), or set the"
+        " old size again: the member then returns to service",
     ),
-    "Draining": Advice("the member holds nothing any more", "nothing is needed; the old size set again undoes it"),
+    "Draining": Advice(
+        "the member holds no shards",
+        "to cancel, set the old size again",
+    ),
     "Forming": Advice(
         "the first manager has formed the cluster, and the database answers",
-        "look at the log of its pod; where volumes of managers from before were kept, ask for as many managers again",
+        "read the log of its pod; if volumes of earlier managers were kept, ask for the same number of managers again",
     ),
-    "ImageWithoutVersion": Advice("spec.image shows the version in its tag", "name such an image"),
+    "ImageWithoutVersion": Advice(
+        "the tag of spec.image contains the version",
+        "set such an image",
+    ),
     "InMaintenance": Advice(
-        "the maintenance of the zone is over, which a person has begun", "end it with `maintenance off` of fdbcli"
+        "the maintenance of the zone is over; a user started it",
+        "end it with `maintenance off` in fdbcli",
     ),
-    "InvalidSpec": Advice("the spec is valid", "correct the field; `validate -f` checks a file before it is applied"),
+    "InvalidSpec": Advice(
+        "the spec is valid",
+        "correct the field; `validate -f` checks a file before you apply it",
+    ),
     "KeepConflict": Advice(
-        "spec.members names it once, and the rest of the spec lets it stay",
-        "remove it from members.keep, or take back what it would have to go for",
+        "spec.members names the member in one list only, and the rest of the spec lets it stay",
+        "remove the member from members.keep, or revert the change that would remove it",
     ),
-    "KeptStopped": Advice("a person lets it start again", "run `start` with the member's name"),
-    "LeaderLast": Advice("the other managers have changed; the elected one is last, so that one election is enough"),
-    "LosingVote": Advice("the other managers have taken over the vote"),
+    "KeptStopped": Advice(
+        "you start the member",
+        "run `start` with the member's name",
+    ),
+    "LeaderLast": Advice(
+        "the other managers have changed. The elected manager is last, so that one election is enough",
+    ),
+    "LosingVote": Advice(
+        "the other managers have taken over the vote",
+    ),
     "ManagersLost": Advice(
-        "a person decides: every manager has lost its volume, and with it the state of the cluster",
-        "bring a manager's volume back, or accept an empty cluster with the annotation that is named above",
+        "you decide: every manager has lost its volume, and with it the cluster state",
+        "restore the volume of a manager, or accept an empty cluster with the annotation named above",
     ),
     "MayHoldLastCopy": Advice(
-        "the database has a copy of everything, or the member is back",
+        "the database has a copy of every shard, or the member is back",
         "bring the member back: its volume may hold the only copy of a shard",
     ),
     "MembersFirst": Advice(
-        "all members of the spec run and are Ready; the database is made once in its life, by all of them",
-        "look at the pod of the member that is named; a smaller spec is made at once, too",
+        "all members of the spec are running and ready. The database is created once, with all of them",
+        "check the pod of the member named above; a smaller spec also takes effect at once",
     ),
     "Missing": Advice(
-        "the member is back, or its time is up and a new one takes its place",
-        "bring it back, or do not wait: `replace MEMBER` begins at once, and `keep MEMBER` forbids it",
+        "the member is back, or its time is up and a new member replaces it",
+        "bring the member back, start its replacement now with `replace MEMBER`, or forbid it with `keep MEMBER`",
     ),
     "MemberDoesNotStart": Advice(
-        "the pod starts; a corrected or a reverted spec is applied to it at once, whatever else waits",
-        "read the pod's log, then correct the spec, or set back what was changed",
+        "the pod starts. The operator applies a corrected or reverted spec to this member at once, whatever else waits",
+        "read the pod's log, then correct the spec or revert the change",
     ),
     "NeverJoined": Advice(
-        "the process joins the others",
-        "read the pod's log; on a volume of a cluster that is gone it never will: `replace MEMBER --without-draining`",
+        "the process joins the cluster",
+        "read the pod's log; on a volume from a deleted cluster it never joins: run `replace MEMBER"
+        " --without-draining`",
     ),
-    "NoSuchMember": Advice("spec.members names members that are there", "correct the name; everything else goes on"),
+    "NoSuchMember": Advice(
+        "spec.members names only existing members. Everything else continues",
+        "correct the name",
+    ),
     "NewMemberStuck": Advice(
-        "the new member starts and joins; until then no member leaves",
-        "correct what its pod needs (storage class, selector, taints, quota, image), add a node, or take the edit back;"
-        " with update.surge: Preferred one member may leave first where nodes are full",
+        "the new member starts and joins. Until then no member leaves",
+        "correct what its pod needs (storage class, selector, taints, quota, image), add a node, or revert the"
+        " edit; with update.surge: Preferred one member may leave first if the nodes are full",
     ),
     "NetworkPoliciesOff": Advice(
-        "spec.networkPolicy is left out, or the operator makes NetworkPolicies",
+        "spec.networkPolicy is removed, or the operator creates NetworkPolicies",
         "start the operator with --network-policies, or remove the field",
     ),
     "NeedsAgent": Advice(
-        "the member's pod has an agent: pods that are made anew get one unless update.inPlace is Never",
-        "make the pod anew with `restart --recreate`, or take the member out of the annotation",
+        "the member's pod has an agent. A recreated pod gets one unless update.inPlace is Never",
+        "recreate the pod with `restart --recreate`, or remove the member from the annotation",
     ),
     "NotSafeYet": Advice(
-        "going down costs nobody the last copy, the quorum, or more members than may be down at once",
-        "for a single copy: add a replica to the index, or choose update.singleCopy",
+        "stopping this member no longer removes the last copy of a shard, breaks the quorum, or exceeds"
+        " `maxUnavailable`",
+        "for a single copy: add a replica to the index, or set update.singleCopy",
     ),
-    "OneManagerAtATime": Advice("the manager before it has joined and is ready"),
-    "Paused": Advice("update.paused is taken back", "run `resume` with the cluster's name"),
-    "PoolOrder": Advice("the pools before it have changed"),
+    "OneManagerAtATime": Advice(
+        "the manager before it has joined and is ready",
+    ),
+    "Paused": Advice(
+        "update.paused is false",
+        "run `resume` with the cluster's name",
+    ),
+    "PoolOrder": Advice(
+        "the pools before it have changed",
+    ),
     "PodNotAllowed": Advice(
-        "the spec asks for nothing that pods may not be, or what it names is allowed for them; until then the cluster"
-        " goes on as it is, and nothing is made from the spec",
-        "correct the field that is named, or label the object that is named, with the command in the message",
+        "the spec asks only for what its pods may have, or the object it names is allowed for them. Until then"
+        " the cluster runs unchanged, and the operator creates nothing from the spec",
+        "correct the field named above, or label the object named above with the command in the message",
     ),
     "PodRightsUnknown": Advice(
-        "the operator can read the labels of the object that is named; until then nothing is made from the spec",
-        "let the operator get it: its role has serviceaccounts, secrets, persistentvolumeclaims and services",
+        "the operator can read the labels of the object named above. Until then it creates nothing from the spec",
+        "grant the operator `get` on the object: its role includes serviceaccounts, secrets,"
+        " persistentvolumeclaims and services",
     ),
     "PoolNeeded": Advice(
-        "the pool of the member that is named is in the spec again",
-        "add the pool again with a spec that starts; it may leave once the database answers and misses nothing",
+        "the pool of the member named above is in the spec again",
+        "add the pool again with a spec that starts; you can remove it when the database answers and every"
+        " shard has a started copy",
     ),
     "ProgramsBeside": Advice(
-        "each member serves from a pod with the programs of both versions; until then the old version may be set again",
-        "look at the pod of the member that is named: its init container brings the new programs",
+        "each member runs in a pod with the programs of both versions. Until then you can set the old version again",
+        "check the pod of the member named above: its init container copies the new programs",
     ),
     "ProcessDoesNotEnd": Advice(
-        "the process ends, or the pod is gone; the member then starts with its new configuration",
-        "look at the disk of the pod's node: a process that waits for one is ended by no signal; restart the node",
+        "the process ends, or the pod is gone. The member then starts with its new configuration",
+        "check the disk of the pod's node: no signal ends a process that waits for a disk; restart the node",
     ),
-    "ProcessStopped": Advice("the process in the pod runs", "nothing is needed, if it is being started"),
+    "ProcessStopped": Advice(
+        "the process in the pod runs",
+        "if the process is not being started, read the pod's log",
+    ),
     "RepairNotSafe": Advice(
-        "the broken member can be made anew without losing data",
+        "the operator can recreate the broken member without losing data",
         "bring back the members that hold the other copies, or set a version that the member can run",
     ),
     "RemovalPaced": Advice(
-        "the time between two members that leave is over: the database has to recover from the first",
-        "set update.waitBetweenRemovals to a shorter time if that is too long",
+        "the time between two members that leave has passed: the database has to recover from the first one",
+        "to shorten it, set update.waitBetweenRemovals",
     ),
-    "ReplacedLater": Advice("the members before it have been replaced", "nothing is needed"),
+    "ReplacedLater": Advice(
+        "the members before it are replaced",
+    ),
     "ReplacementHeld": Advice(
-        "what holds it is over; a wrong replacement moves all of a member's data, so none is begun in doubt",
-        "`replace MEMBER` begins it by your word, `keep MEMBER` forbids it",
+        "the reason above no longer applies. A wrong replacement moves all data of a member, so the operator"
+        " starts none in doubt",
+        "to start it now, run `replace MEMBER`; to forbid it, run `keep MEMBER`",
     ),
-    "RestartPhaseUnknown": Advice("the annotation is one of the values that are named above", "correct or remove it"),
-    "RestartPoolUnknown": Advice("the annotation names pools that are there", "correct or remove it"),
-    "RestartsFirst": Advice("the restart that has begun is ended"),
+    "RestartPhaseUnknown": Advice(
+        "the annotation has one of the values named above",
+        "correct or remove the annotation",
+    ),
+    "RestartPoolUnknown": Advice(
+        "the annotation names only existing pools",
+        "correct or remove the annotation",
+    ),
+    "RestartsFirst": Advice(
+        "the restart in progress has ended",
+    ),
     "SecretMissing": Advice(
-        "the Secret that is named for the keystore is there, with its keys",
-        "make it, or take it out of spec.secureSettings",
+        "the Secret named for the keystore exists and has its keys",
+        "create the Secret, or remove it from spec.secureSettings",
     ),
     "RoundsFail": Advice(
-        "a round of the operator over the cluster succeeds",
-        "read the operator's log: it has the whole error; where rights are missing, grant them",
+        "the operator reconciles the cluster without an error",
+        "read the operator's log, which has the whole error; if rights are missing, grant them",
     ),
     "SecretNotUsable": Advice(
-        "the Secret that is named can be used; until then what it replaces goes on being used",
-        "correct the Secret, or name another one; it is read again every half minute",
+        "the Secret named above can be used. Until then the members use what they have",
+        "correct the Secret, or name another one; the operator reads it every half minute",
     ),
     "SecurityFixed": Advice(
-        "spec.security.enabled is what the cluster was made with; everything else in the spec is carried out",
-        "set it so; for the other one make another cluster, and bring the data there",
+        "spec.security.enabled has the value that the cluster was created with. The operator applies"
+        " everything else in the spec",
+        "set that value; to get the other one, create another cluster and move the data there",
     ),
     "ShrinkRefused": Advice(
-        "the remaining members can take the data",
-        "set the old size again, lower the number of copies, or make room on the remaining members",
+        "the remaining members can hold the data",
+        "set the old size again, lower the number of copies, or free space on the remaining members",
     ),
-    "StepFailed": Advice("the step succeeds; it is tried again with growing delays", "read the message: it names it"),
+    "StepFailed": Advice(
+        "the step succeeds; the operator retries it with a growing delay",
+        "read the error in the message",
+    ),
     "StepRefused": Advice(
-        "the database takes the step that it refuses now; what does not depend on it goes on",
-        "read the message: it has the database's own reason",
+        "the database accepts the step. Steps that do not depend on it continue",
+        "read the database's reason in the message",
     ),
-    "StoppedUnknown": Advice("the annotation names members that are there", "correct it"),
+    "StoppedUnknown": Advice(
+        "the annotation names only existing members",
+        "correct the annotation",
+    ),
     "StorageClassUnknown": Advice(
-        "the storage class of the volume can be read", "look whether the class exists, and whether it may be read"
+        "the operator can read the storage class of the volume",
+        "check that the class exists and that the operator may read it",
     ),
-    "Tending": Advice("the database has been told; a member that comes back meanwhile may make it needless"),
+    "Tending": Advice(
+        "the operator has changed the setting in the database. It waits a minute, because a member that comes"
+        " back may make the change unnecessary",
+    ),
     "TooFewServing": Advice(
         "the other members serve again",
-        "repair the member that does not serve: `kubectl stateward explain` says why it does not",
+        "repair the member that does not serve: `kubectl stateward explain` shows the reason",
     ),
-    "TemplateNotSeen": Advice("the StatefulSet controller has seen the new template"),
+    "TemplateNotSeen": Advice(
+        "the StatefulSet controller has observed the new template",
+    ),
     "UpgradeRefused": Advice(
-        "spec.version is a version that this cluster can become", "set the deployed version again"
+        "this cluster can change to spec.version",
+        "set the deployed version again",
     ),
-    "VolumeGrowing": Advice("the storage driver has made the volume and its file system larger"),
+    "VolumeGrowing": Advice(
+        "the storage driver has expanded the volume and its file system",
+    ),
     "VolumeNotExpandable": Advice(
         "the storage class allows expansion",
         "set allowVolumeExpansion on the class, set the old size again, or set volumes.onShrink to Replace",
     ),
     "VolumeRefused": Advice(
-        "the size and class are those that the members have", "set them back, or set volumes.onShrink to Replace"
+        "the size and the class are those of the existing members",
+        "set them back, or set volumes.onShrink to Replace",
     ),
-    "VoteMoving": Advice("another manager has taken over the vote"),
+    "VoteMoving": Advice(
+        "another manager has taken over the vote",
+    ),
     "VolumeOwnedByAnother": Advice(
         "the claim has no other owner",
         "remove the other owner from the claim's metadata, or set volumes.onClusterDelete back to Retain",
     ),
     "WouldLoseLastCopy": Advice(
-        "a copy of everything is elsewhere, or a person accepts the loss",
-        "replace it with draining, or name it in members.acceptDataLoss as well: what it holds is then gone for ever",
+        "every shard has a copy on another member, or you accept the loss",
+        "replace the member with draining; or add it to members.acceptDataLoss as well: its data is then lost"
+        " permanently",
     ),
 }
 
 MEANING = {
-    State.READY: "it serves, and is as it should be",
-    State.CREATING: "its objects are being made",
-    State.STARTING: "its pod starts, or the database has not let it in yet",
-    State.WAITING: "it serves, and a change waits for it",
-    State.PREPARING: "it still serves, and is being prepared for going down",
-    State.RESTARTING: "its process is restarted in its pod, or its pod is being made anew",
-    State.REPAIRING: "it is broken, and its pod is made anew with what the spec says now",
-    State.DRAINING: "it leaves, and its data moves to others first",
+    State.READY: "it serves, and matches its spec",
+    State.CREATING: "the operator is creating its objects",
+    State.STARTING: "its pod starts, or its process has not joined the cluster yet",
+    State.WAITING: "it serves, and a change is pending",
+    State.PREPARING: "it still serves, and the operator is preparing to stop it",
+    State.RESTARTING: "its process restarts in its pod, or its pod is being recreated",
+    State.REPAIRING: "it is broken, and the operator recreates its pod with the current spec",
+    State.DRAINING: "it leaves after its data has moved to other members",
     State.LEAVING: "it leaves",
-    State.GROWING: "its volume grows; it serves meanwhile",
-    State.STOPPED: "a person keeps its process stopped",
-    State.DOWN: "it does not serve, and nobody meant it to be down",
+    State.GROWING: "its volume is being expanded; the member serves meanwhile",
+    State.STOPPED: "a user keeps its process stopped",
+    State.DOWN: "it does not serve, and no step of the operator is the cause",
 }

@@ -1,4 +1,4 @@
-"""Why a cluster or a member is where it is, in full sentences; pure, from its resource and a member's inputs."""
+"""Explains the state of a cluster or a member in full sentences; pure, from its resource and a member's inputs."""
 
 from collections.abc import Iterable, Iterator
 
@@ -14,20 +14,20 @@ def explain_cluster(cluster: Cluster, now: float) -> Iterator[str]:
     """Yield what is going on, what waits, and what would end each wait, line by line."""
     status, name = cluster.status, cluster.metadata.name
     if not status.conditions:
-        yield f"{name} has not been looked at by any operator: is one running, and does it watch this namespace?"
+        yield f"No operator has observed {name} yet: check that the operator is running and watches this namespace."
         return
     yield f"{name} {standing(cluster)}"
-    yield f"What goes on: {status.doing}." + progress(cluster, now)
+    yield f"In progress: {status.doing}." + progress(cluster, now)
     if status.observed_generation < cluster.metadata.generation:
-        yield "The newest change of the spec has not been looked at yet, so what follows is about the one before."
+        yield "The operator has not observed the latest change of the spec yet: the following is about the one before."
     stalled = next((c for c in status.conditions if c.type == "Stalled" and c.status == "True"), None)
     if stalled is not None:
-        yield f"It will not go on by itself ({stalled.reason}): {stalled.message}."
+        yield f"It does not continue without you ({stalled.reason}): {stalled.message}."
         yield from advice(stalled.reason)
     shown = [w for w in status.waiting if stalled is None or (w.reason, w.message) != (stalled.reason, stalled.message)]
     yield from waits(shown, now)
     if not status.waiting and stalled is None:
-        yield "Nothing waits."
+        yield "Nothing is pending."
 
 
 def standing(cluster: Cluster) -> str:
@@ -38,9 +38,9 @@ def standing(cluster: Cluster) -> str:
     elif status.version == wanted:
         version = f"runs {wanted}"
     else:
-        version = f"runs {status.version} and is asked to become {wanted}"
+        version = f"runs {status.version} and changes to {wanted}"
     members = f"{status.members.ready} of {status.members.desired} members serve"
-    health = f"the database says it is {status.health}"
+    health = f"the database reports {status.health}"
     return f"{version}; {members}; {'its health is not known' if status.health in ('', 'unknown') else health}."
 
 
@@ -48,7 +48,7 @@ def progress(cluster: Cluster, now: float) -> str:
     """Return when something last moved, while something goes on."""
     reconciling = any(c.type == "Reconciling" and c.status == "True" for c in cluster.status.conditions)
     since = age(cluster.status.last_progress, now)
-    return f" Something last moved {since} ago." if reconciling and since else ""
+    return f" Last progress: {since} ago." if reconciling and since else ""
 
 
 def waits(found: Iterable[WaitStatus], now: float) -> Iterator[str]:
@@ -60,16 +60,16 @@ def waits(found: Iterable[WaitStatus], now: float) -> Iterator[str]:
         yield ""
         for wait in group:
             since = age(wait.since, now)
-            yield f"{wait.subject} waits{f', for {since} now' if since else ''} ({reason}): {wait.message}."
+            yield f"{wait.subject} {f'has waited {since}' if since else 'waits'} ({reason}): {wait.message}."
         yield from advice(reason)
 
 
 def advice(reason: str) -> Iterator[str]:
     """Yield what ends a wait, and what a person can do."""
     known = ADVICE.get(reason, UNKNOWN)
-    yield f"  It goes on when {known.ends}."
+    yield f"  It continues when {known.ends}."
     if known.do:
-        yield f"  You can: {known.do}."
+        yield f"  What to do: {known.do}."
 
 
 def explain_member(
@@ -78,22 +78,23 @@ def explain_member(
     """Yield where a member stands; `inputs` names what differs, `trouble` what keeps its pod from running."""
     since = age(member.since, now)
     meaning = MEANING.get(State(member.state), "") if member.state in set(State) else ""
-    yield f"{member.name} is {member.state}{f', for {since} now' if since else ''}: {meaning}."
+    yield f"{member.name} is {member.state}{f' (for {since})' if since else ''}: {meaning}."
     where = f" on node {member.node}{f' in zone {member.zone}' if member.zone else ''}" if member.node else ""
-    yield f"It last joined the cluster with version {member.version or 'none yet'}{where}."
+    joined = f"It last joined the cluster with version {member.version}" if member.version else "It has not joined yet"
+    yield f"{joined}{where}."
     if member.reason:
         yield f"The operator says: {member.reason}."
     if member.missing_since:
-        yield f"It is missing, for {age(member.missing_since, now)} now: {cause(member)}."
+        yield f"It has been missing for {age(member.missing_since, now)}: {cause(member)}."
         yield f"  It {fate(cluster, member)}."
     if trouble:
         yield f"Its pod does not run: {trouble}."
     if member.pending:
         what = f" because of {inputs}" if inputs else ""
-        yield f"A change still has to {VERBS.get(member.pending, member.pending)} it{what}."
+        yield f"A pending change has to {VERBS.get(member.pending, member.pending)}{what}."
     mine = [wait for wait in cluster.status.waiting if wait.subject == member.name]
     general = [wait for wait in cluster.status.waiting if wait.subject == cluster.metadata.name]
     yield from waits([*mine, *general], now)
 
 
-VERBS = {"reload": "reload", "restart": "restart", "recreate": "recreate the pod of", "replace": "replace"}
+VERBS = {"reload": "reload it", "restart": "restart it", "recreate": "recreate its pod", "replace": "replace it"}

@@ -40,5 +40,5 @@ def told(name: str, findings: Findings) -> list[str]:
     """Return the findings in lines for people."""
     lines = [f"{member} is missing ({why.cause}): {why.text}" for member, why in findings.missing.items()]
     if findings.unanswered:
-        lines.append(f"the database could not be asked: {findings.unanswered}")
+        lines.append(f"the database could not be reached: {findings.unanswered}")
     return lines or [f"no member of {name} is missing"]

@@ -103,8 +103,8 @@ class LookRoom:
                 await place.acquire()
         except TimeoutError as error:
             raise UnreachableError(
-                f"large answers of other clusters were being read for {self._rooms.patience:.0f} s;"
-                " it is this cluster's turn at the next look"
+                f"the operator was reading large answers of other clusters for {self._rooms.patience:.0f} s;"
+                " the operator reads this cluster's answer in the next reconciliation"
             ) from error
         self._place = place
         self._since = asyncio.get_running_loop().time()

@@ -76,7 +76,7 @@ class HttpTransport:
         except BadAccessError as error:
             raise UnreachableError(str(error)) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise UnreachableError(f"{call.endpoint} cannot be asked: {in_words(error)}") from error
+            raise UnreachableError(f"{call.endpoint} cannot be reached: {in_words(error)}") from error
 
     def _secured(self, endpoint: str) -> dict[str, Any]:
         """Return what makes a request a secured one; what is asked by `https` is always verified."""
@@ -90,7 +90,7 @@ class HttpTransport:
         if encoding != "identity":
             # A few kilobytes of it can become gigabytes.
             raise GarbledError(
-                f"{call.endpoint}{call.path} answers in an encoding that was not asked for: {encoding[:60]}"
+                f"{call.endpoint}{call.path} answers in an encoding that was not requested: {encoding[:60]}"
             )
         limit = self._bounds.largest if call.room is None else call.room.left
         if (response.content_length or 0) > limit:
@@ -107,7 +107,11 @@ class HttpTransport:
 
 def too_large(call: Call, size: int, usual: int) -> TooLargeError:
     """Return the error for an answer of at least `size` bytes."""
-    limit = f"{mib(usual)} for this answer" if call.room is None else f"{mib(call.room.largest)} for all of one look"
+    limit = (
+        f"{mib(usual)} for this answer"
+        if call.room is None
+        else f"{mib(call.room.largest)} for all answers of one reconciliation"
+    )
     return TooLargeError(f"{call.endpoint}{call.path} answers with {mib(size)} or more, and the limit is {limit}")
 
 

@@ -10,11 +10,11 @@ import ssl
 import aiohttp
 
 REFUSED = "it refuses the connection: the database has not started yet, or no longer runs"
-UNROUTED = "no way leads to its address: the pod or its node is gone, or the network keeps the operator from it"
-HUNG_UP = "it hung up before the answer was complete"
-NOT_HTTP = "what answers there does not speak HTTP as a database does"
-NO_TLS = "no encrypted connection comes about: one side speaks TLS and the other does not, or not the same"
-UNNAMED = "its name has no address"
+UNROUTED = "its address is unreachable: the pod or its node is gone, or the network blocks the operator"
+HUNG_UP = "it closed the connection before the answer was complete"
+NOT_HTTP = "the process at this address does not answer in HTTP"
+NO_TLS = "the TLS handshake failed: one side does not speak TLS, or they share no version"
+UNNAMED = "its name does not resolve to an address"
 
 _BY_NUMBER = {
     errno.ECONNREFUSED: REFUSED,

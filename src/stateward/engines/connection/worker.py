@@ -69,7 +69,7 @@ async def worked(module: str, frames: Sequence[bytes], what: str) -> AsyncGenera
     try:
         process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=nowhere, env={})
     except OSError as error:
-        raise UnreachableError(f"no process can be started that reads large answers: {error.strerror}") from error
+        raise UnreachableError(f"the process that reads large answers cannot be started: {error.strerror}") from error
     try:
         async with asyncio.timeout(SECONDS):
             assert process.stdout is not None  # noqa: S101 - it is a pipe
@@ -123,7 +123,7 @@ def answered(work: Work, source: BinaryIO) -> Iterator[bytes]:
         found = [*work(_received(source))]
         for frame in found:
             if len(frame) > PART:
-                raise TooLargeError(f"a part of what was read has {mib(len(frame))}, and the limit is {mib(PART)}")
+                raise TooLargeError(f"a part of the decoded answer has {mib(len(frame))}, and the limit is {mib(PART)}")
     except EngineError as error:
         why, status = str(error)[:2000], getattr(error, "status", 0)
         yield msgspec.msgpack.encode(Failed(type(error).__name__, why, status))

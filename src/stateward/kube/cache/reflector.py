@@ -112,7 +112,7 @@ class Reflector(Generic[K]):
             if loading.ended:
                 raise
             # An old server ignores what it does not know: it sends the state and never says that this was all.
-            self._use_lists("the stream did not say where the initial state ends")
+            self._use_lists("the stream did not mark the end of the initial state")
 
     async def _start_with_list(self) -> None:
         began = self._clock.monotonic()
@@ -188,7 +188,7 @@ class Reflector(Generic[K]):
 
     def _use_lists(self, why: str) -> None:
         self._watch_lists = False
-        _log.info("reading the state by lists instead of a stream", store=self._name, why=why)
+        _log.info("reading the state with lists instead of a stream", store=self._name, why=why)
 
     def _lifetime(self) -> int:
         return self._options.chance.randint(*self._options.lifetime)

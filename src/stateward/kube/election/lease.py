@@ -79,7 +79,7 @@ class LeaderElection:
         The margin is for what was sent before the cut: so long it may still take to be carried out, or dropped.
         """
         if not self.is_leader(margin):
-            raise LostLease("the lease is not certainly held")
+            raise LostLease("the lease may have been lost")
         limit = self._clock.timeout(self.remaining - margin)
         try:
             async with limit:
@@ -88,7 +88,7 @@ class LeaderElection:
         except TimeoutError as error:
             if not limit.expired():
                 raise
-            raise LostLease("the lease was not renewed while something was written, which is given up") from error
+            raise LostLease("the lease was not renewed during a write; the write is abandoned") from error
         finally:
             self._fenced.pop(limit, None)
 

@@ -123,7 +123,7 @@ class Workers(Generic[H]):
             async with self._clock.timeout(PATIENCE):
                 await (self._listener.recovered(key) if error is None else self._listener.failed(key, failures, error))
         except Exception as trouble:  # noqa: BLE001 - whatever it is, the key is tried again all the same
-            _log.warning("what failed could not be told", key=str(key), error=_words(trouble))
+            _log.warning("the failure could not be reported", key=str(key), error=_words(trouble))
 
 
 def _words(error: Exception) -> str:

@@ -58,7 +58,7 @@ class _JumpingSelector(selectors.BaseSelector):
         # No timer at all: only a thread or a process can wake the loop, and that takes real time.
         ready = self._real.select(_DEADLOCK_SECONDS)
         if not ready:
-            raise Deadlock("all tasks are waiting and no timer is set: the program would hang here for ever")
+            raise Deadlock("all tasks are waiting and no timer is set: the program would hang here")
         return ready
 
 

@@ -186,7 +186,7 @@ class Actor:
 
     def _member(self, holdings: Holdings, action: a.Create | a.Stage, ordinal: int) -> MemberObjects:
         if holdings.keystore is None:
-            raise RefusedError("not everything that belongs into the keystores is known")
+            raise RefusedError("some of the values of the keystores are not known")
         if holdings.barred:
             raise PodNotAllowed(holdings.barred[0].message)
         cluster, files = holdings.cluster, holdings.keystore
@@ -296,11 +296,11 @@ async def flush(engine: Engine, target: Target) -> None:
     try:
         await engine.flush(target)
     except EngineError as error:
-        _log.warning("recovery will take longer: not everything was written to disk", error=str(error))
+        _log.warning("recovery will take longer: not all data was flushed to disk", error=str(error))
 
 
 async def told(action: a.Form | a.Tend, engine: Engine, target: Target) -> None:
     """Tell a database what only one that is told such things can be told; raises EngineError."""
     if not isinstance(engine, Told):
-        raise RefusedError("this database makes and keeps itself")
+        raise RefusedError("this database needs no creation and no upkeep")
     await (engine.form(target) if isinstance(action, a.Form) else engine.tend(target))

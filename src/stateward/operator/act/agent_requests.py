@@ -49,7 +49,7 @@ class Liaison:
 
     async def _ready(self, holdings: Holdings, member: str) -> tuple[Agents, Access]:
         if self._agents is None:
-            raise AgentError("this operator talks to no agents")
+            raise AgentError("this operator has no connection to agents")
         return self._agents, await self.credentials.access(holdings.cluster, member)
 
     def _peer(self, holdings: Holdings, member: str, address: str) -> Peer:

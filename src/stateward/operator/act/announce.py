@@ -29,7 +29,7 @@ class Announcer:
         if new is not None and new.ca_rotation and (old is None or old.ca_rotation != new.ca_rotation):
             self._tell(cluster, Severity.NORMAL, "AuthorityChanges", new.ca_rotation)
         if old is not None and new is not None and old.certificates_expire and renewed(old, new):
-            note = f"certificates were renewed; the one that ends first ends at {new.certificates_expire}"
+            note = f"certificates were renewed; the first one to expire expires at {new.certificates_expire}"
             self._tell(cluster, Severity.NORMAL, "CertificatesRenewed", note)
         if after.version and after.version != before.version:
             self._tell(cluster, Severity.NORMAL, "Deployed", f"every member runs {after.version}")

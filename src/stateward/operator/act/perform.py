@@ -87,7 +87,7 @@ class Performer:
                 await self.liaison.credentials.keep(holdings)
             await self._all(plan.steps, holdings, target, refused)
         except (ApiError, EngineError, AgentError, NotOurs) as error:
-            _log.warning("a step failed and will be tried again", error=f"{type(error).__name__}: {error}")
+            _log.warning("a step failed; the operator retries it", error=f"{type(error).__name__}: {error}")
             failure = error
         barred = tuple(told(held) for held in refused if isinstance(held.error, PodNotAllowed))
         return Outcome(tuple(told(h) for h in refused if isinstance(h.error, RefusedError)), barred, failure)
@@ -102,7 +102,7 @@ class Performer:
                 if isinstance(error, RefusedError) and not error.lasting:
                     raise
                 refused.append(Held(action, error))
-                _log.warning("a step is refused, and what does not depend on it goes on", why=str(error))
+                _log.warning("the database refuses a step; steps that do not depend on it continue", why=str(error))
                 continue
             self._done(action, holdings)
 

@@ -88,5 +88,5 @@ def reasons(
         return {(r.subject, r.reason): f"{r.subject}: {r.message}" for r in desired.refusals}
     holdings = replace(holdings, cluster=cluster)
     # The database is not asked: what depends on it may change, and is for the plan to wait for.
-    waits = plan(observation(holdings, desired, Unknown("it was not asked"), family.container), now).waits
+    waits = plan(observation(holdings, desired, Unknown("the database was not asked"), family.container), now).waits
     return {(w.subject, w.reason): f"{w.subject}: {w.message}" for w in waits if w.stalled and w.reason in NEVER}

@@ -71,7 +71,7 @@ class PackageDesk:
             asked = msgspec.json.decode(question, type=_Review).request
             verdict = await self._judged(asked)
         except (msgspec.DecodeError, ApiError, NotNowError) as error:
-            _log.warning("a question of the API server cannot be answered", error=f"{type(error).__name__}: {error}")
+            _log.warning("a request of the API server cannot be answered", error=f"{type(error).__name__}: {error}")
             return review(uid_of(question), Verdict())
         except RecursionError:
             return too_deep(question)

@@ -167,7 +167,7 @@ async def respond(judge: Judge, question: bytes) -> Json:
         new = msgspec.json.decode(asked.object, type=record | None)
         old = msgspec.json.decode(asked.old_object, type=record | None)
     except (msgspec.DecodeError, KeyError) as error:
-        _log.warning("a question of the API server cannot be read", error=str(error))
+        _log.warning("a request of the API server cannot be read", error=str(error))
         return review(uid_of(question), Verdict())
     except RecursionError:
         return too_deep(question)

@@ -65,7 +65,9 @@ class Vigil:
                     self._wake(key)
                     return
         except Exception as error:  # noqa: BLE001 - a hint that fails is no reason to end the operator
-            _log.warning("the end of a process is not watched", error=f"{type(error).__name__}: {error}")
+            _log.warning(
+                "the operator does not watch for the end of a process", error=f"{type(error).__name__}: {error}"
+            )
         finally:
             self._watched.pop(key, None)
 

@@ -59,7 +59,7 @@ EDITED_SECONDS = 0.5
 """How soon to look again when somebody has edited the cluster while its status was being written."""
 
 ADMINISTRATOR = "spec.security.adminSecretName"
-RECORDED = "what the status has just recorded is told to the members"
+RECORDED = "the values that the status has just recorded are sent to the members"
 """Why a cluster is not Ready although all else is done: Ready means that nothing is left to write."""
 
 
@@ -244,7 +244,7 @@ class Reconciler:
             async with self._fence():
                 await self._family.engine.add_user(self._family.target(turn.holdings), name, password)
         except (ApiError, EngineError) as error:
-            _log.warning("the first administrator was not made", error=f"{type(error).__name__}: {error}")
+            _log.warning("the first administrator was not created", error=f"{type(error).__name__}: {error}")
             return turn, error
         known = msgspec.structs.replace(known, administrator=True)
         return replace(turn, observed=msgspec.structs.replace(turn.observed, protection=known)), None

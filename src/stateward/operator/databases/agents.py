@@ -99,7 +99,7 @@ class HttpAgents:
             answer = msgspec.json.decode(body, type=_Answer)
             state = ProcessState(answer.state)
         except (msgspec.DecodeError, ValueError) as error:
-            raise AgentError(f"its agent at {peer.address} answers what it should not: {error}") from error
+            raise AgentError(f"its agent at {peer.address} gives an answer that cannot be read: {error}") from error
         return Process(
             state,
             answer.mounted_checksum or "",
@@ -145,7 +145,7 @@ class HttpAgents:
                     raise kind(f"its agent at {peer.address} refuses: {response.status}, {said}")
                 return content
         except aiohttp.ClientConnectorCertificateError as error:
-            raise StrangeError(f"its agent at {peer.address} cannot be asked: {error}") from error
+            raise StrangeError(f"its agent at {peer.address} cannot be reached: {error}") from error
         except TimeoutError as error:
             raise AgentError(f"its agent at {peer.address} did not answer in time") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:

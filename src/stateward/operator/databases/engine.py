@@ -162,7 +162,7 @@ def votes(pod: Pod) -> bool:
 def searched(cluster: Cluster) -> SearchCluster:
     """Return a cluster of the search family as what it is."""
     if not isinstance(cluster, SearchCluster):
-        raise TypeError(f"{cluster.kind} is no cluster of a search engine")
+        raise TypeError(f"{cluster.kind} is not a cluster of a search engine")
     return cluster
 
 

@@ -105,7 +105,7 @@ def mapped(cluster: FoundationDBCluster, holdings: Holdings) -> bool:
 def mine(cluster: Cluster) -> FoundationDBCluster:
     """Return a cluster of this family as what it is."""
     if not isinstance(cluster, FoundationDBCluster):
-        raise TypeError(f"{cluster.kind} is no FoundationDB cluster")
+        raise TypeError(f"{cluster.kind} is not a FoundationDB cluster")
     return cluster
 
 

@@ -39,14 +39,14 @@ class ExecShell:
         Raises UnreachableError, TooLargeError beyond a limit, and GarbledError where it was cut off.
         """
         if self._asks and command != STATUS:
-            raise UnreachableError(f"{command.split(maxsplit=1)[0]} is no question")
+            raise UnreachableError(f"{command.split(maxsplit=1)[0]} is not a read-only command")
         namespace, _, name = pod.partition("/")
         words = ["/bin/sh", "-c", SCRIPT, "fdbcli", str(seconds), command]
         limit = LIMIT if command == STATUS else USUAL
         try:
             written = await self._execute(Key(namespace, name), ENGINE, words, limit)
         except TooMuchError as error:
-            said = f"with more than {mib(limit)}, which is the limit"
+            said = f"with more than the limit of {mib(limit)}"
             raise TooLargeError(f"{name}: fdbcli answers `{command[:60]}` {said}") from error
         except (ApiError, ExecError) as error:
             raise UnreachableError(f"{name}: {error}") from error

@@ -82,7 +82,9 @@ class DetectionControl:
     async def _tell_failure(self, _: str, sentence: str) -> None:
         """Tell as an event on each cluster for which CronJobs should look that they are not kept."""
         for one in self._wanted().values():
-            self._say(one, REASON, f"the CronJob that detects missing members is not kept: {sentence}")
+            self._say(
+                one, REASON, f"the operator does not maintain the CronJob that detects missing members: {sentence}"
+            )
 
     async def stop(self, grace: float) -> None:  # noqa: ARG002 - a sweep is one write at a time
         """Begin nothing more."""

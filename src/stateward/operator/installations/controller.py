@@ -90,8 +90,8 @@ class InstallationControl:
 
     async def run(self) -> None:
         """Watch and work until cancelled, or until `stop`."""
-        key = await self._patiently("no installations without the key of digests", self._key)
-        own = await self._patiently("no installations before the operator knows its own account", self._own_user)
+        key = await self._patiently("installations wait for the key of digests", self._key)
+        own = await self._patiently("installations wait until the operator knows its own account", self._own_user)
         accounts = replace(self._setting.accounts, refused=self._setting.accounts.refused | {own})
         tools = Tools(self._setting.api, self._kinds, key, names_in(self._installations))
         self._around = Surroundings(

@@ -99,7 +99,7 @@ class Finisher:
                 found.kind, ObjectKey(meta["namespace"], meta["name"]), patch, kind=PatchKind.MERGE
             )
         except (Conflict, NotFound) as error:
-            raise HeldError(f"{found.identity} has just been changed by somebody") from error
+            raise HeldError(f"{found.identity} was changed by another client") from error
         return {**made, "apiVersion": live["apiVersion"], "kind": live["kind"]}
 
     async def _unwanted(self, use: Use, owned: list[Belonging]) -> list[Belonging]:

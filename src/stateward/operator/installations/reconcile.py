@@ -156,7 +156,7 @@ class Visit:
     async def _use(self, state: StateStatus | None) -> Use:
         """Return the use of a package that a state speaks of; raises NoPackageError when it is not there any more."""
         if state is None:
-            raise NoPackageError("PackageMissing", "the status does not say from which package")
+            raise NoPackageError("PackageMissing", "the status does not name the package")
         return Use(await self._content(state), self._name, self._namespace, state.parameters)
 
     async def _content(self, state: StateStatus) -> Package:
@@ -170,7 +170,7 @@ class Visit:
                 return package
         package = await self._around.library.load(self._namespace, state.package)
         if package.digest != state.digest:
-            message = f"{state.package} has other content than when it was used: restore it, or choose another package"
+            message = f"{state.package} has changed since it was used: restore it, or choose another package"
             raise NoPackageError("PackageChanged", message)
         return package
 
@@ -187,11 +187,13 @@ class Visit:
         try:
             mended = await keeper.keep(await self._use(status.installed), seen)
         except (NoPackageError, FatalError, HeldError, TemplateProblem, BadValue, ApiError) as error:
-            told = f"what others changed cannot be put right: {said(error)}"
+            told = f"changes by other clients cannot be reverted: {said(error)}"
             await self._journal.write(status, (reason_of(error, "NotPutRight"), told))
             return SETTLED_SECONDS / 10
         if mended:
-            self._journal.tell(Severity.NORMAL, "PutRight", f"was changed by others: {', '.join(mended)}")
+            self._journal.tell(
+                Severity.NORMAL, "PutRight", f"changes by other clients were reverted: {', '.join(mended)}"
+            )
         return SETTLED_SECONDS
 
     async def end(self) -> float | None:
@@ -234,7 +236,7 @@ class Visit:
 
     async def _not_removed(self, error: Exception) -> float:
         """Say why objects stay, and for a right that is missing also the way out without it."""
-        told = f"what it has made cannot be removed: {said(error)}"
+        told = f"its objects cannot be removed: {said(error)}"
         if refusal(error):
             told += f"; or leave the objects as they are, and remove the finalizer {FINALIZER} from the installation"
         await self._journal.write(self._journal.live.status, (reason_of(error, "NotRemoved"), told))

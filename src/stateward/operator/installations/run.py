@@ -99,5 +99,5 @@ async def _ended(running: Running, status: InstallationStatus, run: RunStatus) -
 
 def _tell(journal: Journal, restarted: list[str]) -> None:
     for text in restarted:
-        journal.tell(Severity.NORMAL, "Restart", f"pods restart because of data that they use: {text}")
+        journal.tell(Severity.NORMAL, "Restart", f"pods restart because data that they use has changed: {text}")
     restarted.clear()

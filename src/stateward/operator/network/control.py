@@ -116,7 +116,7 @@ class NetworkControl:
             self._tell(key, one, f"the NetworkPolicy is refused: {error}")
             return
         except TakenError:
-            self._tell(key, one, f"there is a NetworkPolicy {key.name} that is not of this cluster")
+            self._tell(key, one, f"a NetworkPolicy {key.name} exists that does not belong to this cluster")
             return
         self._said.pop(key, None)
         self._made[key] = (made.metadata.uid, made.metadata.generation, one.body)
@@ -148,7 +148,7 @@ class NetworkControl:
     async def _tell_failure(self, _: str, sentence: str) -> None:
         """Tell as an event on each cluster that should have a policy that it is not kept."""
         for one in self._wanted().values():
-            self._say(one, REASON, f"the NetworkPolicy of the cluster is not kept: {sentence}")
+            self._say(one, REASON, f"the operator does not maintain the NetworkPolicy of the cluster: {sentence}")
 
     def _tell(self, key: Key, one: Wanted, note: str) -> None:
         """Say once what is wrong, as an event on the cluster."""

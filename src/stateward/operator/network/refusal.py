@@ -11,5 +11,5 @@ def refusals(cluster: Cluster, *, everywhere: bool) -> tuple[Refusal, ...]:
     """
     if everywhere or cluster.spec.network_policy is None:
         return ()
-    text = "has no effect: the operator makes no NetworkPolicies (it runs without --network-policies)"
+    text = "has no effect: the operator creates no NetworkPolicies (it runs without --network-policies)"
     return (Refusal("spec.networkPolicy", "NetworkPoliciesOff", text, everything=False),)

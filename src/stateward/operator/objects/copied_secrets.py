@@ -100,7 +100,7 @@ class Unowned:
                 yield secret
 
     async def _delete(self, key: Key, secret: PartialObject) -> None:
-        _log.info("a Secret of a cluster that is gone is deleted", secret=str(key_of(secret)))
+        _log.info("a Secret of a deleted cluster is deleted", secret=str(key_of(secret)))
         with suppress(NotFound):
             await self._api.delete(kinds.SECRETS, key_of(secret), DeleteOptions(Preconditions.of(secret)))
         self._caches.expectations(key).deleted(self._caches.of(kinds.SECRETS), secret)

@@ -44,4 +44,4 @@ def kind_of(cluster: Cluster) -> ClusterKind:
     for kind in CLUSTER_KINDS:
         if isinstance(cluster, kind.resource.view):
             return kind
-    raise KeyError(f"{cluster.kind} is no kind of cluster")
+    raise KeyError(f"{cluster.kind} is not a kind of cluster")

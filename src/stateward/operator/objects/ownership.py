@@ -36,7 +36,7 @@ async def exists(api: Api, kind: Resource[Any], key: Key, cluster: Cluster) -> b
     unowned = not meta.controller_uid and names.ANNOTATION_MADE_FOR not in meta.annotations
     kept = unowned and meta.labels.get(names.LABEL_ENGINE) == kind_of(cluster).engine
     if meta.terminating or not labelled or not (controlled or kept):
-        raise NotOurs(f"{kind.kind} {key} is there already and belongs to another owner")
+        raise NotOurs(f"{kind.kind} {key} already exists and belongs to another owner")
     return True
 
 

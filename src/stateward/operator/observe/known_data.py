@@ -72,13 +72,16 @@ def incomplete(asked: SecureSettings, found: Read) -> bool:
 
 def unlocked(name: str, why: str, *, held: bool) -> Refusal:
     """Return that nothing can be told apart for want of the operator's key; what was known stays."""
-    text = f"nobody knows whether the data that {name} uses has changed, for want of the key of its digests: {why}"
+    text = (
+        f"the operator cannot tell whether the data that {name} uses has changed, because it cannot"
+        f" read the key of its digests: {why}"
+    )
     return Refusal(name, UNKNOWN, text, everything=held)
 
 
 def unread(identity: Identity, why: str) -> Refusal:
     """Return that an object could not be read: what uses it goes on as it is."""
-    text = f"{'/'.join(identity)} could not be read, so nobody knows whether it has changed: {why}"
+    text = f"{'/'.join(identity)} could not be read, so the operator cannot tell whether it has changed: {why}"
     return Refusal("/".join(identity), UNKNOWN, text, everything=False)
 
 
@@ -97,9 +100,9 @@ def settings_of(asked: SecureSettings, found: Read, copy: Sequence[Setting]) -> 
 def missing(i: int, asked: SecureSettings, here: Sequence[Setting], found: Read) -> Iterator[Refusal]:
     """Yield what holds back everything: members would start without a setting that nobody has."""
     identity, path = (SECRET, asked.secret_name), f"spec.secureSettings[{i}]"
-    what = "could not be read" if identity in found.troubles else "is not there"
+    what = "could not be read" if identity in found.troubles else "does not exist"
     if identity not in found.objects and not here:
-        text = f"Secret {asked.secret_name} {what}, and no member has what was in it: members wait for it"
+        text = f"Secret {asked.secret_name} {what}, and no member has its content: members wait for it"
         yield Refusal(path, MISSING, text)
         return
     lost = lacking(asked, here)

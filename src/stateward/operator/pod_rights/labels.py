@@ -91,7 +91,10 @@ class PodRights:
             services = await everything(self._api, kinds.SERVICES, Selection(cluster.metadata.namespace))
         except ApiError as error:
             field = pods[0].made.field(("metadata", "labels"))
-            why = f"Services could not be read, so whose clients would reach the pods is not known: {error.message}"
+            why = (
+                "Services could not be read, so the operator does not know which Services select the"
+                f" pods: {error.message}"
+            )
             return (Refusal(field, UNKNOWN, f"{field}: {why}"),)
         return tuple(_lured(field, name, cluster) for field, name in gained(cluster, pods, services))
 
@@ -107,14 +110,17 @@ class PodRights:
                 found = (await self._api.get(kind, Key(cluster.metadata.namespace, asked.name))).metadata
                 why = against(asked, found, cluster)
             except NotFound:
-                why = None if asked.waited_for else f"is not there; it {labelled(cluster)}"
+                why = None if asked.waited_for else f"does not exist; it {labelled(cluster)}"
             except ApiError as error:
-                reason, why = UNKNOWN, f"could not be read, so whether pods may use it is not known: {error.message}"
+                reason, why = (
+                    UNKNOWN,
+                    f"could not be read, so the operator does not know whether pods may use it: {error.message}",
+                )
         return Refusal(asked.field, reason, f"{asked.field}: {asked.kind} {asked.name} {why}") if why else None
 
 
 def _lured(field: str, name: str, cluster: Cluster) -> Refusal:
-    why = f"with it the pods serve clients of Service {name}, which {labelled(cluster)}"
+    why = f"with it the pods would receive the traffic of Service {name}, which {labelled(cluster)}"
     return Refusal(field, NOT_ALLOWED, f"{field}: {why}: {command('Service', name, cluster)}")
 
 
@@ -127,7 +133,7 @@ def against(asked: Named, found: ObjectMeta, cluster: Cluster) -> str | None:
     """Return why pods of a cluster may not use an object that is there; None where they may."""
     if asked.made_here:
         mine = belongs(found, cluster)
-        return None if mine else f"belongs to another owner, and pods of {cluster.metadata.name} would be shown it"
+        return None if mine else f"belongs to another owner, and pods of {cluster.metadata.name} would see its content"
     return (
         None if allowed(found.labels, cluster) else f"{labelled(cluster)}: {command(asked.kind, asked.name, cluster)}"
     )

@@ -124,7 +124,7 @@ class RestartControl:
                 return await digest_key(self._api, self._setting.namespace)
             except (ApiError, ValueError) as error:
                 failures += 1
-                _log.warning("no restart control without its key", namespace=self._setting.namespace, error=str(error))
+                _log.warning("restart control waits for its key", namespace=self._setting.namespace, error=str(error))
                 await self._clock.sleep(min(60.0, 2.0**failures))
 
     async def stop(self, grace: float) -> None:

@@ -36,7 +36,9 @@ async def digest_key(api: Api, namespace: str) -> Key:
         body = await _made(api, where, secrets.token_bytes(BYTES))
     secret = _secret_in(body)
     if len(secret) < BYTES:
-        raise ValueError(f"the Secret {where} has no key of {BYTES} bytes in {FIELD!r}; delete it, and one is made")
+        raise ValueError(
+            f"the Secret {where} has no key of {BYTES} bytes in {FIELD!r}; delete it, and the operator creates one"
+        )
     return Key(secret)
 
 
@@ -48,7 +50,7 @@ async def keep_key(api: Api, namespace: str, key: Key, clock: Clock) -> None:
         try:
             told = await _look(api, where, key, told=told)
         except ApiError as error:
-            _log.warning("cannot look after the key of digests", secret=str(where), error=str(error))
+            _log.warning("cannot maintain the key of digests", secret=str(where), error=str(error))
 
 
 async def _look(api: Api, where: ObjectKey, key: Key, *, told: bool) -> bool:
@@ -57,12 +59,14 @@ async def _look(api: Api, where: ObjectKey, key: Key, *, told: bool) -> bool:
         body = await api.get(SECRETS.raw(), where)
     except NotFound:
         await _made(api, where, key.secret)
-        _log.warning("the key of digests was gone and is written again", secret=str(where))
+        _log.warning("the key of digests was deleted; the operator writes it again", secret=str(where))
         return False
     if _secret_in(body) == key.secret:
         return False
     if not told:
-        _log.warning("there is another key of digests: it counts when the operator starts again", secret=str(where))
+        _log.warning(
+            "the key of digests has changed: the operator uses the new one after its next start", secret=str(where)
+        )
     return True
 
 

@@ -75,8 +75,8 @@ def told(error: BaseException) -> str:
     """Return a failure as a sentence that holds nothing of what the error was made from."""
     said = f" ({' '.join(str(error).split())[:LONGEST]})" if isinstance(error, SPOKEN) else ""
     return (
-        f"the operator's last rounds have failed with {type(error).__name__}{said}{place(error.__traceback__)}; it goes"
-        " on trying, and its log has the whole text"
+        f"the operator's last reconciliations failed with {type(error).__name__}{said}{place(error.__traceback__)}; it"
+        " retries, and its log has the whole error"
     )
 
 

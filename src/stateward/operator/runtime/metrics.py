@@ -21,61 +21,70 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         registry = self.registry
-        self.desired = Gauge("stateward_cluster_members_desired", "Members asked for.", CLUSTER, registry=registry)
-        self.ready = Gauge("stateward_cluster_members_ready", "Members in service.", CLUSTER, registry=registry)
+        self.desired = Gauge("stateward_cluster_members_desired", "Desired members.", CLUSTER, registry=registry)
+        self.ready = Gauge("stateward_cluster_members_ready", "Members that serve.", CLUSTER, registry=registry)
         self.health = Gauge(
             "stateward_cluster_health",
-            "1 for the health that the database has.",
+            "1 for the health that the database reports.",
             (*CLUSTER, "health"),
             registry=registry,
         )
         self.settled = Gauge(
-            "stateward_cluster_settled", "1 when nothing is to be done and nothing waits.", CLUSTER, registry=registry
+            "stateward_cluster_settled",
+            "1 if the cluster matches its spec and no step is pending.",
+            CLUSTER,
+            registry=registry,
         )
-        self.stalled = Gauge("stateward_cluster_stalled", "1 when a person is needed.", CLUSTER, registry=registry)
-        self.waiting = Gauge("stateward_cluster_waiting", "Things that wait.", CLUSTER, registry=registry)
+        self.stalled = Gauge(
+            "stateward_cluster_stalled", "1 if manual intervention is required.", CLUSTER, registry=registry
+        )
+        self.waiting = Gauge("stateward_cluster_waiting", "Steps that wait.", CLUSTER, registry=registry)
         self.progress = Gauge(
             "stateward_cluster_seconds_since_progress",
-            "Seconds since something moved forward; 0 when the cluster is settled.",
+            "Seconds since the last progress; 0 if the cluster is settled.",
             CLUSTER,
             registry=registry,
         )
-        self.secured = Gauge("stateward_cluster_secured", "1 for TLS and users.", CLUSTER, registry=registry)
+        self.secured = Gauge(
+            "stateward_cluster_secured", "1 if the cluster has TLS and users.", CLUSTER, registry=registry
+        )
         self.certificates = Gauge(
             "stateward_cluster_certificate_expiry_seconds",
-            "When the certificate that ends first ends, in seconds since the epoch; of secured clusters only.",
+            "Expiry of the first certificate to expire, in seconds since the epoch; only for secured clusters.",
             CLUSTER,
             registry=registry,
         )
-        self.actions = Counter("stateward_actions", "Actions carried out.", (*CLUSTER, "action"), registry=registry)
+        self.actions = Counter("stateward_actions", "Actions performed.", (*CLUSTER, "action"), registry=registry)
         self.failures = Gauge(
             "stateward_failing_rounds",
-            "Rounds of one resource that have failed in a row, from the second one on.",
+            "Failed reconciliations of one resource in a row, from the second one on.",
             ("controller", "resource"),
             registry=registry,
         )
-        self.leader = Gauge("stateward_leader", "1 while this process is the one that acts.", registry=registry)
+        self.leader = Gauge("stateward_leader", "1 while this process is the leader.", registry=registry)
         self.reconciled = Counter(
             "controller_runtime_reconcile", "Reconciliations.", ("controller", "result"), registry=registry
         )
         self.reconcile_time = Histogram(
             "controller_runtime_reconcile_time_seconds",
-            "Seconds a reconciliation took.",
+            "Duration of a reconciliation in seconds.",
             ("controller",),
             registry=registry,
         )
-        self.queue_depth = Gauge("workqueue_depth", "Keys that are ready.", ("name",), registry=registry)
+        self.queue_depth = Gauge(
+            "workqueue_depth", "Keys that are ready to be processed.", ("name",), registry=registry
+        )
         self.queue_wait = Histogram(
             "workqueue_queue_duration_seconds",
-            "Seconds a key was ready before it was taken.",
+            "Seconds from a key's readiness to its processing.",
             ("name",),
             registry=registry,
         )
         self.watch_restarts = Counter(
-            "stateward_watch_restarts", "Watches made again.", ("store", "reason"), registry=registry
+            "stateward_watch_restarts", "Watches that were restarted.", ("store", "reason"), registry=registry
         )
         self.unreadable_objects = Counter(
-            "stateward_unreadable_objects", "Objects not understood.", ("store",), registry=registry
+            "stateward_unreadable_objects", "Objects that cannot be decoded.", ("store",), registry=registry
         )
 
     def cluster(self, engine: str, key: Key, plan: Plan, status: ClusterStatus, now: float) -> None:

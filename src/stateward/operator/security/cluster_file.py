@@ -82,7 +82,8 @@ def told(holdings: Holdings, database: Database | Unknown) -> tuple[Holdings, tu
         return holdings, ()
     name = cluster_file(cluster)
     text = (
-        f"Secret {name} does not hold the cluster file, and the database does not answer: it is made again as soon as"
+        f"Secret {name} does not hold the cluster file, and the database does not answer: the operator"
+        " writes it again as soon as"
         " the database answers"
     )
     return holdings, (Refusal("status.connectionSecretName", "ClusterFileLost", text),)

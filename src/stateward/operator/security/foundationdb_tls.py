@@ -145,7 +145,7 @@ def made(cluster: FoundationDBCluster, stored: Stored, now: float, faults: dict[
     """
     asked_for = cluster.spec.security or TransportSecurity()
     if stored.given_authority and not rooted(stored.given_authority):
-        faults[FIELD] = "the CA in it is signed by another one: FoundationDB trusts only a CA that has signed itself"
+        faults[FIELD] = "the CA in it is signed by another CA: FoundationDB trusts only a self-signed CA"
         stored = msgspec.structs.replace(stored, given_authority={})
     wrong = dict(faults)
     authority = current_authority(cluster, stored, now, faults, all_heard=True)
@@ -202,9 +202,9 @@ def _protection(cluster: FoundationDBCluster, found: Certificates, faults: dict[
 def _reason(cluster: FoundationDBCluster, *, on: bool) -> str:
     wanted = asked(cluster)
     if wanted is None:
-        return "spec.security.enabled is left out, and the cluster keeps what it has"
+        return "spec.security.enabled is not set, and the cluster keeps its security"
     if wanted is on:
         return f"spec.security.enabled is {str(wanted).lower()}"
     if on is secured(cluster):
-        return f"the cluster was made {'with' if on else 'without'} TLS, and keeps that"
+        return f"the cluster was created {'with' if on else 'without'} TLS, and keeps that"
     return f"spec.security.enabled is {str(wanted).lower()}, and a Secret that it needs cannot be used"

@@ -73,7 +73,7 @@ class Given:
 
     def missing(self, name: str, cluster: Cluster) -> str:
         """Return why nothing was read of a Secret."""
-        lacks = f"it {labelled(cluster)}, by which it is allowed for the cluster"
+        lacks = f"it {labelled(cluster)}, which allows the cluster to use it"
         return lacks if self.denied(name, cluster) else "there is no such Secret"
 
     def barred(self, cluster: SearchCluster, fields: Collection[str]) -> dict[str, str]:

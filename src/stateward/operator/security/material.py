@@ -182,7 +182,8 @@ def current_authority(
         authority = authority_of(stored.authority)
     except (KeyError, ValueError):
         faults["status.security.caSecretName"] = (
-            "the Secret with the cluster's CA holds none: put it back from a backup, or delete it to have a new CA made"
+            "the Secret with the cluster's CA holds no CA: restore it from a backup, or delete it so"
+            " that the operator creates a new CA"
         )
         return None
     if given is not None:

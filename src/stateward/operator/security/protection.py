@@ -59,7 +59,7 @@ def _names(cluster: SearchCluster) -> Mapping[str, str]:
 def _reason(cluster: SearchCluster, *, on: bool) -> str:
     asked = cluster.spec.security.enabled if cluster.spec.security is not None else None
     if asked is None:
-        return "spec.security.enabled is left out, and the cluster keeps what it has"
+        return "spec.security.enabled is not set, and the cluster keeps its security"
     if asked is not on:
         return f"spec.security.enabled is {str(asked).lower()}, and a Secret that it needs cannot be used"
     return f"spec.security.enabled is {str(asked).lower()}"

@@ -37,7 +37,7 @@ def sentence(authority: pki.Authority, now: float, *, all_heard: bool) -> str:
         when = pki.signs_from(authority)
         if now < when or all_heard:
             return f"the next CA is trusted, and signs from {rfc3339(when)}"
-        return "the next CA is trusted, and signs once the cluster is Ready: some members must restart to hear of it"
+        return "the next CA is trusted, and signs once the cluster is Ready: some members must restart to load it"
     if authority.retired:
         return f"the last CA is trusted until {rfc3339(max(pki.ends(each) for each in authority.retired))}"
     return ""

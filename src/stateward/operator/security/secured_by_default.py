@@ -11,7 +11,7 @@ from stateward.api.kinds.products import ELASTICSEARCH, product_of
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.security import Security
 
-REASON = "spec.security.enabled is left out, and this operator secures new clusters"
+REASON = "spec.security.enabled is not set, and this operator secures new clusters"
 
 
 def secured_as_new(cluster: SearchCluster, *, alone: bool, begun: bool) -> SearchCluster:

@@ -139,7 +139,7 @@ def stranded(facts: Facts, member: Member) -> str | None:
     pool, version = facts.pools.get(member.pool), reached(facts.obs, member)
     if pool is None or facts.crossing or not newer(version, member_version(facts, member, pool)):
         return None
-    return f"{member.name} has joined with {version}, and its data cannot go back to {facts.obs.desired.version}"
+    return f"{member.name} has joined with {version}, and its data cannot be downgraded to {facts.obs.desired.version}"
 
 
 def staged(facts: Facts, member: Member) -> bool:

@@ -80,9 +80,9 @@ def causes(facts: Facts, member: Member) -> Iterator[Missing]:
 def of_pod(pod: Pod) -> Iterator[Missing]:
     """Yield what the pod itself shows."""
     if pod.terminating:
-        yield Missing(Cause.POD_TERMINATING, "its pod is stopping and does not end")
+        yield Missing(Cause.POD_TERMINATING, "its pod is terminating and does not end")
     elif unschedulable(pod.trouble):
-        yield Missing(Cause.POD_PENDING, f"its pod finds no node ({pod.trouble})")
+        yield Missing(Cause.POD_PENDING, f"its pod cannot be scheduled ({pod.trouble})")
     elif pod.trouble:
         yield Missing(Cause.POD_FAILING, f"its pod does not run ({pod.trouble})")
 

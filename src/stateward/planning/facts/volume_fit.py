@@ -14,7 +14,7 @@ def claim_mismatch(pool: Pool, claim: Claim) -> str | None:
     if pool.storage_class is not None and claim.storage_class and claim.storage_class != pool.storage_class:
         return f"storage class {claim.storage_class} becomes {pool.storage_class}"
     if pool.storage_class is None and claim.classless and not claim.capacity:
-        return f"storage class {claim.storage_class}, which there is not, becomes the default one"
+        return f"storage class {claim.storage_class}, which does not exist, becomes the default class"
     if claim.requested > pool.volume_size and (claim.capacity > pool.volume_size or not claim.capacity):
         return f"the volume shrinks from {readable(claim.requested)} to {readable(pool.volume_size)}"
     return None

@@ -36,4 +36,4 @@ class Process(Struct, frozen=True):
         """Why the configuration that was written for it is not what its agent has, as a clause."""
         if self.problem:
             return f"the configuration in its pod cannot be read: {self.problem}"
-        return "the configuration that was written for it has not arrived in its pod yet"
+        return "the kubelet has not updated the configuration in its pod yet"

@@ -42,5 +42,5 @@ def note(member: Member, target: Inputs) -> tuple[NoteData, ...]:
     pod = member.pod
     if pod is None or pod.terminating or (inputs := noted(pod.inputs, target)) == pod.inputs:
         return ()
-    why = "what is known of the data that it uses is written down"
+    why = "the state of the data that it uses is recorded"
     return (NoteData(why=why, member=member.name, pod=pod.ref, inputs=inputs),)

@@ -43,7 +43,7 @@ def settled_holders(unit: Unit) -> frozenset[str]:
 def sole_reason(facts: Facts, unit: Unit, name: str) -> str:
     """Return in words that a unit cannot spare the member's copy."""
     if name not in facts.holders[unit.name]:
-        return f"the only copy of shard {unit.name} is on its way to {name}"
+        return f"the only copy of shard {unit.name} is relocating to {name}"
     others = len(facts.holders[unit.name] - {name})
     if not others:
         return f"shard {unit.name} has its only started copy on {name}"
@@ -127,9 +127,9 @@ def voter_problem(facts: Facts, member: Member) -> str | None:
         return None
     absent = absent_voters(facts) - {member.name}
     if absent:
-        return f"manager {min(absent)} is down, and managers go one at a time"
+        return f"manager {min(absent)} is down, and managers stop one at a time"
     if not other_managers(facts, member):
-        kept = f"{member.name} is the only manager, and the state of the cluster would go with its pod"
+        kept = f"{member.name} is the only manager, and its pod holds the cluster state"
         return kept if facts.ephemeral(member) else None
     if member.name in facts.database.voters and not quorum_without(facts, {member.name}):
         return None if needs_vote_moved(facts, member) else "the managers would lose their quorum"

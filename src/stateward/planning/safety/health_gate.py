@@ -41,7 +41,7 @@ def unit_problem(database: Database, unit: Unit, now: float) -> str | None:
     if not waiting:
         return None
     foreign = database.allocation is not Allocation.ALL and not database.limited
-    why = f"somebody else has limited the allocation to {database.allocation}" if foreign else waiting[0].why
+    why = f"another client has limited the allocation to {database.allocation}" if foreign else waiting[0].why
     return f"a copy of shard {unit.name} is not assigned yet ({why or 'no reason given'})"
 
 

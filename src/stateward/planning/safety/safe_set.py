@@ -39,7 +39,7 @@ def choose(facts: Facts, candidates: Sequence[Member], first: frozenset[str] = f
     able.sort(key=lambda m: m.name not in first)
     best = going_now(facts, able, first, room)
     names = tuple(m.name for m in candidates if m.name in best)
-    rest = {m.name: f"waiting for its turn after {', '.join(names)}" for m in able if m.name not in names}
+    rest = {m.name: f"it is later in the rollout order than {', '.join(names)}" for m in able if m.name not in names}
     return Choice(chosen=names, held=held | rest)
 
 
@@ -55,7 +55,7 @@ def room_left(facts: Facts, candidates: int) -> int:
 def exhausted(facts: Facts) -> str:
     """Return in words that the budget is used up."""
     down = sorted(facts.down)
-    return f"{', '.join(down)} {'is' if len(down) == 1 else 'are'} down, and no more may be"
+    return f"{', '.join(down)} {'is' if len(down) == 1 else 'are'} down, and no more members may be down"
 
 
 def going_now(facts: Facts, able: Sequence[Member], first: frozenset[str], room: int) -> frozenset[str]:

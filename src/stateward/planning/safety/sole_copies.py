@@ -22,7 +22,7 @@ def sole_verdict(facts: Facts, member: Member, *, keeps: bool = False) -> str | 
     units = sole_units(facts, member.name)
     if facts.ephemeral(member) and not keeps:
         kept = next((u for u in units if not targets(facts, u) and not moving(u, member.name)), None)
-        return f"{sole_reason(facts, kept, member.name)}, whose data goes with its pod" if kept else None
+        return f"{sole_reason(facts, kept, member.name)}, which loses its data with its pod" if kept else None
     returning = next((u for u in units if u.wanted > 1 and facts.down - {member.name}), None)
     policy = facts.obs.desired.sole_copy
     accepted = policy is SoleCopy.INTERRUPT or (policy is SoleCopy.MOVE and alone(facts, member))

@@ -49,7 +49,7 @@ FOUNDATION_PROFILES = (
     ),
     Profile(
         "restarts",
-        edits=("restart asked for", "restart of all together asked for", "member kept stopped", "knob changed"),
+        edits=("restart asked for", "coordinated restart asked for", "member kept stopped", "knob changed"),
         often={"user edit": 5.0, "StatefulSet controller slow": 1.0},
         agents=True,
     ),

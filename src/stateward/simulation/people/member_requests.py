@@ -133,7 +133,7 @@ Request = tuple[str, int, Callable[[Draft], Annotations]]
 """Its name, how often it is chosen, and what is written."""
 REQUESTS: tuple[Request, ...] = (
     ("restart asked for", 3, _restart),
-    ("restart of all together asked for", 1, _restart_together),
+    ("coordinated restart asked for", 1, _restart_together),
     ("restart of a pool that is none", 1, _restart_nowhere),
     ("restart of a kind that is none", 1, _strange_restart),
     ("member kept stopped", 2, _stop),

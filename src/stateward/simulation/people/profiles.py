@@ -76,7 +76,7 @@ UNPLACEABLE = Profile(
 PROFILES = (
     Profile(
         "restarts",
-        edits=("restart asked for", "restart of all together asked for", "member kept stopped", "setting changed"),
+        edits=("restart asked for", "coordinated restart asked for", "member kept stopped", "setting changed"),
         often={"user edit": 6.0, "StatefulSet controller slow": 1.0, "slow start": 1.0},
         pools={"managers": 3, "hot": 3},
         agents=True,
@@ -96,7 +96,7 @@ PROFILES = (
     ),
     Profile(
         "disks that hang",
-        edits=("restart of all together asked for", "setting changed"),
+        edits=("coordinated restart asked for", "setting changed"),
         often={"user edit": 4.0, "disk hangs": 8.0},
         agents=True,
     ),

@@ -51,7 +51,7 @@ class WorldAgents:
         try:
             await self._wire.reach(PATIENCE)
         except UnreachableError as error:
-            raise AgentError(f"its agent at {peer.address} cannot be asked: {error}") from error
+            raise AgentError(f"its agent at {peer.address} cannot be reached: {error}") from error
         agent = self._agents.at(peer.address)
         if agent is None or not self._hears(agent.container.node):
             raise AgentError(f"its agent at {peer.address} cannot be asked: connection refused")

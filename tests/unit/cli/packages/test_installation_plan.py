@@ -104,7 +104,7 @@ def test_a_first_installation_says_what_is_in_its_way(run: Run, api: Shelf) -> N
     assert code == 1
     assert "plan deploy: the package is installed for the first time" in said
     assert "+ Deployment new" in said
-    assert "would wait: ConfigMap new-config is there already: delete it, or set spec.adopt to take it over" in said
+    assert "would wait: ConfigMap new-config already exists: delete it, or set spec.adopt to adopt it" in said
     foreign["labels"] = {LABEL_PART_OF: "applyset-other", LABEL_INSTALLATION: "old"}
     assert "ConfigMap new-config belongs to another installation, old" in asked(run, document({}, name="new"))[1]
 

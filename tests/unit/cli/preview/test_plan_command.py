@@ -89,7 +89,7 @@ def test_a_changed_file_is_planned_without_touching_anything(run: Run, running: 
     assert "min, if all goes well" in result.output
     assert "a member starts in 60 s: assumed, as no pod tells of its last start" in result.output
     assert "not in it: the recovery of shards, if there are any: none are known" in result.output
-    assert "the database could not be asked from here" in result.output
+    assert "the database could not be reached from here" in result.output
     assert "shards and the elected manager are not known" in result.output
     assert running.patches == []
 
@@ -164,7 +164,7 @@ async def test_the_database_is_asked_through_the_api_server(running: FakeApi) ->
 async def test_only_questions_are_carried() -> None:
     carried = Carried(FakeApi())
     for method, path in (("PUT", "/_cluster/settings"), ("POST", "/_flush"), ("DELETE", "/documents")):
-        with pytest.raises(RefusedError, match="is no question"):
+        with pytest.raises(RefusedError, match="read-only"):
             await carried.send(Call("/api/v1/x", method, path))
 
 

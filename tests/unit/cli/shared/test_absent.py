@@ -31,7 +31,11 @@ REMOVAL = {"name": NAME, "phase": "Draining", "since": "2026-11-21T11:40:00Z", "
 FATES = [
     ({}, {}, f"is not replaced by itself, as spec.replacement is not enabled; `replace {NAME}` replaces it at once"),
     (ENABLED, {}, "is replaced when it has been missing for 1h"),
-    (ENABLED, wait("Missing", "is replaced at 12:30 unless it is back"), "is replaced at 12:30 unless it is back"),
+    (
+        ENABLED,
+        wait("Missing", "is replaced at 12:30 unless it comes back"),
+        "is replaced at 12:30 unless it comes back",
+    ),
     (ENABLED, wait("ReplacementHeld", "is not replaced yet: b is (c)"), "is not replaced yet: b is (c)"),
     (ENABLED, {"pendingRemovals": [REMOVAL]}, "is being replaced since 2026-11-21T11:40:00Z: Draining"),
     (ENABLED | {"members": {"keep": [NAME]}}, {}, "is never replaced: spec.members.keep names it"),

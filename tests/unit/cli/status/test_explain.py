@@ -59,10 +59,10 @@ def test_a_stalled_cluster_says_that_a_person_is_needed(run: Run, api: FakeApi) 
 
 def test_a_settled_cluster_waits_for_nothing(run: Run, api: FakeApi) -> None:
     ready = {"type": "Ready", "status": "True"}
-    calm = cluster(conditions=[ready], waiting=[], doing="everything is as it should be", version="2.19.5")
+    calm = cluster(conditions=[ready], waiting=[], doing="the cluster matches its spec", version="2.19.5")
     api.add("opensearchclusters", calm)
     assert run("explain", "logs").output.splitlines()[1:] == [
-        "What goes on: everything is as it should be.",
+        "What goes on: the cluster matches its spec.",
         "Nothing waits.",
     ]
 

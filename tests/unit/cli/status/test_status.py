@@ -62,7 +62,7 @@ def test_a_change_that_was_not_looked_at_yet_is_named(run: Run, api: FakeApi) ->
 
 
 def test_watch_appends_a_line_for_each_change_until_the_cluster_is_deleted(run: Run, api: FakeApi) -> None:
-    later = cluster(health="green", ready="3/3", doing="everything is as it should be", version="2.19.5", waiting=[])
+    later = cluster(health="green", ready="3/3", doing="the cluster matches its spec", version="2.19.5", waiting=[])
     later["status"]["memberStates"][1] |= {"state": "Ready", "version": "2.19.5"}
     later["status"]["members"] = {"ready": 3, "desired": 3}
     later["metadata"]["resourceVersion"] = "8"
@@ -80,7 +80,7 @@ def test_watch_appends_a_line_for_each_change_until_the_cluster_is_deleted(run: 
     assert result.stdout.splitlines()[7:] == [
         "12:00:00Z  version 2.19.5",
         "12:00:00Z  health green, 3 of 3 members ready",
-        "12:00:00Z  everything is as it should be",
+        "12:00:00Z  the cluster matches its spec",
         "12:00:00Z  logs-hot-1: Ready (2.19.5)",
     ]
 

@@ -93,7 +93,7 @@ async def test_a_database_that_answers_without_end_is_named_with_size_and_limit(
     assert isinstance(found, Unknown)
     assert found.reason == TOO_LARGE
     assert "/_cluster/state/nodes" in found.why
-    assert "limit is 4.0 MiB for all of one look" in found.why
+    assert "limit is 4.0 MiB for all answers of one reconciliation" in found.why
 
 
 async def greeting(request: web.Request) -> web.Response:

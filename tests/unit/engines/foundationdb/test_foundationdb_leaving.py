@@ -80,7 +80,7 @@ async def test_who_holds_nothing_and_may_not_be_excluded_yet_has_a_reason(town: 
     await town.engine.drain(town.target(), frozenset({"ledger-stateless-0", "ledger-stateless-1"}))
     database = await town.seen()
     assert database.draining == {"ledger-stateless-0"}
-    assert database.undrainable["ledger-stateless-1"] == "the others could not take over from one more"
+    assert database.undrainable["ledger-stateless-1"] == "the remaining members could not replace one more"
 
 
 async def test_a_proof_that_a_crash_has_cut_short_is_taken_back_by_the_next_look(town: Town) -> None:
@@ -200,9 +200,10 @@ def told(**team: Any) -> str | None:
 
 def test_what_the_database_does_not_say_is_not_whole() -> None:
     assert told() is None
-    assert told(unhealthy_servers=None) == "the database does not say whether it misses a storage server"
+    assert told(unhealthy_servers=None) == "the database does not report whether a storage server is missing"
     assert (
-        told(state={"min_replicas_remaining": None}) == "the database does not say whether it misses a storage server"
+        told(state={"min_replicas_remaining": None}) == "the database does not report whether a storage"
+        " server is missing"
     )
     assert told(unhealthy_servers=2) == "2 of its storage servers are missing or being emptied"
     assert told(state={"min_replicas_remaining": 1}) == "some data has only 1 replicas"

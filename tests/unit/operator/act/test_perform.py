@@ -74,7 +74,7 @@ async def test_what_does_not_depend_on_a_refused_step_goes_on_and_the_refusal_is
 
 
 async def test_nobody_goes_down_whose_copies_would_be_rebuilt_meanwhile() -> None:
-    refusal = RefusedError("zone z1 is in maintenance, which a person has begun", NO)
+    refusal = RefusedError("zone z1 is in maintenance, which a user started", NO)
     done, outcome = await perform(LIMIT, a.Flush(why="x"), STOPPING, STOP, DELETE, RECORD, LimitAllocation=refusal)
     assert done == [RECORD]
     assert outcome.refused

@@ -140,7 +140,7 @@ async def test_what_others_change_is_not_put_right_against_the_rights_of_the_acc
         assert stored is not None
         town.ground.change(stored, ("data", "mode"), "odd")
         await town.until(lambda: stuck(town))
-        assert "what others changed cannot be put right: service account default" in stuck(town)
+        assert "changes by other clients cannot be reverted: service account default" in stuck(town)
         assert town.there("ConfigMap", "web-config")["data"]["mode"] == "odd"
         rules.denies = lambda _: False
         await town.until(lambda: town.there("ConfigMap", "web-config")["data"]["mode"] == "slow")

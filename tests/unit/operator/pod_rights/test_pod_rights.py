@@ -378,7 +378,7 @@ async def test_certificates_of_somebody_else_under_the_clusters_name_are_not_sho
     await put(api, kinds.SECRETS, "logs-tls")
     found = await asked(api, search())
     assert found == [
-        "metadata.name: Secret logs-tls belongs to another owner, and pods of logs would be shown it",
+        "metadata.name: Secret logs-tls belongs to another owner, and pods of logs would see its content",
     ]
     mine = {"apiVersion": "stateward.dev/v1alpha1", "kind": "OpenSearchCluster", "name": "logs", "uid": "u"}
     owned = {"metadata": {"ownerReferences": [{**mine, "controller": True}]}}

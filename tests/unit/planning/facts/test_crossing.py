@@ -184,7 +184,7 @@ def test_taken_back_after_the_switch_it_is_refused() -> None:
 
 
 def test_nobody_leaves_between_the_word_and_the_switch() -> None:
-    removal = o.Removal("a person asked for it", NOW - 100.0)
+    removal = o.Removal("a user asked for it", NOW - 100.0)
     replace = o.Replacement(replace=frozenset({"c-s-1"}))
     desired = msgspec.structs.replace(DESIRED, replacement=replace)
     obs = seen(*three(BESIDE, SWITCHED), member(3, BESIDE, SWITCHED), desired=desired, removals={"c-s-1": removal})
@@ -210,7 +210,7 @@ def test_what_the_database_does_not_say_is_no_reason_to_switch() -> None:
 def test_the_wait_names_who_is_missing_and_why() -> None:
     obs = seen(member(0, PLAIN), member(1), member(2, BESIDE, ready=False))
     (wait,) = [w for w in made(obs).waits if w.reason == "ProgramsBeside"]
-    assert "c-s-0 has not got them yet" in wait.message
+    assert "c-s-0 does not have them yet" in wait.message
     assert "c-s-2 does not serve" in wait.message
 
 

@@ -233,7 +233,7 @@ def test_too_many_replicas_do_not_stop_an_upgrade() -> None:
 def test_a_shard_without_any_copy_stops_the_upgrade_and_is_named() -> None:
     world = settled(managers(), hot(3), indices=((1,), (1,), (1,)))
     world.kill("c-hot-0").edit(unschedulable={"c-hot-0"}, version=NEW).ticks(20)
-    assert set(world.did(a.DeletePod)) == {"c-hot-0"}, "only the broken one is made anew"
+    assert set(world.did(a.DeletePod)) == {"c-hot-0"}, "only the broken one is being recreated"
     assert any("has no started copy" in w.message for w in world.plan().waits)
     world.edit(unschedulable=set()).run()
 

@@ -38,7 +38,7 @@ def kinds(made: Plan) -> list[type[a.Action]]:
     return [type(action) for action in made.actions]
 
 
-NOT_THERE = o.Unformed("nothing was ever made in it")
+NOT_THERE = o.Unformed("the database was never created")
 RECORDED = o.Bootstrap("c-s-0", "claim", formed=False)
 
 
@@ -56,7 +56,7 @@ def test_whoever_is_not_ready_is_named_with_the_reason() -> None:
     (wait,) = [w for w in seen(NOT_THERE, members=(bare,)).waits if w.reason == "MembersFirst"]
     assert "c-s-0 has no pod yet" in wait.message
     (wait,) = [w for w in seen(NOT_THERE, members=()).waits if w.reason == "MembersFirst"]
-    assert "0 of 1 members are there" in wait.message
+    assert "0 of 1 members exist" in wait.message
     many = tuple(msgspec.structs.replace(bare, name=f"c-s-{i}", ordinal=i) for i in range(5))
     (wait,) = [w for w in seen(NOT_THERE, members=many).waits if w.reason == "MembersFirst"]
     assert "2 more are not ready" in wait.message

@@ -123,7 +123,7 @@ def test_no_manager_goes_while_one_is_down() -> None:
 def test_everybody_else_is_told_after_whom_it_waits() -> None:
     facts = facts_of([managers(), hot(3)], [], budget=1)
     held = choose(facts, [m for m in facts.obs.members if m.pool == "hot"]).held
-    assert held == dict.fromkeys(("hot-1", "hot-2"), "waiting for its turn after hot-0")
+    assert held == dict.fromkeys(("hot-1", "hot-2"), "it is later in the rollout order than hot-0")
 
 
 def test_one_hundred_and_twenty_members_are_searched_within_bounds() -> None:

@@ -45,7 +45,7 @@ def exclude(members: Iterable[str], addresses: Iterable[Address] = (), *, wait: 
     """
     targets = targets_of(members, addresses)
     if not targets:
-        raise ValueError("exclude without a target lists exclusions, and excludes nobody")
+        raise ValueError("exclude needs a target")
     return " ".join(["exclude", *([] if wait else ["no_wait"]), *targets])
 
 
@@ -101,7 +101,7 @@ def coordinators(addresses: Iterable[Address]) -> str:
     """Return the change of coordinators; raises ValueError for an even number of them."""
     targets = sorted(set(addresses))
     if len(targets) % 2 == 0:
-        raise ValueError(f"{len(targets)} coordinators bear no more failures than {max(0, len(targets) - 1)}")
+        raise ValueError(f"{len(targets)} coordinators tolerate no more failures than {max(0, len(targets) - 1)}")
     return f"coordinators {' '.join(map(str, targets))}"
 
 
@@ -138,11 +138,11 @@ def judge(printed: Printed) -> tuple[Outcome, str]:
     text = without_keys(printed.output.strip())
     low = text.lower()
     if "specified timeout reached" in low:
-        return Outcome.GOES_ON, "its time was up, and the database goes on"
+        return Outcome.GOES_ON, "it timed out, and the database continues"
     if ERROR.search(low) or "usage:" in low or "unable to" in low or "could not be parsed" in low:
         return Outcome.REFUSED, text[:400]
     if printed.code != 0:
-        return Outcome.REFUSED, text[:400] or f"it ended with code {printed.code} and said nothing"
+        return Outcome.REFUSED, text[:400] or f"it exited with code {printed.code} and no output"
     for words, outcome in WARNINGS.items():
         if words in low:
             return outcome, text[:400]
@@ -158,4 +158,4 @@ def emptied(printed: Printed) -> str | None:
     proved = "safe to remove" in printed.output.lower()
     if outcome is Outcome.MISSING or (outcome is Outcome.DONE and proved):
         return None
-    return words or "the database did not say that it is safe to remove them"
+    return words or "the database did not confirm that it is safe to remove them"

@@ -66,7 +66,7 @@ class FoundationEngine:
         pod, status = await self._status(mine)
         recovery = status.cluster.recovery_state
         if recovery is None or recovery.name != NEVER:
-            raise RefusedError("the database does not say that nothing was ever made in it")
+            raise RefusedError("the database does not report that it was never created")
         spec = mine.cluster.spec
         command = commands.configure(spec.redundancy.value, spec.storage_engine.value, new=True)
         await self._told(pod, command)
@@ -114,7 +114,7 @@ class FoundationEngine:
         zone = zone_of(seen, members) if seen is not None else ""
         if now and not own(status):
             if zone != now:
-                raise RefusedError(f"zone {now} is in maintenance, which a person has begun", NO)
+                raise RefusedError(f"zone {now} is in maintenance, which a user started", NO)
         elif zone:
             await self._told(pod, commands.maintenance(zone, PERIOD))
 
@@ -155,7 +155,7 @@ class FoundationEngine:
         One that says that there is no database is believed only when no other pod says anything else: its programs may
         be of a version that the database does not talk to.
         """
-        failure: EngineError = UnreachableError("no pod of it runs")
+        failure: EngineError = UnreachableError("no pod of the cluster runs")
         found: tuple[str, Status] | None = None
         for pod in target.endpoints[:ASKED]:
             try:

@@ -23,12 +23,12 @@ def unclear(status: Status) -> str | None:
     """Return why nothing is to be concluded from a status about where data is; None when it is whole."""
     cluster = status.cluster
     if status.client.database_status is None or status.client.database_status.available is not True:
-        return "the database is not available, or does not say so"
+        return "the database is not available, or does not report its availability"
     if cluster.messages is None or cluster.processes is None or cluster.recovery_state is None:
         return "the status is not complete"
     doubt = next((m for m in cluster.messages if m.name in DOUBTFUL), None)
     if doubt is not None:
-        return f"the database says {doubt.name}: {doubt.description}"
+        return f"the database reports {doubt.name}: {doubt.description}"
     generations = cluster.recovery_state.active_generations
     if generations is None or generations > 1:
         told = "does not say how many" if generations is None else f"has {generations}"
@@ -41,7 +41,7 @@ def replicated(status: Status) -> str | None:
     cluster = status.cluster
     data = cluster.data
     if data is None or data.team_trackers is None or cluster.full_replication is None:
-        return "the database does not say whether all data is replicated"
+        return "the database does not report whether all data is replicated"
     if not cluster.full_replication:
         return "not all data is replicated"
     sick = next((t for t in data.team_trackers if t.state.healthy is not True), None)
@@ -49,9 +49,9 @@ def replicated(status: Status) -> str | None:
         return f"teams of storage servers are {sick.state.name or 'in a state that is not known'}"
     logs = [s for s in cluster.logs or () if s.current is not False]
     if not logs:
-        return "the database does not say how its logs are"
+        return "the database does not report the state of its logs"
     weak = next((s for s in logs if missing_logs(s.log_fault_tolerance, s.log_replication_factor)), None)
-    return "the logs bear fewer failures than they should" if weak is not None else None
+    return "the logs tolerate fewer failures than configured" if weak is not None else None
 
 
 def whole(status: Status, copies: int) -> str | None:
@@ -64,7 +64,7 @@ def whole(status: Status, copies: int) -> str | None:
         return problem
     for team in (status.cluster.data.team_trackers if status.cluster.data is not None else None) or ():
         if team.unhealthy_servers is None or team.state.min_replicas_remaining is None:
-            return "the database does not say whether it misses a storage server"
+            return "the database does not report whether a storage server is missing"
         if team.unhealthy_servers:
             return f"{team.unhealthy_servers} of its storage servers are missing or being emptied"
         if team.state.min_replicas_remaining < copies:
@@ -97,7 +97,7 @@ def present_problem(member: MemberView) -> str | None:
     if not member.excluded:
         return f"{member.name} is not excluded"
     if member.roles is None:
-        return f"a process of {member.name} does not say what it does"
+        return f"a process of {member.name} does not report its roles"
     kept = sorted(member.roles & CARRIES)
     return f"{member.name} still has the role {kept[0]}" if kept else None
 
@@ -105,11 +105,11 @@ def present_problem(member: MemberView) -> str | None:
 def absent_problem(status: Status, seen: View, name: str) -> str | None:
     """Return why a member without a process may not be taken to be gone."""
     if seen.strangers:
-        return f"process {min(seen.strangers)} answers nobody, and may be that of {name}"
+        return f"process {min(seen.strangers)} does not answer, and may belong to {name}"
     configuration = status.cluster.configuration
     excluded = configuration.excluded_servers if configuration is not None else None
     if excluded is None:
-        return "the database does not say who is excluded"
+        return "the database does not list its exclusions"
     listed = any(entry.locality == locality(name) for entry in excluded)
     return None if listed else f"{name} is not excluded, and would be used again if it came back"
 
@@ -150,9 +150,9 @@ def excludable(
     names = sorted(wanted)
     back = next((n for n in sorted(missing) if n not in names and missing[n] < SETTLING), None)
     if back is not None:
-        return (), f"{back} has been missing for only {missing[back]:.0f} s, and may be on its way back"
+        return (), f"{back} has been missing for only {missing[back]:.0f} s, and may be coming back"
     if not names or places <= 0:
-        return (), "the others could not take over from one more" if names else None
+        return (), "the remaining members could not replace one more" if names else None
     zone = members[names[0]].zone if names[0] in members else ""
     together = [n for n in names if n == names[0] or (zone and n in members and members[n].zone == zone)]
     now = tuple(together[:places])

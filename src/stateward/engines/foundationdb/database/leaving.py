@@ -133,17 +133,17 @@ def unaddressed(target: FoundationTarget, status: Status, seen: View, name: str)
     No blocking `exclude` can be asked about it. So the database has to be whole without it, with no storage server that
     it misses, for as long as a member may be on its way back; its locality is excluded, so nothing comes to it either.
     """
-    unproved = f"the address of {name} is not known, so it cannot be asked about"
+    unproved = f"the address of {name} is not known, so the operator cannot ask the database about it"
     if name in seen.members or askable(target, status, name):
-        return "it is not proved yet that nothing is left on it"
+        return "the database has not confirmed yet that it holds no data"
     problem = whole(status, COPIES[target.cluster.spec.redundancy])
     if problem is not None:
         return f"{unproved}, and {problem}"
     now, since = status.client.timestamp, target.silent.get(name)
     if now is None or since is None:
-        return f"{unproved}, and since when it has been away is not known either"
+        return f"{unproved}, and neither is the time since which it has been unavailable"
     if now - since < SETTLING:
-        return f"{unproved}; it leaves when the database has been whole without it for {SETTLING:.0f} s"
+        return f"{unproved}; it leaves when the database has been healthy without it for {SETTLING:.0f} s"
     return None
 
 

@@ -70,7 +70,7 @@ def absent(target: FoundationTarget, status: Status) -> Unknown | None:
             return Unknown(f"another database answers: {found}")
     recovery = cluster.recovery_state.name if cluster.recovery_state is not None else None
     if recovery == NEVER:
-        return Unformed("nothing was ever made in it")
+        return Unformed("the database was never created")
     if said is None or said.available is not True or cluster.connection_string is None:
         return Unknown(f"the database is not available (recovery: {recovery or 'not known'})")
     return None

@@ -42,5 +42,5 @@ class Shell(Protocol):
 def meant(target: Target) -> FoundationTarget:
     """Return the target of a call; raises RefusedError for one of another engine."""
     if not isinstance(target, FoundationTarget):
-        raise RefusedError(f"{target.name} is no FoundationDB cluster")
+        raise RefusedError(f"{target.name} is not a FoundationDB cluster")
     return target

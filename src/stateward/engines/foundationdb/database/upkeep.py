@@ -27,7 +27,7 @@ def redundancy(target: FoundationTarget, status: Status) -> str:
     configuration = status.cluster.configuration
     found = configuration.redundancy_mode if configuration is not None else None
     wanted = target.cluster.spec.redundancy.value
-    return f"its redundancy is {found}, and {wanted} is wanted" if found not in (None, wanted) else ""
+    return f"its redundancy is {found}, and {wanted} is desired" if found not in (None, wanted) else ""
 
 
 def coordination(target: FoundationTarget, seen: View, coordinators: frozenset[str]) -> str:

@@ -62,7 +62,7 @@ def parse_address(text: str) -> Address:
     bare = text.strip().removesuffix("(fromHostname)")
     match = _V4.fullmatch(bare) or _V6.fullmatch(bare) or _NAME.fullmatch(bare)
     if match is None or int(match[2]) > 65535:
-        raise ConnectionStringError(f"{text[:60]!r} is no address of a process")
+        raise ConnectionStringError(f"{text[:60]!r} is not the address of a process")
     return Address(match[1], int(match[2]), bool(match[3]))
 
 
@@ -73,7 +73,7 @@ def parse_connection_string(text: str) -> ConnectionString:
     match = _FORM.fullmatch(content[0]) if len(content) == 1 else None
     if match is None:
         # Not with the text: what is almost a cluster file lets in, too, and errors are told.
-        raise ConnectionStringError("what should be a cluster file is none")
+        raise ConnectionStringError("the content is not a cluster file")
     addresses = tuple(parse_address(part) for part in match[3].split(","))
     if len(set(addresses)) != len(addresses):
         raise ConnectionStringError("a coordinator is named twice")

@@ -69,7 +69,9 @@ def choose(candidates: Iterable[Candidate], now: frozenset[str], count: int) -> 
         chosen = chosen[:-1]
     names = frozenset(c.name for c in chosen)
     if len(chosen) < count:
-        return Choice(names, f"{count} coordinators are wanted, and only {len(fit)} members that stay can be one")
+        return Choice(
+            names, f"{count} coordinators are desired, and only {len(fit)} of the remaining members can be one"
+        )
     return Choice(names, crowded(chosen))
 
 

@@ -52,7 +52,7 @@ def refuse_upgrade(deployed: str, asked: str) -> str | None:
     if before is None or after is None or before == after:
         return None
     if (after.major, after.minor) < (before.major, before.minor):
-        return f"data of {deployed} cannot go back to {asked}: choose {before.major}.{before.minor}.x or later"
+        return f"data of {deployed} cannot be downgraded to {asked}: choose {before.major}.{before.minor}.x or later"
     return None
 
 

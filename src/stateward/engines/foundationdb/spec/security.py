@@ -50,7 +50,8 @@ def refused(cluster: FoundationDBCluster) -> str | None:
     if wanted is None or wanted is now:
         return None
     return (
-        f"the cluster was made {'with' if now else 'without'} TLS and keeps that: processes with TLS and those without"
+        f"the cluster was created {'with' if now else 'without'} TLS and keeps that: processes with TLS"
+        " and those without"
         f" do not talk to each other. Set it to {str(now).lower()}, and take another cluster for what needs the other"
     )
 

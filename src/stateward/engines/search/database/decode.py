@@ -80,7 +80,7 @@ def _names(state: ClusterState) -> dict[str, str]:
     """Return the names of the nodes by id; a name must be that of one node."""
     names = {identifier: node.name for identifier, node in state.nodes.items()}
     if len(set(names.values())) < len(names):
-        raise GarbledError("two nodes of one name are in the cluster")
+        raise GarbledError("two nodes in the cluster have the same name")
     return names
 
 
@@ -136,9 +136,9 @@ def _unit(
 ) -> Unit:
     settings = metadata.settings.index
     if not _NUMBER.fullmatch(number):
-        raise GarbledError(f"the cluster's state has a shard {name[:200]} whose number is none")
+        raise GarbledError(f"the cluster's state has a shard {name[:200]} without a valid number")
     if not _NUMBER.fullmatch(settings.number_of_replicas) or len(copies) <= int(settings.number_of_replicas):
-        raise GarbledError(f"the cluster's state does not hold all copies of {name} that there should be")
+        raise GarbledError(f"the cluster's state does not hold all copies of {name} that should exist")
     in_sync = frozenset(metadata.in_sync_allocations[number])
     decoded = tuple(_copy(name, copy, in_sync, names) for copy in copies)
     if sum(copy.primary for copy in decoded) != 1:
@@ -198,7 +198,7 @@ def _seconds(shard: str, text: str) -> float:
     try:
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError) as error:
-        raise GarbledError(f"{shard} is unassigned since {text[:60]!r}, which is no time") from error
+        raise GarbledError(f"{shard} is unassigned since {text[:60]!r}, which is not a time") from error
 
 
 def _sizes(stats: NodesStats) -> dict[tuple[str, str], int]:

@@ -220,7 +220,9 @@ async def change(session: Session, changed: Callable[[ClusterSettings], Json | N
     try:
         body = changed(now)
     except ValueError as error:
-        raise GarbledError(f"{session.endpoint}{SETTINGS} answers what it should not: {str(error)[:300]}") from error
+        raise GarbledError(
+            f"{session.endpoint}{SETTINGS} gives an answer that cannot be read: {str(error)[:300]}"
+        ) from error
     if body is not None and not (await session.call(Acknowledged, "PUT", SETTINGS, None, body)).acknowledged:
         raise RefusedError(f"{session.endpoint} did not acknowledge the change of settings in time")
 

@@ -43,7 +43,7 @@ class Bodies(Struct, frozen=True):
 
 def read(expected: Expected, bodies: Bodies) -> Database:
     """Return the picture; raise `EngineError` where there is none, or where it is not of the cluster that is meant."""
-    said = f"{expected.endpoint}{{}} answers what it should not:".format
+    said = f"{expected.endpoint}{{}} gives an answer that cannot be read:".format
     state = decoded(ClusterState, bodies.state, said(STATE))
     check(expected.endpoint, state, Target((expected.endpoint,), expected.name, expected.identity))
     info = decoded(NodesInfo, bodies.info, said(INFO))

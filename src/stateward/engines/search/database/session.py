@@ -55,7 +55,7 @@ class Session:
     ) -> T:
         """Make a request and return the decoded answer; raise `EngineError` where there is none of this shape."""
         answer = await self.command(method, path, params, body, patience)
-        return decoded(shape, answer.body, f"{self.endpoint}{path} answers what it should not:")
+        return decoded(shape, answer.body, f"{self.endpoint}{path} gives an answer that cannot be read:")
 
     async def fetch(self, path: str, params: Mapping[str, str], room: Room) -> bytes:
         """Return an answer as it came, as large as there is room for; raise `EngineError` where there is none."""
@@ -125,7 +125,7 @@ def check(endpoint: str, greeting: Greeting, target: Target) -> None:
     if not greeting.manager or MANAGER_MISSING in greeting.blocks.everywhere:
         raise RefusedError(f"no cluster manager is elected: {endpoint} knows of none")
     if NOT_RECOVERED in greeting.blocks.everywhere:
-        raise RefusedError(f"the cluster's state is not recovered yet, says {endpoint}")
+        raise RefusedError(f"the cluster state is not recovered yet, according to {endpoint}")
 
 
 def reason(answer: Answer) -> str:

@@ -97,6 +97,6 @@ class Library:
 def _missing(namespace: str, name: str) -> NoPackageError:
     return NoPackageError(
         "PackageMissing",
-        f"there is no Package {name!r} in namespace {namespace} and no ClusterPackage of that name: "
-        "`stateward package install` makes one",
+        f"there is no Package {name!r} in namespace {namespace}, and no ClusterPackage with that name: "
+        "`stateward package install` creates one",
     )

@@ -65,9 +65,9 @@ async def own_user(api: Api) -> str:
     try:
         found = msgspec.json.decode(answer, type=_Review).status.user_info.username
     except msgspec.DecodeError as error:
-        raise DecodeError(f"cannot read as whom the API server knows the operator: {error}") from error
+        raise DecodeError(f"cannot read the operator's own user name from the API server: {error}") from error
     if not found:
-        raise DecodeError("the API server does not say as whom it knows the operator")
+        raise DecodeError("the API server does not report the operator's own user name")
     return found
 
 
@@ -84,7 +84,7 @@ class Accounts:
         if not name:
             raise NotAllowedError(
                 "spec.serviceAccountName is not set, and the operator has no default: name a service account of"
-                f" namespace {home} that may make what the package has"
+                f" namespace {home} that may create the objects of the package"
             )
         if not _NAME.fullmatch(name):
             raise NotAllowedError(f"spec.serviceAccountName: {name!r} is not the name of a service account")
@@ -105,7 +105,7 @@ def refusal(error: Exception) -> str:
     if (found := _GRANTING.search(str(error))) is not None:
         rights = " ".join(found["rights"].split())[:_LONGEST]
         return (
-            f"{_account(found)} may not make {found['what']}, which grants rights that the account does not have"
+            f"{_account(found)} may not create {found['what']}, which grants rights that the account does not have"
             f" itself: {rights}"
         )
     if (found := _DENIED.search(str(error))) is None:

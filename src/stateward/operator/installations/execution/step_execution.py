@@ -110,5 +110,5 @@ def _kinds(task: Task) -> frozenset[GroupKind]:
 def _dummy(task: Task) -> Result | None:
     """Do what a task for trying plans does: succeed, wait, or fail."""
     if task.spec.want_err:
-        return Result(Stage.FAILED if task.spec.fatal else Stage.RETRYING, f"{task.name} was told to fail")
-    return None if task.spec.done else Result(Stage.WAITING, f"{task.name} was told not to be done")
+        return Result(Stage.FAILED if task.spec.fatal else Stage.RETRYING, f"{task.name} is configured to fail")
+    return None if task.spec.done else Result(Stage.WAITING, f"{task.name} is configured never to finish")

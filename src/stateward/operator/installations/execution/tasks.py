@@ -62,7 +62,7 @@ class Tasks:
         above = [use.package.name, *await self._hands.above()]
         if offer.name in above:
             said = " in ".join((offer.name, *above))
-            raise FatalError(f"{task.name}: {offer.name} would install itself without an end: {said}")
+            raise FatalError(f"{task.name}: {offer.name} would install itself without end: {said}")
         wanted = await self._aside(RenderNested(use, place, task, offer))
         made = await self._hands.make(use, place, self._hands.on_behalf(wanted))
         return made.waits or health_of(made.body).message
@@ -72,7 +72,7 @@ class Tasks:
         source = use.package.templates[task.spec.pod]
         rendered = await self._aside(RenderObjects(task.spec.pod, source, variables))
         if len(rendered) != 1 or rendered[0].identity.kind != "Pod":
-            raise FatalError(f"templates/{task.spec.pod}: must render to one Pod: it makes the files of {task.name}")
+            raise FatalError(f"templates/{task.spec.pod}: must render to one Pod: it creates the files of {task.name}")
         pod, mark = (
             pipe_pod(use.name, task, rendered[0].body, self._image),
             f"{self._run} {place.phase}/{place.step.name}",
@@ -117,7 +117,7 @@ class Tasks:
 
 async def no_exec(pod: ObjectKey, container: str, command: Sequence[str], limit: int) -> bytes:
     """Refuse, where nobody can run commands in pods."""
-    raise ExecError(f"commands cannot be run here ({pod}, {container}: {' '.join(command)}, {limit})")
+    raise ExecError(f"the operator cannot run commands in pods here ({pod}, {container}: {' '.join(command)}, {limit})")
 
 
 def no_exec_as(user: str) -> Exec:

@@ -34,7 +34,7 @@ async def in_process(job: Job) -> Any:
             outcome = await anext(parts)
             found = b"".join([part async for part in parts])
     except UnreachableError as error:
-        raise NotNowError(f"packages cannot be looked at now: {error}") from error
+        raise NotNowError(f"packages cannot be processed now: {error}") from error
     except EngineError as error:
         raise job.exceeds(_limit(error)) from error
     if outcome == _FAILED:
@@ -44,13 +44,11 @@ async def in_process(job: Job) -> Any:
 
 def _limit(error: EngineError) -> str:
     if isinstance(error, TooLargeError):
-        return (
-            f"it takes more than the {worker.MEMORY >> 20} MiB of memory that there may be, or its result is too large"
-        )
+        return f"it takes more than the {worker.MEMORY >> 20} MiB of memory that it may use, or its result is too large"
     if isinstance(error.__cause__, TimeoutError):
-        return f"it takes more than the {worker.SECONDS} s that there may be"
+        return f"it takes more than the {worker.SECONDS} s that it may take"
     return (
-        f"the process that did it has ended, as one does that takes more than {worker.SECONDS} s of processor time or"
+        f"its process has ended, which happens above {worker.SECONDS} s of processor time or"
         f" {worker.MEMORY >> 20} MiB of memory"
     )
 

@@ -218,7 +218,7 @@ class Hands:
 
     async def _anew(self, kind: Raw, live: Json) -> Made:
         await self.remove(kind, live)
-        return Made(live, waits=f"{identity_of(live)} is made anew")
+        return Made(live, waits=f"{identity_of(live)} is being recreated")
 
     def _wanted(self, use: Use, place: Place, body: Json, key: ObjectKey) -> Json:
         made = stamped(use, place, body)
@@ -261,7 +261,7 @@ class Hands:
                 self._familiar.memory.drop(self.set_id, meta["uid"])
                 return ""
             except Conflict as error:
-                raise HeldError(f"{identity} has just been changed by somebody") from error
+                raise HeldError(f"{identity} was changed by another client") from error
             self._familiar.memory.drop(self.set_id, meta["uid"])
             if left is None:
                 return ""

@@ -55,11 +55,12 @@ def check_owner(live: Json, mine: str, name_of: Names, *, adopt: bool) -> None:
     if owner == mine:
         return
     if owner and (name := name_of(owner)):
-        raise HeldError(f"{identity_of(live)} belongs to the installation {name}: one of the two has to do without it")
+        raise HeldError(f"{identity_of(live)} belongs to installation {name}: only one of the two can have it")
     if owner:
         raise HeldError(
-            f"{identity_of(live)} belongs to another installation, which is not there: take its label {LABEL_PART_OF}"
-            " off, and set spec.adopt to take it over"
+            f"{identity_of(live)} belongs to another installation, which does not exist: remove its"
+            f" label {LABEL_PART_OF}"
+            " and set spec.adopt to adopt it"
         )
     if not adopt:
-        raise HeldError(f"{identity_of(live)} is there already: delete it, or set spec.adopt to take it over")
+        raise HeldError(f"{identity_of(live)} already exists: delete it, or set spec.adopt to adopt it")

@@ -78,7 +78,7 @@ class ServedKinds:
     async def preferred(self, group: str, kind: str) -> Raw:
         """Return where objects of a kind are, in the first version that has it."""
         if group and not _GROUP.fullmatch(group):
-            raise UnknownResource(f"the API server has no group {group!r}: that is no DNS name")
+            raise UnknownResource(f"the API server has no group {group!r}: it is not a DNS name")
         if group not in self._versions:
             self._versions[group] = await self._versions_of(group)
         for version in self._versions[group]:
@@ -119,4 +119,4 @@ def _decoded(body: bytes, view: type[T]) -> T:
     try:
         return msgspec.json.decode(body, type=view)
     except msgspec.DecodeError as error:
-        raise DecodeError(f"cannot read what the API server says of its kinds: {error}") from error
+        raise DecodeError(f"cannot read the API server's list of kinds: {error}") from error

@@ -46,11 +46,13 @@ def forming(facts: Facts, member: Member, pod: Pod) -> Part:
         return Part()
     if grant is not None and not again:
         return Part(waits=(interrupted(member),))
-    why = "the first manager forms the cluster, once"
+    why = "the first manager forms the cluster"
     record = RecordBootstrap(why=why, member=member.name, volume=volume)
     # A pod that keeps its data itself is another one by now than the pod of the loss.
     begun = grant is not None and not grant.formed and facts.ephemeral(member)
-    return merge(Part(actions=(record,)), used_up(facts, "who forms the cluster is recorded") if begun else Part())
+    return merge(
+        Part(actions=(record,)), used_up(facts, "the manager that forms the cluster is recorded") if begun else Part()
+    )
 
 
 def used_up(facts: Facts, why: str) -> Part:
@@ -66,11 +68,11 @@ def started_anew(facts: Facts, member: Member, pod: Pod) -> Part:
     """
     if pod.ready:
         return Part()
-    why = "it forms the cluster anew"
+    why = "it forms a new cluster"
     actions: tuple[Action, ...] = (DeletePod(why=why, member=member.name, pod=pod.ref),)
     if not facts.ephemeral(member):
-        actions = (*actions, ClearConsent(why="who forms it was recorded"))
-    intents = told(State.STARTING, [member], Effect.NONE, "{} is made anew so that it can form the cluster anew")
+        actions = (*actions, ClearConsent(why="the manager that forms it is recorded"))
+    intents = told(State.STARTING, [member], Effect.NONE, "{} is recreated to form a new cluster")
     return Part(actions=actions, intents=intents)
 
 
@@ -97,17 +99,17 @@ def grant_to(facts: Facts, member: Member, pod: Pod) -> Part:
         return Part()
     if late:
         # What its process read as it started may have been older than its leave; on the same volume it is given again.
-        text = "{} is made anew, as it had leave to form the cluster and has not"
+        text = "{} is recreated: it was to form the cluster and has not"
         actions: tuple[Action, ...] = (
-            DeletePod(why="it had leave to form the cluster and has not", member=member.name, pod=pod.ref),
+            DeletePod(why="it was to form the cluster and has not", member=member.name, pod=pod.ref),
         )
     elif pod.candidate:
         text = "{} forms the cluster"
         actions = (
-            GrantBootstrap(why="it was recorded as the one that forms the cluster", member=member.name, pod=pod.ref),
+            GrantBootstrap(why="it is recorded as the manager that forms the cluster", member=member.name, pod=pod.ref),
         )
     elif member.pool in facts.pools and member.workload is not None and member.workload.observed and member.alive:
-        text = "{} is made anew so that it can form the cluster"
+        text = "{} is recreated to form the cluster"
         actions = (
             stage(facts, member, "it forms the cluster"),
             DeletePod(why="it forms the cluster", member=member.name, pod=pod.ref),
@@ -131,10 +133,10 @@ def unformed(facts: Facts, member: Member) -> tuple[Wait, ...]:
     pools = facts.pools.keys() - {member.pool}
     claimed = ((m, m.claim) for m in facts.obs.members if not m.present and m.pool not in pools)
     kept = [m.name for m, claim in claimed if claim is not None and not claim.left]
-    names = f": the volumes of {', '.join(kept)} were kept, so ask for these members again" if kept else ""
+    names = f": the volumes of {', '.join(kept)} were kept, so add these members to the spec again" if kept else ""
     text = (
-        f"{member.name} was to form the cluster, and has not for more than {OVERDUE / 60:.0f} minutes; its log says"
-        f" why, and if its volume is from a cluster before, it waits for the other managers of that time{names}"
+        f"{member.name} has not formed the cluster for more than {OVERDUE / 60:.0f} minutes; its log says"
+        f" why, and if its volume is from an earlier cluster, it waits for the other managers of that cluster{names}"
     )
     return (Wait(member.name, FORMING, text, stalled=True),)
 
@@ -161,7 +163,7 @@ def lost_wait(facts: Facts) -> tuple[Wait, ...]:
     if not everything_lost(facts):
         return ()
     text = (
-        "every manager has lost its volume or what its pod kept, so the cluster can only be formed anew, and empty;"
+        "every manager has lost its volume or its pod's data, so only a new and empty cluster can be formed;"
         " to accept that, annotate the cluster with stateward.dev/bootstrap-again=accept-data-loss"
     )
     return (Wait(facts.obs.name, "ManagersLost", text, stalled=True),)
@@ -170,7 +172,8 @@ def lost_wait(facts: Facts) -> tuple[Wait, ...]:
 def interrupted(member: Member) -> Wait:
     """Return the call for a person when the volume that was to form the cluster is gone."""
     text = (
-        f"the volume of {member.name} was replaced while it formed the cluster, so it is not known whether a cluster"
-        " exists on it; to form one anew, annotate the cluster with stateward.dev/bootstrap-again=accept-data-loss"
+        f"the volume of {member.name} was replaced while it formed the cluster, so the operator does"
+        " not know whether a cluster"
+        " exists on it; to form a new one, annotate the cluster with stateward.dev/bootstrap-again=accept-data-loss"
     )
     return Wait(member.name, "BootstrapInterrupted", text, stalled=True)

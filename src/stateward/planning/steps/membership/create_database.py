@@ -31,9 +31,9 @@ def by_word(facts: Facts) -> Part:
         return Part(waits=(wait,))
     if grant is None:
         first = min(members, key=lambda m: m.name)
-        why = "the database was never made, and all its members run"
+        why = "the database was never created, and all its members run"
         return Part(actions=(RecordBootstrap(why=why, member=first.name, volume=volume(first)),))
-    return Part(actions=(Form(why="it was recorded that it is made, and it was never made"),))
+    return Part(actions=(Form(why="its creation is recorded, and it does not exist yet"),))
 
 
 def unready(facts: Facts, members: Sequence[Member]) -> Wait | None:
@@ -44,8 +44,8 @@ def unready(facts: Facts, members: Sequence[Member]) -> Wait | None:
     if len(away) > NAMED:
         reasons.append(f"{len(away) - NAMED} more are not ready")
     if len(members) < wanted or not members:
-        reasons.append(f"{len(members)} of {wanted} members are there")
-    text = f"the database is made when all its members run: {'; '.join(reasons)}"
+        reasons.append(f"{len(members)} of {wanted} members exist")
+    text = f"the database is created when all its members run: {'; '.join(reasons)}"
     return Wait(facts.obs.name, "MembersFirst", text) if reasons else None
 
 
@@ -57,7 +57,8 @@ def volume(member: Member) -> str:
 def lost(facts: Facts) -> Wait:
     """Return the call for a person when a database that was there says that it never was."""
     text = (
-        "the database says that nothing was ever made in it, though it was: the volumes of its coordinators are gone,"
-        " or were exchanged; it is never made anew by itself, since that would be the end of what is on other volumes"
+        "the database reports that it was never created, though it was: the volumes of its coordinators are gone"
+        " or were exchanged; the operator does not create it again, because that would make the data on"
+        " other volumes useless"
     )
     return Wait(facts.obs.name, "DatabaseGone", text, stalled=True)

@@ -40,8 +40,8 @@ def unused(facts: Facts, name: str) -> Part:
     held = [m for m in kept if missing and may_hold_last_copy(pool, m, facts.database)]
     if not held:
         return Part()
-    because = f"pool {name} keeps data in pods now" if pool.ephemeral else "it is being deleted"
-    text = f"the volume that was kept of {{}} may hold the last copy of shard {missing[0]}, and {because}"
+    because = f"pool {name} keeps its data in pods now" if pool.ephemeral else "it is being deleted"
+    text = f"the kept volume of {{}} may hold the last copy of shard {missing[0]}, and {because}"
     return Part(waits=tuple(Wait(m.name, "MayHoldLastCopy", text.format(m.name)) for m in held))
 
 

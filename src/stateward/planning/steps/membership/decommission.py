@@ -92,8 +92,8 @@ def outnumbered(facts: Facts, member: Member) -> str:
     others = [m.name for m in absent if m.name != member.name and member.pool in (m.pool, "")]
     others = others or sorted(facts.down - {member.name})
     if not others:
-        return "fewer members than the spec asks for would serve without it"
-    return f"{others[0]} does not serve, and without {member.name} fewer members would than the spec asks for"
+        return "fewer members than the spec asks for would serve without this member"
+    return f"{others[0]} does not serve, and without {member.name} fewer members than the spec asks for would serve"
 
 
 def step(
@@ -114,9 +114,9 @@ def step(
     if part.waits:
         return part
     if facts.holds_data(member) and facts.database is not None and member.name not in facts.database.draining:
-        text = f"{{}} leaves ({why}): no new data may come to it first"
+        text = f"{{}} leaves ({why}): it is excluded from allocation first"
         reason = facts.database.undrainable.get(member.name, "")
-        wait = Wait(member.name, "DrainBlocked", f"{member.name} is not told to leave yet: {reason}")
+        wait = Wait(member.name, "DrainBlocked", f"{member.name} cannot be drained yet: {reason}")
         intents = told(State.DRAINING, [member], Effect.REPLACE, text)
         return merge(part, Part(intents=intents, waits=(wait,) if reason else ()))
     return merge(part, release(facts, member, why))
@@ -160,7 +160,9 @@ def sole(facts: Facts, member: Member, gone: AbstractSet[str]) -> str | None:
             return f"shard {unit.name} has its only started copy on {member.name}"
         if member.name in holders and holders <= gone | {member.name}:
             others = ", ".join(sorted(holders - {member.name}))
-            return f"shard {unit.name} has started copies only on {member.name} and on {others}, which goes or is down"
+            return (
+                f"shard {unit.name} has started copies only on {member.name} and on {others}, which is leaving or down"
+            )
     return None
 
 
@@ -174,7 +176,7 @@ def beyond(facts: Facts, member: Member, gone: AbstractSet[str]) -> str | None:
     if database is None or database.tolerance is None or not facts.joined(member.name) or not facts.holds_data(member):
         return None
     unnoticed = [name for name in gone if name != member.name and facts.joined(name)]
-    return None if database.tolerance > len(unnoticed) else "the database can bear no further failure"
+    return None if database.tolerance > len(unnoticed) else "the database tolerates no further failure"
 
 
 def drain(facts: Facts, member: Member, units: Sequence[Unit], why: str) -> Part:

@@ -38,7 +38,7 @@ def pools_needed(facts: Facts) -> Part:
     kept = [m for m in facts.obs.members if m.pool not in facts.pools and not m.present and m.claim is not None]
     held = [m for m in kept if missing and m.claim is not None and m.claim.capacity and not m.claim.left]
     text = (
-        f"shard {missing[0]} has no started copy, and the volume that was kept of {{}} may hold the last one; it can"
+        f"shard {missing[0]} has no started copy, and the kept volume of {{}} may hold the last one; it can"
         " only be used with pool {} in the spec"
         if missing
         else ""

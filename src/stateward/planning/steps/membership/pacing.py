@@ -28,7 +28,7 @@ def paced(facts: Facts, part: Part) -> Part:
     held = {action.member for action in later}
     when = rfc3339((facts.now if free or last is None else last) + wait)
     because = f"{going[0].member} leaves first" if free else f"another member left at {rfc3339(last or 0.0)}"
-    why = f"{because}, and the next one leaves at {when} at the earliest"
+    why = f"{because}, and the next one leaves no earlier than {when}"
     actions: tuple[Action, ...] = tuple(a for a in part.actions if not (isinstance(a, Release) and a.member in held))
     intents = told(State.LEAVING, [facts.members[n] for n in sorted(held)], Effect.REPLACE, f"{{}} leaves later: {why}")
     waits = tuple(Wait(name, "RemovalPaced", f"{name} leaves later: {why}") for name in sorted(held))

@@ -20,7 +20,10 @@ def cross(facts: Facts, leaving: Mapping[str, str]) -> Part:
     if facts.crossing is Crossing.BESIDE:
         return Part(waits=(preparing(facts, leaving),))
     if facts.crossing is Crossing.SWITCHED:
-        text = f"all processes change to {facts.obs.desired.version} first, at one moment, and it has to be among them"
+        text = (
+            f"all processes change to {facts.obs.desired.version} first, at one moment, and this"
+            " member must be one of them"
+        )
         return stay([facts.members[name] for name in sorted(leaving)], "CrossingFirst", text)
     return Part()
 
@@ -30,9 +33,10 @@ def preparing(facts: Facts, leaving: Mapping[str, str]) -> Wait:
     wanted, members = facts.obs.desired.version, [m for m in facts.obs.members if m.alive or m.pod is not None]
     reasons = [f"{m.name} {why}" for m in members if (why := problem(facts, m, leaving))]
     more = [f"and {len(reasons) - NAMED} more"] if len(reasons) > NAMED else []
-    first = ", ".join(reasons[:NAMED] + more) or "the database is asked first"
+    first = ", ".join(reasons[:NAMED] + more) or "the operator asks the database first"
     text = (
-        f"processes of {facts.obs.deployed_version} and of {wanted} do not talk to each other, so all change at one"
+        f"processes of {facts.obs.deployed_version} and of {wanted} do not talk to each other, so all"
+        " processes change at one"
         f" moment, once each pod has both programs: {first}"
     )
     return Wait(facts.obs.name, "ProgramsBeside", text)
@@ -44,5 +48,5 @@ def problem(facts: Facts, member: Member, leaving: Mapping[str, str]) -> str:
     if member.name in leaving or member.name in draining or member.pool not in facts.pools:
         return "leaves first"
     if not both(facts.pools[member.pool], member):
-        return "has not got them yet"
+        return "does not have them yet"
     return "" if member.name in facts.up else "does not serve"

@@ -18,7 +18,7 @@ def release(facts: Facts, member: Member, why: str) -> Part:
     actions: tuple[Action, ...] = ()
     if member.alive and member.workload is not None:
         actions = (Release(why=why, member=member.name, workload=member.workload.ref),)
-    text = f"{{}} holds nothing that is not elsewhere, and leaves ({why})"
+    text = f"{{}} holds no data without another copy, and leaves ({why})"
     return Part(actions=actions, intents=told(State.LEAVING, [member], Effect.REPLACE, text))
 
 

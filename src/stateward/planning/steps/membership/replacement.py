@@ -36,7 +36,7 @@ def replacement(facts: Facts) -> tuple[Removals, Part]:
     new = by_hand | chosen
     recorded = [RecordRemoval(why=f"it is replaced: {removal.reason}", member=name) for name, removal in new.items()]
     back = [n for n in facts.obs.removals if n in facts.obs.desired.replacement.keep and n in facts.members]
-    taken_back = [TakeBack(why="members.keep names it: it is not replaced", member=name) for name in sorted(back)]
+    taken_back = [TakeBack(why="members.keep lists it: it is not replaced", member=name) for name in sorted(back)]
     actions: tuple[Action, ...] = (*recorded, *taken_back)
     said = merge(Part(actions=actions, waits=waits), conflicts(facts))
     return Removals(obeyed=listed, recorded=listed | new), said
@@ -47,7 +47,7 @@ def asked_for(facts: Facts, listed: Mapping[str, Removal]) -> dict[str, Removal]
     wishes, members = facts.obs.desired.replacement, facts.members
     wanted = sorted((wishes.replace | wishes.undrained) - wishes.keep - listed.keys())
     names = [n for n in wanted if n in members and members[n].present and n not in facts.obs.removals]
-    return {n: entry(facts, members[n], "a person asked for it") for n in names}
+    return {n: entry(facts, members[n], "a user asked for it") for n in names}
 
 
 def conflicts(facts: Facts) -> Part:
@@ -56,14 +56,14 @@ def conflicts(facts: Facts) -> Part:
     both = sorted(wishes.keep & (wishes.replace | wishes.undrained))
     waits = [Wait(n, "KeepConflict", f"members asks both to keep and to replace {n}: it is kept", True) for n in both]
     waits += [
-        Wait(n, "KeepConflict", f"members.keep names {n}, and it would have to go ({why}): it is kept", True)
+        Wait(n, "KeepConflict", f"members.keep names {n}, and the spec would remove it ({why}): it is kept", True)
         for n, why in sorted(against(facts).items())
     ]
     known = facts.members.keys() | facts.obs.records.keys() | facts.obs.removals.keys()
     pools = tuple(f"{facts.obs.name}-{pool}-" for pool in facts.pools)
     odd = sorted(n for n in wishes.replace | wishes.undrained | wishes.keep if n not in known)
     waits += [
-        Wait(n, "NoSuchMember", f"members names {n}, and there is no such member", True)
+        Wait(n, "NoSuchMember", f"members names {n}, which does not exist", True)
         for n in odd
         if not (n.startswith(pools) and n.rpartition("-")[2].isdigit())  # It may have been, and is gone for good.
     ]
@@ -92,9 +92,9 @@ def automatic(facts: Facts, listed: Mapping[str, Removal]) -> tuple[dict[str, Re
     waits: list[Wait] = []
     for began, member, found in candidates(facts, listed):
         due = began + patience(facts, member, found)
-        told = f"{member.name} is missing since {rfc3339(began)} ({found.text})"
+        told = f"{member.name} has been missing since {rfc3339(began)} ({found.text})"
         if facts.now < due:
-            waits.append(Wait(member.name, "Missing", f"{told} and is replaced at {rfc3339(due)} unless it is back"))
+            waits.append(Wait(member.name, "Missing", f"{told} and is replaced at {rfc3339(due)} unless it comes back"))
             continue
         problem = next(held(facts, member, found, {**listed, **chosen}), None)
         if problem is None:
@@ -143,15 +143,15 @@ def held(facts: Facts, member: Member, found: Missing, listed: Mapping[str, Remo
     if missing_units:
         yield f"shard {missing_units[0]} has no started copy, and {member.name} may hold the last one"
     if database.tolerance is not None and database.tolerance <= 0:
-        yield "the database can bear no further failure until it has healed"
+        yield "the database tolerates no further failure until it has recovered"
     yield from by_change(facts, member, found)
     if found.cause is Cause.NODE_TAINTED:
         yield from too_many_taints(facts)
     if found.cause is Cause.AGENT_UNREACHABLE and not any(isinstance(m.process, Process) for m in facts.obs.members):
-        yield "no other agent answers either, so it may be the network that keeps the operator from them"
+        yield "no other agent answers either, so the network between the operator and the pods may be the cause"
     back = next((n for n in sorted(facts.down - {member.name}) if coming_back(facts, n)), None)
     if back is not None:
-        yield f"{back} is on its way back"
+        yield f"{back} is coming back"
     healing = unready(facts)
     if healing is not None:
         yield healing
@@ -166,7 +166,7 @@ def by_change(facts: Facts, member: Member, found: Missing) -> Iterator[str]:
     source = made.inputs if made is not None else None
     serving = (m.pod for m in facts.obs.members if m.pool == member.pool and m.name in facts.up)
     if source is None or not any(pod is not None and not differing(pod.inputs, source) for pod in serving):
-        yield "no other member of its pool serves with what it is made from, so a new one might not start either"
+        yield "no other member of its pool serves with the same configuration, so a new one might not start either"
 
 
 def limits(facts: Facts, member: Member, listed: Mapping[str, Removal]) -> Iterator[str]:

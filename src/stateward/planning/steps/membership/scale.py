@@ -46,7 +46,7 @@ def scale(facts: Facts, removals: Mapping[str, Removal]) -> Scale:
     wanted = {(pool.name, ordinal) for pool, ordinal in missing}
     for member in facts.obs.members:
         if member.present and not member.alive and (member.pool, member.ordinal) not in wanted:
-            leaving.setdefault(member.name, "it was let go")
+            leaving.setdefault(member.name, "it was released")
     return Scale(leaving=leaving, replaced=frozenset(replaced), missing=tuple(missing))
 
 

@@ -55,11 +55,11 @@ def resign(facts: Facts, member: Member, resignation: Resignation) -> Part:
     if not any(m.name != member.name and facts.votes(m) and m.name in facts.up for m in facts.obs.members):
         return stay([member], "LosingVote", f"{member.name} is the last manager")
     if member.name != resignation.voter:
-        return stay([member], "LosingVote", f"{resignation.voter} leaves first, managers go one at a time")
+        return stay([member], "LosingVote", f"{resignation.voter} leaves first: managers leave one at a time")
     if resignation.away and not begun:
-        return stay([member], "LosingVote", f"manager {min(resignation.away)} is down, and managers go one at a time")
+        return stay([member], "LosingVote", f"manager {min(resignation.away)} is down, and managers stop one at a time")
     if member.name in database.voters or not begun:
         reason = database.unmovable.get(member.name, "")
-        text = f"nobody can take its vote over: {reason}" if reason else f"the vote of {member.name} is being taken"
+        text = f"no manager can take over its vote: {reason}" if reason else f"the vote of {member.name} is being moved"
         return stay([member], "LosingVote", text, claimed=exclude)
     return exclude

@@ -15,12 +15,12 @@ def resting(facts: Facts, member: Member) -> Part:
     if change.effect is Effect.NONE:
         return Part(intents={name: Intent(name, member.pool, State.READY)})
     if change.effect is Effect.REPLACE and name in facts.obs.desired.replacement.keep:
-        text = f"{name} is kept, and stays without what only a new member has ({change.describe()})"
+        text = f"{name} is kept, without the changes that only a new member can have ({change.describe()})"
         return Part(intents={name: Intent(name, member.pool, State.WAITING, change.effect, text)})
     reason = stranded(facts, member)
     code = "CannotGoBack" if reason else "ReplacedLater" if change.effect is Effect.REPLACE else "NotSafeYet"
     reason = reason or (
-        "a new member takes its place when its turn comes" if code == "ReplacedLater" else "no step now"
+        "a new member takes its place later in the rollout order" if code == "ReplacedLater" else "no step now"
     )
     text = f"{name} waits ({change.describe()}): {reason}"
     intent = Intent(name, member.pool, State.WAITING, change.effect, text)
@@ -58,6 +58,6 @@ def outside(facts: Facts, member: Member) -> tuple[Wait, ...]:
         return ()
     text = (
         f"{name} runs, and has not joined for more than {OVERDUE / 60:.0f} minutes; its log says why, and if its volume"
-        " is from a cluster that is gone, it never will: spec.members.replaceWithoutDraining gives it a new one"
+        " is from a deleted cluster, it never joins: spec.members.replaceWithoutDraining gives it a new volume"
     )
     return (Wait(name, "NeverJoined", text, stalled=True),)

@@ -44,7 +44,7 @@ def intent(member: Member, change: Change, open_ends: Mapping[str, str]) -> Inte
         how = " in its pod" if keeps_pod(change) else f" with a new pod ({change.note})" if change.note else ""
         return Intent(name, member.pool, State.RESTARTING, change.effect, f"{name} restarts{how} to apply {because}")
     first = next(iter(open_ends))
-    step = open_ends.get(name) or f"it goes together with {first}"
+    step = open_ends.get(name) or f"it restarts together with {first}"
     text = f"{name} is prepared for a restart to apply {because}: {step}"
     return Intent(name, member.pool, State.PREPARING, change.effect, text)
 
@@ -91,7 +91,7 @@ def agent_problem(member: Member) -> tuple[str, str] | None:
     """
     process = member.process
     if not isinstance(process, Process):
-        why = process.why if isinstance(process, Unknown) else "it is asked first"
+        why = process.why if isinstance(process, Unknown) else "the operator asks it first"
         return "AgentSilent", f"its agent has not answered: {why}"
     if process.state not in (ProcessState.STARTING, ProcessState.RUNNING):
         return "ProcessStopped", f"its process is {process.state}"
@@ -112,15 +112,15 @@ def unprepared(facts: Facts, member: Member, change: Change) -> str | None:
     if not staged(facts, member):
         return "its next template is written"
     if member.workload is None or not member.workload.observed:
-        return "its StatefulSet has not seen the new template yet"
+        return "its StatefulSet controller has not observed the new template yet"
     if facts.database is not None and member.name not in facts.obs.records:
         # An operator that died after this step would count on nobody who is away, and take the next one down as well.
-        return "that it has joined is written down first"
+        return "the operator first records that it has joined"
     problem = agent_problem(member) if keeps_pod(change) else None
     if problem is not None:
         return problem[1]
     if needs_empty(facts, member) and not keeps_pod(change) and not emptied(facts, member):
-        return f"{len(facts.units_of(member.name))} shards have to leave it, as its data goes with its pod"
+        return f"{len(facts.units_of(member.name))} shards have to leave it, because it loses its data with its pod"
     return "its vote moves to another manager" if needs_vote_moved(facts, member) else None
 
 

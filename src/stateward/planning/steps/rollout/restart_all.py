@@ -85,12 +85,12 @@ def unprepared(facts: Facts, member: Member) -> Wait | None:
     """Return what a member waits for; one whose agent stays silent is made anew with the others, and not waited for."""
     if member.workload is None or not member.workload.observed:
         return Wait(
-            member.name, "TemplateNotSeen", f"the StatefulSet of {member.name} has not seen its new template yet"
+            member.name, "TemplateNotSeen", f"the StatefulSet of {member.name} has not observed its new template yet"
         )
     if not facts.managed(member):
         return None
     if not isinstance(member.process, Process):
-        why = member.process.why if isinstance(member.process, Unknown) else "it is asked first"
+        why = member.process.why if isinstance(member.process, Unknown) else "the operator asks it first"
         patient = facts.waited(member.name, "AgentSilent") < AGENT_PATIENCE
         text = f"{member.name}: its agent does not answer: {why}"
         return Wait(member.name, "AgentSilent", text) if patient else None

@@ -56,7 +56,7 @@ def stopping(facts: Facts, member: Member, process: Process) -> Part:
 
 def kept_stopped(facts: Facts, member: Member) -> Part:
     """Return what is said of a member that a person keeps down; it waits for no restart, but perhaps for a change."""
-    text = f"{member.name} is kept stopped, as annotation stateward.dev/stopped of the cluster asks for"
+    text = f"{member.name} is kept stopped by annotation stateward.dev/stopped of the cluster"
     intents = told(State.STOPPED, [member], change_of(facts, member).effect, text)
     return Part(intents=intents, waits=(Wait(member.name, "KeptStopped", text),))
 
@@ -72,7 +72,7 @@ def starting(facts: Facts, member: Member, process: Process) -> Part:
         if problem is not None:
             part = held(member, "NotSafeYet", problem, state=State.PREPARING)
             return merge(part, Part(actions=relief(facts, member)))
-        text = "is stopped again: it runs another configuration than was written for it"
+        text = "is stopped again: it runs with another configuration than the one recorded for it"
         return merge(said(member, text), Part(actions=(*quiet(facts, [member]), stop(member))))
     if process.state is ProcessState.RUNNING and facts.database is not None and serves(member, facts.database):
         return merge(said(member, "is back"), Part(actions=(finish(facts, member),)))
@@ -82,10 +82,10 @@ def starting(facts: Facts, member: Member, process: Process) -> Part:
 def start(facts: Facts, member: Member, process: Process) -> Part:
     """Return the start of a stopped process, or what it waits for."""
     if overtaken(facts, member):
-        why = f"version {member.pod.version if member.pod else ''} is not wanted any more, and was never started on it"
-        return merge(said(member, f"is made anew: {why}"), anew(facts, member, why))
+        why = f"version {member.pod.version if member.pod else ''} is no longer desired, and the member never ran it"
+        return merge(said(member, f"is recreated: {why}"), anew(facts, member, why))
     if misfit(facts, member):
-        actions = (stage(facts, member, "what was written is for another version"),)
+        actions = (stage(facts, member, "its template is for another version"),)
         return merge(
             said(member, "is started when its configuration is for the version of its pod"), Part(actions=actions)
         )
@@ -110,7 +110,7 @@ def finish(facts: Facts, member: Member) -> FinishRestart:
     assert member.pod is not None  # noqa: S101 - only members with pods have phases
     pool = facts.pools.get(member.pool)
     inputs = confirmed(pool, member.pod.inputs, member.config) if pool and member.config else member.pod.inputs
-    why, checksum = "it is in the cluster again", member.config_checksum
+    why, checksum = "it has joined the cluster again", member.config_checksum
     return FinishRestart(why=why, member=member.name, pod=member.pod.ref, inputs=inputs, checksum=checksum)
 
 
@@ -157,7 +157,7 @@ def anew(facts: Facts, member: Member, why: str) -> Part:
 
 def unheard(member: Member) -> str:
     """Return why nothing is known of a member's process."""
-    return member.process.why if isinstance(member.process, Unknown) else "it was not asked yet"
+    return member.process.why if isinstance(member.process, Unknown) else "the operator has not asked it yet"
 
 
 def beyond_reach(facts: Facts, name: str) -> bool:
@@ -194,5 +194,5 @@ def said(member: Member, text: str) -> Part:
 
 def held(member: Member, code: str, reason: str, *, state: State) -> Part:
     """Return what is said of a member that waits in the middle of its restart."""
-    intents = told(state, [member], Effect.RESTART, f"{{}} waits in the middle of its restart: {reason}")
+    intents = told(state, [member], Effect.RESTART, f"{{}} waits during its restart: {reason}")
     return Part(intents=intents, waits=(Wait(member.name, code, f"{member.name}: {reason}"),))

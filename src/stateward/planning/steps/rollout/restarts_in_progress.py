@@ -95,7 +95,7 @@ def endless(facts: Facts, member: Member) -> bool:
 def left_behind(member: Member, code: str, why: str) -> Part:
     """Return what is said of a member that the others do not wait for any more."""
     text = f"{why}; the others start without it"
-    intents = told(State.RESTARTING, [member], Effect.RESTART, f"{{}} waits in the middle of its restart: {text}")
+    intents = told(State.RESTARTING, [member], Effect.RESTART, f"{{}} waits during its restart: {text}")
     return Part(intents=intents, waits=(Wait(member.name, code, f"{member.name}: {text}", stalled=True),))
 
 
@@ -113,7 +113,7 @@ def stop_all(facts: Facts, down: Sequence[Member], members: Sequence[Member], *,
         return part
     bare = [m for m in down if m not in managed]
     if bare:
-        return merge(part, *(anew(facts, m, "all others are stopped, and it has no agent") for m in bare))
+        return merge(part, *(anew(facts, m, "all other members are stopped, and it has no agent") for m in bare))
     return merge(part, Part(actions=tuple(set_phase(m, Phase.START_COORDINATED, "all are stopped") for m in down)))
 
 

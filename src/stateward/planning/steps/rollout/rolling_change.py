@@ -67,7 +67,7 @@ def in_order(facts: Facts, waiting: list[Member], changes: Mapping[str, Change],
 def settled(facts: Facts, waiting: list[Member], changes: Mapping[str, Change]) -> tuple[list[Member], Part]:
     """Split the waiting members into those that may begin, and those whose data has changed just now."""
     fresh = [m for m in waiting if settles(facts.obs.changing, changes[m.name].because, facts.now)]
-    reason = f"the data has changed just now, and {SETTLE_SECONDS:.0f} seconds without a change are waited for"
+    reason = f"the data has changed just now, and {SETTLE_SECONDS:.0f} seconds without another change must pass"
     return [m for m in waiting if m not in fresh], hold(fresh, changes, SETTLING, reason)
 
 
@@ -77,7 +77,7 @@ def beside_maintenance(facts: Facts, waiting: list[Member], changes: Mapping[str
     if database is None or not database.maintenance or database.limited:
         return waiting, Part()
     others = [m for m in waiting if m.name not in database.maintained]
-    reason = f"zone {database.maintenance} is in maintenance, which a person has begun"
+    reason = f"zone {database.maintenance} is in maintenance, which a user started"
     return [m for m in waiting if m not in others], hold(others, changes, "InMaintenance", reason)
 
 
@@ -120,7 +120,7 @@ def next_step(facts: Facts, waiting: list[Member], changes: Mapping[str, Change]
         alone = [m for m in waiting if moves.get(m.name) and choose(facts, [m]).chosen][:1]
         part = merge(part, *(move_away(facts, m, changes[m.name], verdicts[m.name], moves[m.name]) for m in alone))
     rest = [m for m in waiting if m.name not in part.intents]
-    said = {m.name: verdicts.get(m.name) or reasons.get(m.name) or "waiting for its turn" for m in rest}
+    said = {m.name: verdicts.get(m.name) or reasons.get(m.name) or "it is later in the rollout order" for m in rest}
     return merge(part, *(hold([m], changes, "NotSafeYet", said[m.name]) for m in rest))
 
 
@@ -158,7 +158,7 @@ def due(facts: Facts, member: Member) -> Change:
     if change.effect is not Effect.NONE or not (asked or stopped):
         return change
     problem = in_place_problem(facts, member)
-    because = ("what a person has asked for",)
+    because = ("a user's request",)
     return Change(Effect.RESTART if problem is None else Effect.RECREATE, because, note=problem or "")
 
 
@@ -195,13 +195,13 @@ def clear(
     voters = [m for m in waiting if facts.votes(m)]
     if elsewhere.moving is not None:
         busy = [m for m in waiting if facts.units_of(m.name) or m in voters]
-        part = merge(part, hold(busy, changes, "DataMoving", f"data moves off {elsewhere.moving}"))
+        part = merge(part, hold(busy, changes, "DataMoving", f"data is moving off {elsewhere.moving}"))
     elif elsewhere.unvoting is not None:
         busy = voters
-        part = hold(busy, changes, "VoteMoving", f"the vote of {elsewhere.unvoting} is being taken")
+        part = hold(busy, changes, "VoteMoving", f"the vote of {elsewhere.unvoting} is being moved")
     else:
         busy = [m for m in voters if m.name == leader and len(voters) > 1]
-        part = hold(busy, changes, "LeaderLast", "the elected manager changes after the other managers")
+        part = hold(busy, changes, "LeaderLast", "the elected manager is last in the rollout order")
     return [m for m in waiting if m not in busy], part
 
 
@@ -213,7 +213,7 @@ def pick(facts: Facts, candidates: Sequence[Member]) -> tuple[tuple[str, ...], d
         choice = choose(facts, mine, begun(facts, mine))
         reasons.update(choice.held)
         if choice.chosen:
-            after = f"waiting for its turn after {', '.join(choice.chosen)}"
+            after = f"it is later in the rollout order than {', '.join(choice.chosen)}"
             return choice.chosen, {m.name: after for m in candidates} | reasons
     return (), reasons
 
@@ -230,7 +230,7 @@ def begun(facts: Facts, members: Sequence[Member]) -> frozenset[str]:
 
 def move_away(facts: Facts, member: Member, change: Change, verdict: str, moves: tuple[Move, ...]) -> Part:
     """Return the moves that free a member of only copies; its template is staged before, so that none comes back."""
-    text = f"{{}} is prepared for a restart to apply {change.describe()}: {verdict}, which moves away first"
+    text = f"{{}} is prepared for a restart to apply {change.describe()}: {verdict}, which is moved away first"
     action = MoveCopies(why=f"{member.name} is about to restart", moves=moves)
     actions = (action,) if staged(facts, member) else (stage(facts, member, change.describe()),)
     return Part(actions=actions, intents=told(State.PREPARING, [member], change.effect, text))

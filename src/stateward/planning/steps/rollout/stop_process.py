@@ -24,7 +24,7 @@ def quiet(facts: Facts, members: Sequence[Member]) -> tuple[Action, ...]:
     if facts.database is None or not any(facts.units_of(m.name) for m in members):
         return ()
     names = ", ".join(m.name for m in members)
-    flush = Flush(why=f"recovery after the restart of {names} is shorter")
+    flush = Flush(why=f"it shortens the recovery after the restart of {names}")
     if facts.database.allocation is not Allocation.ALL:
         return (flush,)
     going = frozenset(m.name for m in members)
@@ -85,7 +85,7 @@ def relief(facts: Facts, member: Member) -> tuple[Action, ...]:
     return (MoveCopies(why=f"{member.name} is about to restart", moves=moves),) if moves else ()
 
 
-def stop(member: Member, why: str = "its restart goes on") -> StopProcess:
+def stop(member: Member, why: str = "its restart continues") -> StopProcess:
     """Return the stop of a member's process; `why` completes the sentence about its restart."""
     assert member.pod is not None  # noqa: S101 - who is stopped has a pod
     return StopProcess(why=why, member=member.name, pod=member.pod.ref, address=member.pod.ip)

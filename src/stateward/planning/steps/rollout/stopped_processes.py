@@ -57,7 +57,7 @@ def strayed(facts: Facts, member: Member) -> bool:
 
 def caught(member: Member) -> Part:
     """Return the phase from which `restarts_in_progress` finishes the restart: it records what runs, or starts it."""
-    why = "its process runs with another configuration than its pod says"
+    why = "its process runs with another configuration than the one recorded on its pod"
     return merge(said(member, f"has been restarted: {why}"), Part(actions=(set_phase(member, Phase.START, why),)))
 
 
@@ -73,7 +73,7 @@ def untouched(facts: Facts, member: Member) -> bool:
 
 def forget(member: Member) -> Part:
     """Return that nothing is left of a restart, so that its agent need not be asked any more."""
-    why = "somebody took its restart off, and its process runs with what its pod says"
+    why = "its restart annotation was removed, and its process runs with the recorded configuration"
     return Part(actions=(set_phase(member, Phase.NONE, why),))
 
 
@@ -94,7 +94,7 @@ def step(facts: Facts, member: Member) -> Part:
         return Part()
     if is_stopped(member):
         # A pod whose configuration has not arrived is new: its agent waits for it, and starts it by itself.
-        why = "its process is stopped, and nothing says that it should be"
+        why = "its process is stopped without a reason"
         return begin(member, Phase.START, why) if arrived(member) else Part()
     return halt(facts, member) if wished(facts, member) else Part()
 
@@ -111,7 +111,7 @@ def halt(facts: Facts, member: Member) -> Part:
 
     Where there is trouble the container comes back, and its agent reads in the phase that the process stays stopped.
     """
-    why = "a person has asked for it"
+    why = "a user asked for it"
     if facts.trouble(member) or is_stopped(member):
         return begin(member, Phase.STOP, why)
     process = member.process

@@ -33,24 +33,24 @@ def spread(facts: Facts, busy: set[str]) -> Part:
     phase = parse_phase(wish.phase)
     unknown = sorted(set(wish.pools) - {m.pool for m in facts.obs.members} - facts.pools.keys())
     if phase is None or phase not in SCHEDULED:
-        text = (
-            f"annotation stateward.dev/restart-phase of the cluster is {wish.phase!r} and has to be one of {ACCEPTED}"
-        )
+        text = f"annotation stateward.dev/restart-phase of the cluster is {wish.phase!r} and must be one of {ACCEPTED}"
         return Part(waits=(Wait(facts.obs.name, "RestartPhaseUnknown", text, stalled=True),))
     if unknown:
-        text = f"annotation stateward.dev/restart-pools names {', '.join(unknown)}, and there is no such pool"
+        text = f"annotation stateward.dev/restart-pools names {', '.join(unknown)}, which does not exist"
         return Part(waits=(Wait(facts.obs.name, "RestartPoolUnknown", text, stalled=True),))
-    why = "a restart was asked for on the cluster"
+    why = "a user asked for a restart of the cluster"
     meant = [m for m in facts.obs.members if m.pod is not None and (not wish.pools or m.pool in wish.pools)]
     idle = (m for m in meant if m.pod is not None and not m.pod.terminating and m.name not in busy)
     free = [m for m in idle if facts.phase(m) is Phase.NONE]
-    return Part(actions=(*(set_phase(m, phase, why) for m in free), ClearSchedule(why="its pods carry the restart")))
+    return Part(
+        actions=(*(set_phase(m, phase, why) for m in free), ClearSchedule(why="the restart is recorded on its pods"))
+    )
 
 
 def strange(facts: Facts) -> tuple[Wait, ...]:
     """Return the pods whose annotation is no phase."""
     found = ((m.name, m.pod.strange_phase) for m in facts.obs.members if m.pod is not None and m.pod.strange_phase)
-    text = "annotation stateward.dev/restart-phase of its pod is {!r} and has to be one of " + ACCEPTED
+    text = "annotation stateward.dev/restart-phase of its pod is {!r} and must be one of " + ACCEPTED
     return tuple(Wait(n, "RestartPhaseUnknown", f"{n}: {text.format(said)}", stalled=True) for n, said in found)
 
 
@@ -60,7 +60,7 @@ def unstoppable(facts: Facts) -> tuple[Wait, ...]:
     for name in sorted(facts.obs.stopped):
         member = facts.members.get(name)
         if member is None:
-            text = f"annotation stateward.dev/stopped names {name}, and there is no such member"
+            text = f"annotation stateward.dev/stopped names {name}, which does not exist"
             waits.append(Wait(name, "StoppedUnknown", text, stalled=True))
         elif member.pod is not None and not facts.managed(member):
             text = f"{name} cannot be kept stopped: its pod has no agent, or update.inPlace is Never"

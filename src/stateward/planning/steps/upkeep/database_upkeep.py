@@ -16,6 +16,6 @@ def tend(facts: Facts) -> Part:
     why = facts.database.untended if facts.database is not None else ""
     if not why:
         return Part()
-    wait = Wait(facts.obs.name, "Tending", f"the database is told in a minute: {why}")
+    wait = Wait(facts.obs.name, "Tending", f"the operator changes the database's settings in a minute: {why}")
     patient = facts.waited(facts.obs.name, "Tending") < PATIENCE
     return Part(actions=() if patient else (Tend(why=why),), waits=(wait,))

@@ -149,13 +149,18 @@ def heals_within(facts: Facts, member: Member, change: Change) -> bool:
 
 def within(facts: Facts, member: Member, change: Change) -> Part:
     """Return the repair of a member inside its pod: its container starts again and again, and takes what is mounted."""
-    said = f"{{}} is broken and its process takes what is mounted in its pod next time, to apply {change.describe()}"
+    said = (
+        f"{{}} is broken, and its process uses the mounted configuration at its next start, to apply"
+        f" {change.describe()}"
+    )
     intents = told(State.REPAIRING, [member], change.effect, said)
     if not staged(facts, member):
         return Part(actions=(stage(facts, member, change.describe()),), intents=intents)
     if facts.phase(member) in STARTING:
         return Part(intents=intents)
-    return Part(actions=(set_phase(member, Phase.START, "its container takes what is mounted"),), intents=intents)
+    return Part(
+        actions=(set_phase(member, Phase.START, "its container uses the mounted configuration"),), intents=intents
+    )
 
 
 def tried(facts: Facts, member: Member) -> str | None:
@@ -171,12 +176,12 @@ def tried(facts: Facts, member: Member) -> str | None:
 def loses_state(facts: Facts, member: Member) -> str | None:
     """Return what would be lost with the pod of a member that keeps its data there."""
     if facts.database is None:
-        return f"the data of {member.name} goes with its pod, and the database does not answer"
+        return f"the data of {member.name} would be lost with its pod, and the database does not answer"
     missing = lost(facts.database)
     if missing and facts.holds_data(member):
         return f"{member.name} may hold the last copy of shard {missing[0]}"
     if facts.votes(member) and not other_managers(facts, member):
-        return f"{member.name} is the only manager, and the state of the cluster would go with its pod"
+        return f"{member.name} is the only manager, and its pod holds the cluster state"
     return None
 
 
@@ -188,7 +193,7 @@ def serving(facts: Facts, member: Member, going: frozenset[str]) -> str | None:
     if not facts.joined(member.name):
         return None
     if going:
-        return f"{min(going)} is made anew first"
+        return f"{min(going)} is recreated first"
     verdict = sole_verdict(facts, member) if facts.units_of(member.name) else None
     if verdict is not None:
         return verdict
@@ -200,7 +205,7 @@ def serving(facts: Facts, member: Member, going: frozenset[str]) -> str | None:
 
 def mend(facts: Facts, member: Member, change: Change, going: frozenset[str], drained: frozenset[str]) -> Part:
     """Return the next step of a repair: the template, what the member still serves, and then its pod."""
-    pod, said = member.pod, f"{{}} is broken and is made anew to apply {change.describe()}"
+    pod, said = member.pod, f"{{}} is broken and is recreated to apply {change.describe()}"
     intents = told(State.REPAIRING, [member], change.effect, said)
     if not staged(facts, member):
         return Part(actions=(stage(facts, member, change.describe()),), intents=intents)
@@ -212,7 +217,7 @@ def mend(facts: Facts, member: Member, change: Change, going: frozenset[str], dr
     problem = serving(facts, member, going)
     if problem is not None:
         moves = moves_for(facts, member, drained) if facts.obs.desired.sole_copy is SoleCopy.MOVE and not going else ()
-        actions = (MoveCopies(why=f"{member.name} is made anew", moves=moves),) if moves and not drain else ()
+        actions = (MoveCopies(why=f"{member.name} is recreated", moves=moves),) if moves and not drain else ()
         wait = Wait(member.name, "RepairNotSafe", problem)
         return Part(actions=actions, intents=intents, waits=(wait,), drain=drain)
     if exclude or (drain and not emptied(facts, member)):

@@ -37,14 +37,14 @@ def undo(facts: Facts, part: Part, *, hold: bool) -> tuple[Action, ...]:
     if database.limited and not allocation_needed(facts, part):
         actions.append(RestoreAllocation(why="no member is restarting"))
     if database.balance_paused and not pause_needed(facts, part):
-        actions.append(ResumeBalancing(why="no only copy is moved away"))
+        actions.append(ResumeBalancing(why="no single copy is being moved"))
     drain, exclude = part.drain | still_draining(facts), part.exclude | still_excluded(facts) | departed(facts)
     before, without = database.draining, database.voting_exclusions
     if not hold and drain != before:
         actions.append(Drain(why=say("data moves away from", drain), members=drain, lifts=drain < before))
     if not hold and exclude != without:
         actions.append(
-            ExcludeVoters(why=say("votes are taken from", exclude), members=exclude, lifts=exclude < without)
+            ExcludeVoters(why=say("votes are moved from", exclude), members=exclude, lifts=exclude < without)
         )
     return tuple(actions)
 
@@ -103,4 +103,4 @@ def still_excluded(facts: Facts) -> frozenset[str]:
 
 def say(text: str, members: frozenset[str]) -> str:
     """Return the reason for a set of members."""
-    return f"{text} {', '.join(sorted(members))}" if members else "nothing needs it any more"
+    return f"{text} {', '.join(sorted(members))}" if members else "no step needs it any longer"

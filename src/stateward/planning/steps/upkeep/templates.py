@@ -28,7 +28,7 @@ def templates(facts: Facts, claimed: Mapping[str, Intent]) -> Part:
             continue
         complete = staged(facts, member)
         if not complete or dated(facts, member):
-            why = "has the newer agent" if complete else "is made from what it runs now"
+            why = "has the newer agent" if complete else "has the configuration that it runs now"
             actions.append(stage(facts, member, f"its next pod {why}"))
         actions += note(member, member_target(facts, member, pool))
     return Part(actions=tuple(actions))

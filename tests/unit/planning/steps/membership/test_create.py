@@ -1,4 +1,4 @@
-"""Creating and growing: everything at once where nothing is at stake, managers one by one where there is."""
+"""Creating and growing: everything at once where there is nothing at stake, managers one by one where there is."""
 
 from stateward.planning.model import actions as a
 from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled

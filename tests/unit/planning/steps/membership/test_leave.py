@@ -337,7 +337,7 @@ def test_who_cannot_be_told_to_leave_yet_has_the_databases_reason() -> None:
     observed = world.observe()
     assert isinstance(observed.database, o.Database)
     units = tuple(u for u in observed.database.units if all(c.member != "c-hot-3" for c in u.copies))
-    why = {"c-hot-3": "c-hot-1 has been missing for only 3 s, and may be on its way back"}
+    why = {"c-hot-3": "c-hot-1 has been missing for only 3 s, and may be coming back"}
     database = msgspec.structs.replace(observed.database, units=units, undrainable=why)
     waits = plan(msgspec.structs.replace(observed, database=database), world.now).waits
     (wait,) = (w for w in waits if w.subject == "c-hot-3")

@@ -120,7 +120,9 @@ def test_a_volume_that_was_never_bound_does_not_wait_for_a_class_that_there_is_n
     bound = Claim(Ref("data-c-hot-2", "claim", "1"), 10 * GIB, 10 * GIB, "retired", classless=True)
     known = Claim(Ref("data-c-hot-2", "claim", "1"), 10 * GIB, 0, "standard")
     anything, named = hot().desired("1.0.0", "1.0.0"), hot(storage_class="misspelt").desired("1.0.0", "1.0.0")
-    assert claim_mismatch(anything, waiting) == "storage class misspelt, which there is not, becomes the default one"
+    assert (
+        claim_mismatch(anything, waiting) == "storage class misspelt, which does not exist, becomes the default class"
+    )
     assert claim_mismatch(named, waiting) is None
     assert claim_mismatch(anything, bound) is None
     assert claim_mismatch(anything, known) is None
