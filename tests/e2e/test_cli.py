@@ -91,6 +91,6 @@ def test_a_person_finds_out_everything_with_the_command_line(
 
     assert stateward("pause", "one", "-n", namespace).returncode == 0
     sandbox.kubectl("-n", namespace, "wait", "--for=jsonpath={.status.waiting[0].reason}=Paused", "os/one")
-    assert "You can: run `resume`" in stateward("explain", "one", "-n", namespace).stdout
+    assert "What to do: run `resume`" in stateward("explain", "one", "-n", namespace).stdout
     assert stateward("resume", "one", "-n", namespace).returncode == 0
     assert stateward("status", "two", "-n", namespace).returncode == 1

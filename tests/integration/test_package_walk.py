@@ -136,12 +136,12 @@ async def test_what_cannot_be_is_refused_in_words_and_changes_nothing(newcomer: 
         await newcomer.types("stateward package install shop")
         before = await place.ready("shop")
         said = await newcomer.types("stateward package upgrade shop -p replica=2", code=1)
-        assert "replica: '2': is no parameter of shop 0.1.0; did you mean replicas?" in said
+        assert "replica: '2': is not a parameter of shop 0.1.0; did you mean replicas?" in said
         said = await newcomer.types("kubectl stateward installation trigger shop restore", code=1)
         assert "'restore': shop has the plans deploy, backup" in said
         edit(newcomer.folder / "shop/params.yaml", "default: hello", "default: good day")
         said = await newcomer.types("stateward package upgrade shop shop", code=1)
-        assert "shop-0.1.0 is there already, with other content: a changed package has another version" in said
+        assert "shop-0.1.0 already exists with other content: a changed package needs another version" in said
         assert (await place.there(INSTALLATIONS, "shop"))["spec"] == before["spec"]
         wrong = written().replace("greeting: good day", "replicas: many")
         (newcomer.folder / "wrong.yaml").write_text(wrong)
@@ -152,7 +152,7 @@ async def test_what_cannot_be_is_refused_in_words_and_changes_nothing(newcomer: 
             INSTALLATIONS, "shop", lambda body: body and "a whole number" in str(body.get("status"))
         )
         said = await newcomer.types("kubectl stateward installation status shop")
-        assert "shop: shop-0.1.0, installed 0.1.0: needs a person" in said
+        assert "shop: shop-0.1.0, installed 0.1.0: needs manual intervention" in said
         assert "ParametersInvalid: replicas: must be a whole number" in said
         assert "many" not in str(stalled["status"]), "a status repeats no value"
         assert stalled["status"]["installed"] == before["status"]["installed"]

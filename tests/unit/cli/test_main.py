@@ -59,7 +59,7 @@ def test_a_lost_lease_ends_with_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("stateward.cli.run.operator.run_operator", lose)
     result = CliRunner().invoke(entry.cli, ["operator"])
-    assert (result.exit_code, result.stderr) == (1, "stateward: the lease was lost; the next start begins anew\n")
+    assert (result.exit_code, result.stderr) == (1, "stateward: the lease was lost; the next start tries again\n")
 
 
 def test_ctrl_c_ends_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +82,7 @@ def test_a_port_that_is_taken_is_said() -> None:
             errors.TransportError("GET /x: Cannot connect"),
             "no answer from the API server: GET /x: Cannot connect; is the",
         ),
-        (errors.Forbidden("no", status=errors.Status(code=403)), "the API server said: no; ask for a role"),
+        (errors.Forbidden("no", status=errors.Status(code=403)), "the API server answered: no; ask for a role"),
         (errors.UnknownResource("404", status=errors.Status(code=404)), "Stateward's CRDs are not installed there"),
     ],
 )

@@ -90,7 +90,7 @@ def test_a_kind_that_is_not_installed_has_no_clusters(run: Run, api: FakeApi) ->
 def test_list_says_where_it_looked_for_nothing(run: Run) -> None:
     result = run("list", "-n", "empty")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == "there is no cluster in namespace 'empty'; --all-namespaces looks everywhere\n"
+    assert result.stderr == "there is no cluster in namespace 'empty'; --all-namespaces searches all namespaces\n"
 
 
 def test_pause_and_resume_set_one_field(run: Run, api: FakeApi) -> None:
@@ -189,7 +189,7 @@ def test_a_pool_that_is_not_there_lists_those_that_are(run: Run) -> None:
 
 def test_a_good_file_passes_and_other_kinds_in_it_are_passed_over(run: Run) -> None:
     result = run("validate", "-f", "-", stdin=GOOD)
-    assert (result.exit_code, result.output) == (0, "- (document 1): logs: nothing is wrong\n")
+    assert (result.exit_code, result.output) == (0, "- (document 1): logs: no problems found\n")
 
 
 def test_every_problem_of_a_file_is_shown_with_what_is_accepted(run: Run) -> None:
@@ -198,7 +198,7 @@ def test_every_problem_of_a_file_is_shown_with_what_is_accepted(run: Run) -> Non
     assert result.exit_code == 1
     assert result.output == (
         "- (document 1): logs: error: spec.version: 2.19: must be text: put it in quotes\n"
-        "- (document 1): logs: error: spec.pools[0].replica: 3: is no known field; did you mean replicas?\n"
+        "- (document 1): logs: error: spec.pools[0].replica: 3: is not a known field; did you mean replicas?\n"
         "- (document 1): logs: error: spec.pools[0].replicas: is required: How many members the pool has.\n"
     )
 

@@ -160,7 +160,7 @@ async def test_a_step_of_many_templates_has_a_limit_on_all_of_them() -> None:
     package = replace(
         package, operator=structs.replace(package.operator, tasks=tasks), templates=dict.fromkeys(names, text)
     )
-    with pytest.raises(TemplateProblem, match="more characters together than the 16777216 there may be") as error:
+    with pytest.raises(TemplateProblem, match="more characters together than the 16777216 allowed") as error:
         await in_process(RenderStep(Use(package, "web", "prod"), place))
     assert f"step {place.phase}/{place.step.name} cannot be rendered" in error.value.public
 

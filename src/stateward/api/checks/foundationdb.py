@@ -73,15 +73,15 @@ def _members(spec: FoundationDBSpec) -> Iterator[Problem]:
             yield Problem("spec.pools", counts[kind], text)
         elif counts[kind] < 2 * copies - 1:
             text = (
-                f"with {counts[kind]} {kind.value} members nothing takes over from one that fails:"
+                f"with {counts[kind]} {kind.value} members no member takes over from a failed one:"
                 f" {2 * copies - 1} bear what {spec.redundancy.value} promises"
             )
             yield Problem("spec.pools", counts[kind], text, Severity.WARNING)
     if not counts[ProcessClass.STATELESS]:
-        text = "no pool is stateless: the processes with data do all the rest, too"
+        text = "no pool is stateless: the processes with data also do all other work"
         yield Problem("spec.pools", 0, text, Severity.WARNING)
     if spec.redundancy is Redundancy.SINGLE:
-        text = "keeps everything once: what a member loses is lost, and nothing can be changed without an outage"
+        text = "keeps one copy of all data: data that a member loses is lost, and every change needs an outage"
         yield Problem("spec.redundancy", spec.redundancy.value, text, Severity.WARNING)
 
 
@@ -92,7 +92,7 @@ def _pool(path: str, spec: FoundationDBSpec, pool: ProcessPool) -> Iterator[Prob
         return
     yield from storage.check_size(f"{path}.storage.size", chosen.size)
     if chosen.ephemeral and pool.process_class is not ProcessClass.STATELESS:
-        text = "storage and log processes need volumes: data would go with each pod"
+        text = "storage and log processes need volumes: each pod would lose its data when it is deleted"
         yield Problem(f"{path}.storage.ephemeral", chosen.ephemeral, text)
     if chosen.ephemeral and chosen.storage_class is not None:
         text = "ephemeral storage has no storage class: leave storageClass out, or ephemeral"

@@ -30,7 +30,7 @@ def _supported(version: Version, product: Product) -> Iterator[Problem]:
         return
     first, beyond = product.tried
     if not first <= version < beyond:
-        text = f"Stateward was not tested with it, but with versions from {first} and before {beyond}: try it out first"
+        text = f"Stateward was tested with versions from {first} and before {beyond}: test it first"
         yield Problem("spec.version", str(version), text, Severity.WARNING)
 
 

@@ -16,7 +16,7 @@ def check(cluster: SearchCluster) -> Iterator[Problem]:
     secrets: set[str] = set()
     for i, source in enumerate(cluster.spec.secure_settings or ()):
         if source.secret_name in secrets:
-            text = "is named before: put all of its entries into one place"
+            text = "is listed before: put all of its entries in one place"
             yield Problem(f"spec.secureSettings[{i}].secretName", source.secret_name, text)
         secrets.add(source.secret_name)
     for i, j, entry in asked_settings(cluster.spec.secure_settings or ()):

@@ -70,7 +70,10 @@ def _memory(pool: Pool) -> int | None:
 
 def _limit(path: str, memory: int | None) -> Iterator[Problem]:
     if memory is not None and memory < SMALLEST:
-        text = f"is little for a database, half of it is the heap; {format_quantity(SMALLEST)} or more is better"
+        text = (
+            "is little memory for a database, and half of it is the heap;"
+            f" {format_quantity(SMALLEST)} or more is better"
+        )
         yield Problem(path, format_quantity(memory), text, Severity.WARNING)
 
 

@@ -44,7 +44,7 @@ def _unknown(path: str, role: str, version: Version, product: Product) -> Proble
     accepted = f"{product.title} {version} knows {', '.join(roles)}"
     if dynamic is None or version < dynamic:
         return Problem(path, role, f"{accepted}, and does not start with other roles")
-    return Problem(path, role, f"has a meaning only where a plug-in gives it one; {accepted}", Severity.WARNING)
+    return Problem(path, role, f"has a meaning only with a plug-in that defines it; {accepted}", Severity.WARNING)
 
 
 def _together(path: str, pool: Pool, version: Version, product: Product) -> Iterator[Problem]:
@@ -69,19 +69,18 @@ def _managers(spec: SearchSpec, product: Product) -> Iterator[Problem]:
         text = f"at least one pool must have the role {product.roles.manager}, or leave roles out"
         yield Problem(_POOLS, roles, text)
     elif count <= 0:
-        yield Problem(
-            _POOLS, count, "at least one member must be a cluster manager (3 is usual): nothing works without"
-        )
+        yield Problem(_POOLS, count, "at least one member must be a cluster manager (3 is usual)")
     elif not any(pool.replicas for pool in pools if electable(pool.roles)):
         text = (
-            f"at least one member must have the role {product.roles.manager} and not {VOTING_ONLY}: nobody is elected"
+            f"at least one member must have the role {product.roles.manager} and not {VOTING_ONLY}: no"
+            " manager can be elected"
         )
         yield Problem(_POOLS, [pool.roles for pool in pools], text)
     elif count == 1:
-        text = "a single cluster manager: the cluster stands still whenever it restarts; 3 is usual"
+        text = "a single cluster manager: the cluster is unavailable whenever it restarts; 3 is usual"
         yield Problem(_POOLS, count, text, Severity.WARNING)
     elif count % 2 == 0:
-        text = f"an even number of cluster managers survives no more failures than {count - 1}; 3 is usual"
+        text = f"an even number of cluster managers tolerates no more failures than {count - 1}; 3 is usual"
         yield Problem(_POOLS, count, text, Severity.WARNING)
 
 

@@ -46,5 +46,5 @@ def lifetime(security: Security | TransportSecurity) -> Iterator[Problem]:
 def _secrets(security: Security) -> Iterator[Problem]:
     given = security.http.secret_name if security.http is not None else None
     if given is not None and given == security.ca_secret_name:
-        text = "must be another Secret than caSecretName: a CA's key does not belong into pods"
+        text = "must be another Secret than caSecretName: a CA's key must not be in pods"
         yield Problem("spec.security.http", given, text)

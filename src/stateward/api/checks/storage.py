@@ -22,7 +22,7 @@ def _storage(path: str, pool: Pool, storage: Storage) -> Iterator[Problem]:
         text = "ephemeral storage has no storage class: leave storageClass out, or ephemeral"
         yield Problem(f"{path}.storageClass", storage.storage_class, text)
     if storage.ephemeral and manages(pool.roles):
-        text = "cluster managers keep the state of the cluster: it is lost when most of their pods go at once"
+        text = "cluster managers keep the cluster state: it is lost when most of their pods are deleted at once"
         yield Problem(f"{path}.ephemeral", storage.ephemeral, text, Severity.WARNING)
 
 

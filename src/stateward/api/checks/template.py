@@ -22,7 +22,7 @@ _OWNED_BY_SET: Mapping[str, str] = {
     "subdomain": "it is the headless Service",
 }
 _OWNED_BY_ENGINE: Mapping[str, str] = {
-    "image": "use spec.image, so that it goes with spec.version",
+    "image": "use spec.image, so that it matches spec.version",
     "command": "Stateward starts the database",
     "args": "Stateward starts the database; use {instead}",
 }

@@ -14,7 +14,7 @@ OWNED_SERVICE_FIELDS = {
     "type": "use spec.service.type",
     "clusterIP": "it can never change",
     "clusterIPs": "they can never change",
-    "externalIPs": "it would take over what others send to these addresses; use spec.service.type: LoadBalancer",
+    "externalIPs": "it would receive traffic that others send to these addresses; use spec.service.type: LoadBalancer",
 }
 
 

@@ -69,11 +69,14 @@ class Storage(Record):
     ] = "10Gi"
     storage_class: Annotated[
         Annotated[str, Meta(max_length=253)] | None,
-        Meta(description="StorageClass of the volumes; the cluster's default class when left out."),
+        Meta(description="StorageClass of the volumes. Default: the cluster's default class."),
     ] = None
     ephemeral: Annotated[
         bool,
-        Meta(description="Keep data in the pod only: it is lost with the pod, so members are drained before restarts."),
+        Meta(
+            description="Keep data in the pod only: it is lost with the pod, so the operator drains members"
+            " before restarts."
+        ),
     ] = False
 
 
@@ -95,13 +98,14 @@ class MemberPool(Record, kw_only=True):
     storage: Annotated[
         Storage | None,
         Meta(
-            description="Volumes of the members. Left out: 10Gi of the default class, or none where there is no data."
+            description="Volumes of the members. Default: 10Gi of the default class, or no volume for members"
+            " without data."
         ),
     ] = None
     resources: Annotated[
         Json | None,
         Meta(
-            description="Resource requests and limits of the database container; 2Gi of memory when left out.",
+            description="Resource requests and limits of the database container. Default: 2Gi of memory.",
             extra={"shape": RESOURCES},
         ),
     ] = None
@@ -121,11 +125,12 @@ class UpdatePolicy(Record):
     max_unavailable: Annotated[
         int | str,
         Meta(
-            description="How many members may be down at once for changes, as a number (1 or more) or a percentage of"
-            " all members (1% to 100%). Fewer go down whenever more would not be safe."
+            description="How many members may be down at once for changes, as a number (1 or more) or a"
+            " percentage of all members (1% to 100%). The operator stops fewer members whenever more"
+            " would not be safe."
         ),
     ] = 1
-    paused: Annotated[bool, Meta(description="Take no new step; what was begun is brought to a safe state.")] = False
+    paused: Annotated[bool, Meta(description="Take no new step; steps in progress continue to a safe state.")] = False
     order: Annotated[
         Annotated[list[Annotated[str, Meta(max_length=30)]], Meta(max_length=50)] | None,
         Meta(description="Names of pools in the order in which they change, within the safe order by role."),
@@ -136,29 +141,32 @@ class UpdatePolicy(Record):
     single_copy: Annotated[
         SingleCopy,
         Meta(
-            description="Before a member goes down that holds the only copy of a shard: move that copy away, wait, or"
-            " accept that the shard is unavailable meanwhile."
+            description="Before the operator stops a member that holds the only copy of a shard: move that copy"
+            " away, wait, or accept that the shard is unavailable in between."
         ),
     ] = SingleCopy.MOVE
     surge: Annotated[
         Surge,
         Meta(
-            description="Whether a new member has to join before the member that it replaces leaves. With Preferred one"
-            " member of the cluster may leave first where nodes are full, while all others serve."
+            description="Whether a new member has to join before the member that it replaces leaves. With"
+            " Preferred one member of the cluster may leave first if the nodes are full, while all"
+            " others serve."
         ),
     ] = Surge.REQUIRED
     wait_between_removals: Annotated[
         Annotated[str, Meta(pattern=DURATION, max_length=20, extra=SPAN)] | None,
         Meta(
-            description="How long the operator waits after it let one member go that holds data or votes before it lets"
-            " the next one go, for example 60s; 0s for no wait. Default: 60s with FoundationDB, 0s with others."
+            description="How long the operator waits after it removed a member with data or a vote before it"
+            " removes the next one, for example 60s; 0s for no wait. Default: 60s with FoundationDB,"
+            " 0s with others."
         ),
     ] = None
     in_place: Annotated[
         InPlace,
         Meta(
-            description="Whether a change that only needs a new process stops and starts it in its pod, which keeps"
-            " address, node and page cache, or makes the pod anew. With Never new pods get no agent."
+            description="Whether a change that only needs a new process stops and starts it in its pod, which"
+            " keeps address, node and page cache, or recreates the pod. With Never new pods get no"
+            " agent."
         ),
     ] = InPlace.PREFERRED
 
@@ -169,8 +177,9 @@ class VolumePolicy(Record):
     on_cluster_delete: Annotated[
         Retention,
         Meta(
-            description="Volumes of a deleted cluster. A change is in effect when the cluster is Ready again. Delete is"
-            " for the volumes of members; one that was kept when its member left stays."
+            description="Volumes of a deleted cluster. A change takes effect when the cluster is Ready again."
+            " Delete applies to the volumes of members; a volume that was kept when its member left"
+            " stays."
         ),
     ] = Retention.RETAIN
     on_scale_down: Annotated[
@@ -179,8 +188,8 @@ class VolumePolicy(Record):
     on_shrink: Annotated[
         VolumeShrink,
         Meta(
-            description="A smaller size, a larger one that the storage class does not allow, or another storage class:"
-            " replace member by member, or refuse."
+            description="The reaction to a smaller size, a larger size that the storage class does not allow, or"
+            " another storage class: replace member by member, or refuse."
         ),
     ] = VolumeShrink.REPLACE
 
@@ -205,17 +214,18 @@ class ClusterSpec(Record):
         ),
     ] = None
     update: Annotated[UpdatePolicy | None, Meta(description="How changes roll over the members.")] = None
-    volumes: Annotated[
-        VolumePolicy | None, Meta(description="What happens to volumes; they are kept unless it is said otherwise.")
-    ] = None
+    volumes: Annotated[VolumePolicy | None, Meta(description="What happens to volumes; they are kept by default.")] = (
+        None
+    )
     replacement: Annotated[
-        ReplacementPolicy | None, Meta(description="When members that failed are replaced by themselves.")
+        ReplacementPolicy | None, Meta(description="When the operator replaces failed members automatically.")
     ] = None
-    members: Annotated[MembersByHand | None, Meta(description="What is wanted of single members, by name.")] = None
+    members: Annotated[MembersByHand | None, Meta(description="Requests for single members, by name.")] = None
     network_policy: Annotated[
         NetworkAccess | None,
         Meta(
-            description="Who may connect to the members, where the operator makes NetworkPolicies (--network-policies)."
+            description="Clients that may connect to the members, if the operator creates NetworkPolicies"
+            " (--network-policies)."
         ),
     ] = None
 
@@ -225,6 +235,8 @@ class Cluster(Record):
 
     metadata: Metadata
     spec: ClusterSpec
-    status: Annotated[ClusterStatus, Meta(description="What is, what is going on, and what waits.")] = ClusterStatus()
+    status: Annotated[
+        ClusterStatus, Meta(description="The observed state, the steps in progress, and the pending steps.")
+    ] = ClusterStatus()
     api_version: str = API_VERSION
     kind: str = ""

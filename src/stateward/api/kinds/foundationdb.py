@@ -50,12 +50,12 @@ class FaultDomain(StrEnum):
 class ProcessPool(MemberPool, kw_only=True):
     """A set of members with processes of one class and the same template."""
 
-    process_class: Annotated[ProcessClass, Meta(description="What the processes of the pool are for.")]
+    process_class: Annotated[ProcessClass, Meta(description="The class of the pool's processes.")]
     replicas: Annotated[
         Annotated[int, Meta(ge=0, le=500)] | None,
         Meta(
-            description="How many members the pool has. Left out: as many as the redundancy mode needs, and more"
-            " by as many as it bears failures of."
+            description="How many members the pool has. Default: as many as the redundancy mode needs, plus the"
+            " number of failures that it tolerates."
         ),
     ] = None
     processes_per_member: Annotated[
@@ -64,7 +64,7 @@ class ProcessPool(MemberPool, kw_only=True):
     ] = 1
     knobs: Annotated[
         dict[str, str] | None,
-        Meta(description="Knobs of these processes, without `knob_`; they win over the cluster's."),
+        Meta(description="Knobs of these processes, without `knob_`; they override the cluster's."),
     ] = None
 
 
@@ -81,15 +81,13 @@ class FoundationDBSpec(ClusterSpec, kw_only=True):
     ] = Redundancy.DOUBLE
     storage_engine: Annotated[
         StorageEngine,
-        Meta(
-            description="How processes keep data. Another one can only be had by a change that Stateward does not make."
-        ),
+        Meta(description="How processes keep data. It cannot be changed later."),
     ] = StorageEngine.SSD_2
     fault_domain: Annotated[
         FaultDomain,
         Meta(
-            description="What fails together: a Kubernetes node with all that is on it, or (Member, for tests on few"
-            " nodes) each pod by itself. No two copies of anything are in one."
+            description="The fault domain: a Kubernetes node, or (Member, for tests on few nodes) each pod. No"
+            " two copies of the same data are in one fault domain."
         ),
     ] = FaultDomain.NODE
     knobs: Annotated[
@@ -105,7 +103,7 @@ class FoundationDBSpec(ClusterSpec, kw_only=True):
 class FoundationDBCluster(Cluster):
     """A FoundationDB cluster."""
 
-    spec: Annotated[FoundationDBSpec, Meta(description="What the cluster should be.")]
+    spec: Annotated[FoundationDBSpec, Meta(description="The desired state of the cluster.")]
     kind: str = "FoundationDBCluster"
 
 

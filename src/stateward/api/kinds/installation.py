@@ -29,27 +29,26 @@ class InstallationSpec(Record):
     service_account_name: Annotated[
         str,
         Meta(
-            description="Service account of this namespace with whose rights all of the package is made, read and"
-            " removed; empty: the operator's default, `default` unless it was started with another.",
+            description="Service account of this namespace whose rights the operator uses to create, read and"
+            " remove the objects of the package; empty: the operator's default, which is `default`"
+            " unless configured otherwise.",
             max_length=253,
             pattern="^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$",
         ),
     ] = ""
-    adopt: Annotated[
-        bool, Meta(description="Take over objects that are there already and belong to no other installation.")
-    ] = False
-    paused: Annotated[bool, Meta(description="Take no new step and put nothing right.")] = False
+    adopt: Annotated[bool, Meta(description="Adopt existing objects that belong to no other installation.")] = False
+    paused: Annotated[bool, Meta(description="Take no new step and revert no drift.")] = False
     retention: Annotated[
         Retention,
         Meta(
-            description="What becomes of volume claims, namespaces and definitions of kinds when the package no longer"
-            " has them or the installation is deleted."
+            description="What happens to volume claims, namespaces and CRDs when the package no longer has them"
+            " or the installation is deleted."
         ),
     ] = Retention.RETAIN
     step_timeout: Annotated[
         int,
         Meta(
-            description="Seconds that a step of a plan may take before the plan has failed; 0: any.", ge=0, le=604_800
+            description="Seconds that a step of a plan may take before the plan fails; 0: no limit.", ge=0, le=604_800
         ),
     ] = 0
 
@@ -60,7 +59,7 @@ class StateStatus(Record):
     package: Annotated[str, Meta(description="Name of the Package or ClusterPackage.")]
     digest: Annotated[str, Meta(description="Digest of its files.")]
     version: Annotated[str, Meta(description="Version of the package.")] = ""
-    parameters: Annotated[Json, Meta(description="The values that were given.")] = field(default_factory=dict)
+    parameters: Annotated[Json, Meta(description="The given values.")] = field(default_factory=dict)
 
 
 class StepStatus(Record):
@@ -69,10 +68,10 @@ class StepStatus(Record):
     phase: Annotated[str, Meta(description="The phase that the step belongs to.")]
     step: Annotated[str, Meta(description="Name of the step.")]
     stage: Annotated[str, Meta(description="Pending, Waiting, Retrying, Done or Failed.")]
-    message: Annotated[str, Meta(description="What it waits for, or what went wrong.")] = ""
-    since: Annotated[str, Meta(description="When it was first tried.")] = ""
-    failures: Annotated[int, Meta(description="How often it could not be done.")] = 0
-    again: Annotated[str, Meta(description="When it is tried again.")] = ""
+    message: Annotated[str, Meta(description="Why it waits or failed.")] = ""
+    since: Annotated[str, Meta(description="Time of the first attempt.")] = ""
+    failures: Annotated[int, Meta(description="Number of failed attempts.")] = 0
+    again: Annotated[str, Meta(description="Time of the next attempt.")] = ""
     reason: Annotated[
         str, Meta(description="NotAllowed where the installation's service account lacks a right that the step needs.")
     ] = ""
@@ -84,15 +83,15 @@ class RunStatus(Record):
     plan: Annotated[str, Meta(description="Name of the plan.")]
     why: Annotated[str, Meta(description="Why it runs, in a sentence.")] = ""
     cause: Annotated[
-        str, Meta(description="What it was begun by: Change, Request (somebody asked for this plan) or Deletion.")
+        str, Meta(description="What started it: Change, Request (a user asked for this plan) or Deletion.")
     ] = ""
     stage: Annotated[str, Meta(description="Running, Done or Failed.")] = ""
-    message: Annotated[str, Meta(description="What it waits for, or why it failed.")] = ""
+    message: Annotated[str, Meta(description="Why it waits or failed.")] = ""
     started: Annotated[str, Meta(description="When it began.")] = ""
-    ended: Annotated[str, Meta(description="When it was done or had failed.")] = ""
-    target: Annotated[StateStatus | None, Meta(description="What the installation is made from when it is done.")] = (
-        None
-    )
+    ended: Annotated[str, Meta(description="When it finished or failed.")] = ""
+    target: Annotated[
+        StateStatus | None, Meta(description="The package and values that the installation has when the plan is done.")
+    ] = None
     steps: Annotated[
         list[StepStatus], Meta(description="Where each step is.", extra={"map_keys": ["phase", "step"]})
     ] = field(default_factory=list)
@@ -114,12 +113,12 @@ class InstallationStatus(Record):
     """What is, what is going on, and what waits."""
 
     observed_generation: Annotated[
-        int, Meta(description="The generation of the resource that this status speaks of.")
+        int, Meta(description="The generation of the resource that this status describes.")
     ] = 0
-    doing: Annotated[str, Meta(description="One sentence: what is going on.")] = ""
-    installed: Annotated[StateStatus | None, Meta(description="What the objects are made from.")] = None
+    doing: Annotated[str, Meta(description="One sentence: what is in progress.")] = ""
+    installed: Annotated[StateStatus | None, Meta(description="The package and values of the objects.")] = None
     run: Annotated[RunStatus | None, Meta(description="The plan that runs, or the last one that did.")] = None
-    triggered: Annotated[str, Meta(description="The last wish for a plan that was granted.")] = ""
+    triggered: Annotated[str, Meta(description="The last request for a plan that was accepted.")] = ""
     history: Annotated[list[PastRun], Meta(description="The last runs, the newest first.")] = field(
         default_factory=list
     )
@@ -133,7 +132,9 @@ class Installation(Record):
     """A package, installed in a namespace."""
 
     metadata: Metadata
-    spec: Annotated[InstallationSpec, Meta(description="What should be.")]
-    status: Annotated[InstallationStatus, Meta(description="What is, and what is going on.")] = InstallationStatus()
+    spec: Annotated[InstallationSpec, Meta(description="The desired state.")]
+    status: Annotated[InstallationStatus, Meta(description="The observed state, and what is in progress.")] = (
+        InstallationStatus()
+    )
     api_version: str = API_VERSION
     kind: str = "Installation"

@@ -37,7 +37,7 @@ class SecureSetting(Record):
         Meta(description="Key of the Secret."),
     ]
     setting: Annotated[
-        SettingName | None, Meta(description="Name of the setting in the keystore; the key when left out.")
+        SettingName | None, Meta(description="Name of the setting in the keystore. Default: the key.")
     ] = None
 
 
@@ -47,7 +47,9 @@ class SecureSettings(Record):
     secret_name: Annotated[SecretName, Meta(description="Name of the Secret, in the namespace of the cluster.")]
     entries: Annotated[
         Annotated[list[SecureSetting], Meta(min_length=1, max_length=100)] | None,
-        Meta(description="The keys to take, and what they are called; all of them, as settings, when left out."),
+        Meta(
+            description="The keys to use, and the names of their settings. Default: all keys, named like the settings."
+        ),
     ] = None
 
 

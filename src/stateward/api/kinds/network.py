@@ -33,7 +33,7 @@ class LabelSelector(Record):
 
     match_labels: Annotated[dict[str, str] | None, Meta(description="Labels and their values.")] = None
     match_expressions: Annotated[
-        Annotated[list[LabelRequirement], Meta(max_length=50)] | None, Meta(description="What other labels must be.")
+        Annotated[list[LabelRequirement], Meta(max_length=50)] | None, Meta(description="Conditions on other labels.")
     ] = None
 
 
@@ -51,10 +51,10 @@ class Peer(Record):
 
     pod_selector: Annotated[
         LabelSelector | None,
-        Meta(description="Pods by their labels; of the cluster's own namespace where namespaceSelector is left out."),
+        Meta(description="Pods by their labels; in the cluster's own namespace if namespaceSelector is not set."),
     ] = None
     namespace_selector: Annotated[
-        LabelSelector | None, Meta(description="Namespaces by their labels, of whose pods podSelector selects.")
+        LabelSelector | None, Meta(description="Namespaces by their labels; podSelector then selects among their pods.")
     ] = None
     ip_block: Annotated[AddressBlock | None, Meta(description="Addresses; not together with selectors.")] = None
 
@@ -65,8 +65,8 @@ class NetworkAccess(Record):
     clients: Annotated[
         Annotated[list[Peer], Meta(max_length=50)] | None,
         Meta(
-            description="Who may connect to the ports for clients, as the peers of a NetworkPolicy. Left out: everyone;"
-            " an empty list: the operator alone. Ports between members and those of agents are closed to clients in"
-            " any case; with FoundationDB clients use the ports of members."
+            description="Clients that may connect to the client ports, as peers of a NetworkPolicy. Not set: all;"
+            " an empty list: only the operator. Ports between members and those of agents are closed"
+            " to clients in any case; with FoundationDB clients use the ports of members."
         ),
     ] = None

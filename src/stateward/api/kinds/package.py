@@ -17,16 +17,14 @@ LARGEST_ARCHIVE = 1_400_000
 class PackageSpec(Record):
     """What is in a package. None of it can be changed: another version is another object."""
 
-    name: Annotated[
-        str, Meta(description="Name of the package, as its operator.yaml says.", min_length=1, max_length=253)
-    ]
+    name: Annotated[str, Meta(description="Name of the package, from its operator.yaml.", min_length=1, max_length=253)]
     version: Annotated[
         str, Meta(description="Version of the package (`operatorVersion`).", min_length=1, max_length=128)
     ]
     archive: Annotated[
         str,
         Meta(
-            description="The files: a gzipped tarball, in base64, as `stateward package build` makes it.",
+            description="The files: a gzipped tarball, in base64, as `stateward package build` writes it.",
             min_length=1,
             max_length=LARGEST_ARCHIVE,
         ),
@@ -39,7 +37,7 @@ class Package(Record):
     """A version of a package, for installations in its namespace."""
 
     metadata: Metadata
-    spec: Annotated[PackageSpec, Meta(description="What is in the package.")]
+    spec: Annotated[PackageSpec, Meta(description="The content of the package.")]
     api_version: str = API_VERSION
     kind: str = "Package"
 
@@ -48,6 +46,6 @@ class ClusterPackage(Record):
     """A version of a package, for installations in all namespaces."""
 
     metadata: Metadata
-    spec: Annotated[PackageSpec, Meta(description="What is in the package.")]
+    spec: Annotated[PackageSpec, Meta(description="The content of the package.")]
     api_version: str = API_VERSION
     kind: str = "ClusterPackage"

@@ -42,7 +42,7 @@ class ReplacementPolicy(Record):
     max_concurrent: Annotated[
         int,
         Meta(
-            description="How many members are replaced by themselves at once. One that is drained and whose pod only"
+            description="How many members the operator replaces automatically at once. A drained member whose pod"
             " cannot end does not count.",
             ge=1,
             le=100,
@@ -51,23 +51,23 @@ class ReplacementPolicy(Record):
     per_zone: Annotated[
         bool,
         Meta(
-            description="Replace all missing members of one zone together, and meanwhile none of another zone;"
+            description="Replace all missing members of one zone together, and none of another zone in that time;"
             " maxConcurrent then does not apply."
         ),
     ] = False
     on_taints: Annotated[
         Annotated[list[TaintTolerance], Meta(max_length=20)] | None,
         Meta(
-            description="Taints of nodes from which members are replaced though they still run.",
+            description="Taints of nodes whose members are replaced although they still run.",
             extra={"map_keys": ["key"]},
         ),
     ] = None
     max_fault_domains_with_taints: Annotated[
         int,
         Meta(
-            description="No replacement because of a taint begins while members run on nodes with such taints in more"
-            " zones than this; a node of which no zone is known counts as a zone of its own. One that was begun goes"
-            " on.",
+            description="No replacement because of a taint begins while members run on nodes with such taints in"
+            " more zones than this; a node without a known zone counts as a zone of its own. A"
+            " replacement in progress continues.",
             ge=1,
             le=1000,
         ),
@@ -75,8 +75,8 @@ class ReplacementPolicy(Record):
     detection: Annotated[
         Json | None,
         Meta(
-            description="Settings of the CronJob that looks for missing members whatever the operator hears. It runs in"
-            " the operator's namespace, so what it runs, and with which rights, cannot be set here.",
+            description="Settings of the CronJob that detects missing members independently of the operator. It"
+            " runs in the operator's namespace, so its program and its rights cannot be set here.",
             extra={"shape": DETECTION},
         ),
     ] = None
@@ -87,27 +87,30 @@ class MembersByHand(Record):
 
     replace: Annotated[
         Annotated[list[Name], Meta(max_length=500)] | None,
-        Meta(description="Members to replace: a new one joins, data moves, then they go.", extra={"list_type": "set"}),
+        Meta(
+            description="Members to replace: a new member joins, data moves, then the old member leaves.",
+            extra={"list_type": "set"},
+        ),
     ] = None
     replace_without_draining: Annotated[
         Annotated[list[Name], Meta(max_length=500)] | None,
         Meta(
-            description="Members to replace without moving their data away first. Refused where that would lose the"
-            " last copy of something, unless acceptDataLoss names them too.",
+            description="Members to replace without moving their data away first. Refused if that would lose the"
+            " last copy of a shard, unless acceptDataLoss names them too.",
             extra={"list_type": "set"},
         ),
     ] = None
     accept_data_loss: Annotated[
         Annotated[list[Name], Meta(max_length=500)] | None,
         Meta(
-            description="Members of replaceWithoutDraining with which the last copy of something may be lost for ever.",
+            description="Members of replaceWithoutDraining that may take the last copy of a shard with them.",
             extra={"list_type": "set"},
         ),
     ] = None
     keep: Annotated[
         Annotated[list[Name], Meta(max_length=500)] | None,
         Meta(
-            description="Members that are never replaced, and are taken back into use when they are being replaced.",
+            description="Members that are never replaced; a replacement in progress is cancelled.",
             extra={"list_type": "set"},
         ),
     ] = None
@@ -120,7 +123,9 @@ class RemovalStatus(Record):
     reason: Annotated[str, Meta(description="Why it is replaced or leaves.")] = ""
     by: Annotated[
         str,
-        Meta(description="Who decided it: Automatic, Person, or Spec; the last is taken back when the spec is."),
+        Meta(
+            description="The origin of the decision: Automatic, Person, or Spec; Spec ends when the spec is reverted."
+        ),
     ] = ""
     since: Annotated[str, Meta(description="When it was decided.")] = ""
     volume: Annotated[str, Meta(description="UID of its volume claim when it was decided.")] = ""
@@ -128,7 +133,7 @@ class RemovalStatus(Record):
     phase: Annotated[
         str,
         Meta(
-            description="Waiting, NoRoom (the new member finds no node, or a quota keeps it out), Draining, Leaving,"
+            description="Waiting, NoRoom (no node or no quota for the new member), Draining, Leaving,"
             " Terminating, or VolumeKept when only its volume is left."
         ),
     ] = ""

@@ -29,16 +29,16 @@ class Pool(MemberPool, kw_only=True):
         Annotated[list[Annotated[str, Meta(min_length=1, max_length=40)]], Meta(max_length=16)] | None,
         Meta(
             description="Roles of the database nodes: cluster_manager (in Elasticsearch master), data, ingest,"
-            " remote_cluster_client and others that the version knows. An empty list is a coordinating-only node; left"
-            " out means all default roles.",
+            " remote_cluster_client and others that the version knows. An empty list is a"
+            " coordinating-only node; if not set, all default roles.",
             extra={"list_type": "set"},
         ),
     ] = None
     config: Annotated[
         Json | None,
         Meta(
-            description="Settings of the configuration file (opensearch.yml, elasticsearch.yml) for this pool; they win"
-            " over the cluster's.",
+            description="Settings of the configuration file (opensearch.yml, elasticsearch.yml) for this pool;"
+            " they override the cluster's.",
             extra={"owned": OWNED},
         ),
     ] = None
@@ -47,7 +47,7 @@ class Pool(MemberPool, kw_only=True):
 class ServiceTemplate(Record):
     """Overrides of the client Service."""
 
-    type: Annotated[ServiceType, Meta(description="How clients reach the Service.")] = ServiceType.CLUSTER_IP
+    type: Annotated[ServiceType, Meta(description="The type of the Service for clients.")] = ServiceType.CLUSTER_IP
     labels: Annotated[dict[str, str] | None, Meta(description="Labels added to the Service.")] = None
     annotations: Annotated[dict[str, str] | None, Meta(description="Annotations added to the Service.")] = None
     spec: Annotated[Json | None, Meta(description="Further fields of the Service's spec.")] = None
@@ -70,13 +70,13 @@ class SearchSpec(ClusterSpec, kw_only=True):
     ] = None
     service: Annotated[ServiceTemplate | None, Meta(description="Overrides of the Service that clients use.")] = None
     security: Annotated[
-        Security | None, Meta(description="Who may talk to the database, and by which certificates.")
+        Security | None, Meta(description="Security of the database: TLS, certificates and the first administrator.")
     ] = None
     secure_settings: Annotated[
         Annotated[list[SecureSettings], Meta(max_length=50)] | None,
         Meta(
-            description="Secrets whose content goes into the keystore of every member. A change of one restarts"
-            " processes in their pods, and one that is gone leaves the keystores as they are."
+            description="Secrets whose content goes into the keystore of every member. A changed Secret restarts"
+            " processes in their pods; a deleted Secret leaves the keystores unchanged."
         ),
     ] = None
 
@@ -96,7 +96,7 @@ class OpenSearchSpec(SearchSpec):
 class OpenSearchCluster(SearchCluster):
     """An OpenSearch cluster."""
 
-    spec: Annotated[OpenSearchSpec, Meta(description="What the cluster should be.")]
+    spec: Annotated[OpenSearchSpec, Meta(description="The desired state of the cluster.")]
     kind: str = "OpenSearchCluster"
 
 
@@ -109,5 +109,5 @@ class ElasticsearchSpec(SearchSpec):
 class ElasticsearchCluster(SearchCluster):
     """An Elasticsearch cluster."""
 
-    spec: Annotated[ElasticsearchSpec, Meta(description="What the cluster should be.")]
+    spec: Annotated[ElasticsearchSpec, Meta(description="The desired state of the cluster.")]
     kind: str = "ElasticsearchCluster"

@@ -35,8 +35,9 @@ class HttpSecurity(Record):
     secret_name: Annotated[
         SecretName | None,
         Meta(
-            description="Secret with a certificate for clients (tls.crt, tls.key and ca.crt, as cert-manager writes"
-            " them), valid for <cluster>.<namespace>.svc; one of the cluster's CA when left out."
+            description="Secret with a certificate for clients (tls.crt, tls.key and ca.crt, as cert-manager"
+            " writes them), valid for <cluster>.<namespace>.svc. Default: a certificate of the"
+            " cluster's CA."
         ),
     ] = None
 
@@ -47,23 +48,24 @@ class Security(Record):
     enabled: Annotated[
         bool | None,
         Meta(
-            description="TLS between members and for clients, and users with passwords. Left out: unchanged for a"
-            " cluster that exists; on for a new one whose image can, unless the operator was installed with"
-            " --no-secure-new-clusters. Switching it restarts all members together."
+            description="TLS between members and for clients, and users with passwords. Not set: unchanged for an"
+            " existing cluster; on for a new one if its image supports it, unless the operator was"
+            " installed with --no-secure-new-clusters. Switching it restarts all members together."
         ),
     ] = None
     ca_secret_name: Annotated[
         SecretName | None,
         Meta(
-            description="Secret with the certificate and key of a CA (tls.crt and tls.key, as cert-manager writes them"
-            " for a CA) that signs the certificates; Stateward makes a CA for the cluster when left out."
+            description="Secret with the certificate and key of a CA (tls.crt and tls.key, as cert-manager writes"
+            " them for a CA) that signs the certificates. Default: Stateward creates a CA for the"
+            " cluster."
         ),
     ] = None
     admin_secret_name: Annotated[
         SecretName | None,
         Meta(
-            description="Secret with username and password of the first administrator; Stateward makes one with a"
-            " password that nobody knows when left out. It is used once: passwords changed in the database stay."
+            description="Secret with username and password of the first administrator. Default: Stateward creates"
+            " one with a random password. It is used once: passwords changed in the database stay."
         ),
     ] = None
     certificate_lifetime: Annotated[
@@ -77,11 +79,11 @@ class Security(Record):
         ]
         | None,
         Meta(
-            description="How long the certificates of members and clients are valid, 90d when left out; they are"
-            " renewed after two thirds of it."
+            description="How long the certificates of members and clients are valid. Default: 90d. They are"
+            " renewed after two thirds of that time."
         ),
     ] = None
-    http: Annotated[HttpSecurity | None, Meta(description="What clients see of the database.")] = None
+    http: Annotated[HttpSecurity | None, Meta(description="The certificate that the database shows to clients.")] = None
 
 
 class TransportSecurity(Record):
@@ -90,16 +92,17 @@ class TransportSecurity(Record):
     enabled: Annotated[
         bool | None,
         Meta(
-            description="TLS between the processes and for clients. It is decided when the cluster is made: a change of"
-            " a cluster that is there is refused. Left out: off for a new one, unchanged for one that is there."
+            description="TLS between the processes and for clients. It is fixed when the cluster is created:"
+            " changes on an existing cluster are refused. Not set: off for a new cluster, unchanged"
+            " for an existing one."
         ),
     ] = None
     ca_secret_name: Annotated[
         SecretName | None,
         Meta(
-            description="Secret with the certificate and key of a CA that has signed itself (tls.crt and tls.key, as"
-            " cert-manager writes them for a CA) that signs the certificates; Stateward makes a CA for the cluster when"
-            " left out."
+            description="Secret with the certificate and key of a self-signed CA (tls.crt and tls.key, as"
+            " cert-manager writes them for a CA) that signs the certificates. Default: Stateward"
+            " creates a CA for the cluster."
         ),
     ] = None
     certificate_lifetime: Annotated[
@@ -113,8 +116,8 @@ class TransportSecurity(Record):
         ]
         | None,
         Meta(
-            description="How long the certificates of members and clients are valid, 90d when left out; they are"
-            " renewed after two thirds of it, without a restart."
+            description="How long the certificates of members and clients are valid. Default: 90d. They are"
+            " renewed after two thirds of that time, without a restart."
         ),
     ] = None
 
@@ -122,27 +125,27 @@ class TransportSecurity(Record):
 class SecurityStatus(Record):
     """Whether the cluster is secured, by what, and until when."""
 
-    enabled: Annotated[
-        bool, Meta(description="Whether the members run with TLS and users, or are on their way to it.")
-    ] = False
-    reason: Annotated[str, Meta(description="Why it is so, in one sentence.")] = ""
+    enabled: Annotated[bool, Meta(description="Whether the members run with TLS and users, or are changing to it.")] = (
+        False
+    )
+    reason: Annotated[str, Meta(description="The reason, in one sentence.")] = ""
     ca_secret_name: Annotated[str, Meta(description="Secret with the CA that clients trust, as ca.crt.")] = ""
     admin_secret_name: Annotated[str, Meta(description="Secret with the first administrator's name and password.")] = ""
     client_secret_name: Annotated[
         str, Meta(description="Secret with a certificate for clients of a database that asks for one.")
     ] = ""
     mark: Annotated[
-        str, Meta(description="Tells one set of certificates from the next, without anything of what is in them.")
+        str, Meta(description="Identifies the current set of certificates, without revealing its content.")
     ] = ""
     administrator: Annotated[
-        bool, Meta(description="Whether the first administrator was made in the database; it is done once.")
+        bool, Meta(description="Whether the first administrator was created in the database; this happens once.")
     ] = False
     ca_rotation: Annotated[
-        str, Meta(description="Where a change of the CA stands, in one sentence; empty while there is none.")
+        str, Meta(description="Progress of a change of the CA, in one sentence; empty if none is in progress.")
     ] = ""
-    ca_expires: Annotated[str, Meta(description="Until when the CA's certificate is valid.")] = ""
+    ca_expires: Annotated[str, Meta(description="Expiry of the CA's certificate.")] = ""
     certificates_expire: Annotated[
-        str, Meta(description="Until when the certificate that ends first, of all members and clients, is valid.")
+        str, Meta(description="Expiry of the first certificate to expire, of all members and clients.")
     ] = ""
     renewal: Annotated[str, Meta(description="When the next certificate is renewed.")] = ""
 

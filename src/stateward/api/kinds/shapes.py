@@ -30,7 +30,7 @@ _SCALARS: Mapping[str, tuple[type, str]] = {
 POD_TEMPLATE: Json = {
     "properties": {
         "metadata": {
-            "description": "Labels and annotations of the pods; their names are the members'.",
+            "description": "Labels and annotations of the pods; the operator chooses their names.",
             "type": "object",
             "properties": {
                 "labels": {"description": "Labels added to the pods.", **_TEXTS},
@@ -38,9 +38,9 @@ POD_TEMPLATE: Json = {
             },
         },
         "spec": {
-            "description": "Fields of a pod's spec, as `kubectl explain pod.spec` has them. The container that runs the"
-            " database is called after its engine, opensearch or elasticsearch; containers with other names run beside"
-            " it.",
+            "description": "Fields of a pod's spec, as `kubectl explain pod.spec` has them. The database"
+            " container is named after its engine, opensearch or elasticsearch; containers with"
+            " other names run beside it.",
             "type": "object",
             "x-kubernetes-preserve-unknown-fields": True,
         },
@@ -49,8 +49,11 @@ POD_TEMPLATE: Json = {
 
 RESOURCES: Json = {
     "properties": {
-        "requests": {"description": "What a member is sure to get, for example cpu: 1 and memory: 4Gi.", **_AMOUNTS},
-        "limits": {"description": "What a member may use at most; half of the memory is the heap.", **_AMOUNTS},
+        "requests": {
+            "description": "The guaranteed resources of a member, for example cpu: 1 and memory: 4Gi.",
+            **_AMOUNTS,
+        },
+        "limits": {"description": "The resource limits of a member; half of the memory is the heap.", **_AMOUNTS},
         "claims": {
             "description": "Resource claims, as `kubectl explain pod.spec.containers.resources.claims` has them.",
             "type": "array",
@@ -66,8 +69,8 @@ def _text(description: str, **more: object) -> Json:
 
 DETECTION: Json = {
     "properties": {
-        "schedule": _text("When it looks, as a line of cron, for example */10 * * * *. By default as `after` says."),
-        "suspend": {"description": "Do not look for missing members this way.", "type": "boolean"},
+        "schedule": _text("The schedule in cron format, for example */10 * * * *. Default: derived from `after`."),
+        "suspend": {"description": "Suspend this detection.", "type": "boolean"},
         "resources": {
             "description": "Resources of its container.",
             "type": "object",
@@ -113,7 +116,7 @@ def check_shape(shape: Json, value: object, path: str) -> Iterator[Problem]:
         if name in known:
             yield from _inside(known[name], inner, at)
         elif known:
-            yield Problem(at, inner, f"is no known field; known are {', '.join(known)}")
+            yield Problem(at, inner, f"is not a known field; known are {', '.join(known)}")
 
 
 def _inside(schema: Json, value: object, path: str) -> Iterator[Problem]:

@@ -82,10 +82,10 @@ class ClusterStatus(Record):
     """What is, what is going on, and what waits."""
 
     observed_generation: Annotated[
-        int, Meta(description="The generation of the resource that this status speaks of.")
+        int, Meta(description="The generation of the resource that this status describes.")
     ] = 0
     version: Annotated[str, Meta(description="The version that was last deployed everywhere.")] = ""
-    health: Annotated[str, Meta(description="green, yellow, red or unknown, as the database says.")] = ""
+    health: Annotated[str, Meta(description="green, yellow, red or unknown, as the database reports.")] = ""
     cluster_uuid: Annotated[str, Meta(description="The identity that the database gave itself when it was formed.")] = (
         ""
     )
@@ -100,7 +100,7 @@ class ClusterStatus(Record):
             " file of FoundationDB, as fdb.cluster."
         ),
     ] = ""
-    doing: Annotated[str, Meta(description="One sentence: what is going on.")] = ""
+    doing: Annotated[str, Meta(description="One sentence: what is in progress.")] = ""
     members: Annotated[MemberCounts, Meta(description="Ready and desired members of all pools.")] = MemberCounts()
     ready: Annotated[str, Meta(description="Ready and desired members, as shown by kubectl get.")] = ""
     bootstrap: Annotated[

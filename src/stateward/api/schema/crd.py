@@ -14,7 +14,7 @@ from stateward.api.values.base import GROUP, VERSION, Json, Record
 ROOT_FIELDS = {
     "api_version": f"Version of the schema of the object, {GROUP}/{VERSION}.",
     "kind": "Kind of the object.",
-    "metadata": "Standard metadata of Kubernetes objects; objects that are made for this one are named after it.",
+    "metadata": "Standard metadata of Kubernetes objects; objects that belong to this one are named after it.",
 }
 """What the fields are that every object of Kubernetes has."""
 
@@ -108,14 +108,14 @@ def _condition(name: str) -> str:
 
 CLUSTER_COLUMNS = (
     Column("Version", ".status.version", "The version that was last deployed everywhere."),
-    Column("Health", ".status.health", "green, yellow, red or unknown, as the database says."),
+    Column("Health", ".status.health", "green, yellow, red or unknown, as the database reports."),
     Column("Ready", ".status.ready", "Ready and desired members."),
-    Column("Doing", ".status.doing", "What is going on."),
+    Column("Doing", ".status.doing", "What is in progress."),
     Column("Age", ".metadata.creationTimestamp", "Time since the cluster was created.", type="date"),
     Column("Wanted", ".spec.version", "The version that the spec asks for.", priority=1),
-    Column("Stalled", _condition("Stalled"), "True where a person is needed.", priority=1),
-    Column("Paused", ".spec.update.paused", "No new step is taken.", type="boolean", priority=1),
-    Column("Progress", ".status.lastProgress", "Time since something moved forward.", type="date", priority=1),
+    Column("Stalled", _condition("Stalled"), "True if manual intervention is required.", priority=1),
+    Column("Paused", ".spec.update.paused", "The operator takes no new step.", type="boolean", priority=1),
+    Column("Progress", ".status.lastProgress", "Time since the last progress.", type="date", priority=1),
     Column("UUID", ".status.clusterUuid", "The identity of the cluster in the database.", priority=1),
 )
 
@@ -150,17 +150,17 @@ PACKAGE_COLUMNS = (
     Column("Package", ".spec.name", "Name of the package."),
     Column("Version", ".spec.version", "Version of the package."),
     Column("App", ".spec.appVersion", "Version of the application in it."),
-    Column("Age", ".metadata.creationTimestamp", "Time since it was made.", type="date"),
+    Column("Age", ".metadata.creationTimestamp", "Time since it was created.", type="date"),
     Column("Digest", ".spec.digest", "Digest of its files.", priority=1),
 )
 INSTALLATION_COLUMNS = (
-    Column("Package", ".spec.package", "The package that is wanted."),
+    Column("Package", ".spec.package", "The desired package."),
     Column("Version", ".status.installed.version", "The version of the package that is installed."),
     Column("Plan", ".status.run.plan", "The plan that runs, or the last one that did."),
     Column("Stage", ".status.run.stage", "Running, Done or Failed."),
-    Column("Doing", ".status.doing", "What is going on."),
-    Column("Age", ".metadata.creationTimestamp", "Time since it was made.", type="date"),
-    Column("Stalled", _condition("Stalled"), "True where a person is needed.", priority=1),
+    Column("Doing", ".status.doing", "What is in progress."),
+    Column("Age", ".metadata.creationTimestamp", "Time since it was created.", type="date"),
+    Column("Stalled", _condition("Stalled"), "True if manual intervention is required.", priority=1),
 )
 PACKAGE = Kind(
     Package,

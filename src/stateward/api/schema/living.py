@@ -46,8 +46,8 @@ class Change(Struct, frozen=True):
     word: str = ""
 
 
-_POLICY = Change(Does.AT_ONCE, "It holds for what is decided from then on; no member is touched.")
-_BY_NAME = Change(Does.AT_ONCE, "The next plan obeys it.")
+_POLICY = Change(Does.AT_ONCE, "It applies to later decisions; no member is touched.")
+_BY_NAME = Change(Does.AT_ONCE, "It takes effect in the next plan.")
 _LABELS = Change(Does.RECREATE)
 _RESOURCES = Change(Does.RECREATE)
 _SELECTOR = (
@@ -65,17 +65,17 @@ CLUSTER: Mapping[str, Change] = {
     "podTemplate.metadata.annotations": _LABELS,
     "podTemplate.spec": Change(Does.RECREATE),
     "update.maxUnavailable": _POLICY,
-    "update.paused": Change(Does.AT_ONCE, "What was begun is brought to a safe state first."),
+    "update.paused": Change(Does.AT_ONCE, "Steps in progress continue to a safe state first."),
     "update.order": _POLICY,
     "update.minLiveCopies": _POLICY,
     "update.singleCopy": _POLICY,
     "update.surge": _POLICY,
     "update.waitBetweenRemovals": _POLICY,
     "update.inPlace": Change(
-        Does.AT_ONCE, "Pods that are made from then on have an agent, or none; no pod is made anew for it."
+        Does.AT_ONCE, "Pods that are created later have an agent, or none; no pod is recreated for it."
     ),
-    "volumes.onClusterDelete": Change(Does.AT_ONCE, "In effect when the cluster is Ready again."),
-    "volumes.onScaleDown": Change(Does.AT_ONCE, "For members that leave from then on; volumes that were kept stay."),
+    "volumes.onClusterDelete": Change(Does.AT_ONCE, "It takes effect when the cluster is Ready again."),
+    "volumes.onScaleDown": Change(Does.AT_ONCE, "For members that leave later; volumes that were kept stay."),
     "volumes.onShrink": _POLICY,
     "replacement.enabled": _POLICY,
     "replacement.after": _POLICY,
@@ -98,7 +98,7 @@ CLUSTER: Mapping[str, Change] = {
     "replacement.detection.annotations": Change(Does.AT_ONCE, "The CronJob changes."),
     "members.replace": Change(Does.REPLACE, "Of the members that are named."),
     "members.replaceWithoutDraining": Change(
-        Does.REPLACE, "Of the members that are named; refused where the last copy of something would be lost."
+        Does.REPLACE, "Of the members that are named; refused if the last copy of a shard would be lost."
     ),
     "members.acceptDataLoss": _BY_NAME,
     "members.keep": _BY_NAME,
@@ -112,13 +112,11 @@ CLUSTER: Mapping[str, Change] = {
         )
     },
     "pools[].name": Change(
-        Does.MEMBERS, "A pool of the new name comes, data moves, and the pool of the old name goes."
+        Does.MEMBERS, "A pool with the new name is created, data moves, and the pool with the old name is removed."
     ),
-    "pools[].replicas": Change(Does.MEMBERS, "New members join; members that go are drained first."),
+    "pools[].replicas": Change(Does.MEMBERS, "New members join; members that leave are drained first."),
     "pools[].storage.size": Change(Does.RELOAD, "A larger volume grows in place; a smaller one is a new member."),
-    "pools[].storage.storageClass": Change(
-        Does.REPLACE, "Left out again, it changes nothing: the volumes stay where they are."
-    ),
+    "pools[].storage.storageClass": Change(Does.REPLACE, "Removing the field changes nothing: the volumes stay."),
     "pools[].storage.ephemeral": Change(Does.REPLACE),
     "pools[].resources.requests": _RESOURCES,
     "pools[].resources.limits": _RESOURCES,
@@ -133,25 +131,25 @@ SEARCH: Mapping[str, Change] = {
     "config": Change(Does.RESTART),
     "pools[].config": Change(Does.RESTART),
     "pools[].roles": Change(
-        Does.RECREATE, "Where a member may no longer hold what is on its volume, a new member takes its place."
+        Does.RECREATE, "If a member may no longer hold the data on its volume, a new member takes its place."
     ),
     "service.type": Change(Does.AT_ONCE, "The Service changes."),
     "service.labels": Change(Does.AT_ONCE, "The Service changes."),
     "service.annotations": Change(Does.AT_ONCE, "The Service changes."),
     "service.spec": Change(Does.AT_ONCE, "The Service changes."),
-    "security.enabled": Change(Does.RESTART, "All members together. Left out again, the cluster keeps what it has."),
+    "security.enabled": Change(Does.RESTART, "All members together. Removing the field changes nothing."),
     "security.caSecretName": Change(
         Does.RESTART,
-        "In steps: all trust both authorities before a certificate of the new one is used. From 2.19 on no restarts."
-        " Left out again, the authority stays.",
+        "In steps: all members trust both CAs before the new one signs a certificate. From 2.19 on no restarts."
+        " Removing the field keeps the CA.",
     ),
     "security.adminSecretName": Change(
-        Does.NOTHING, "The first administrator is made once; users are then changed in the database."
+        Does.NOTHING, "The first administrator is created once; change users in the database afterwards."
     ),
     "security.certificateLifetime": Change(
-        Does.NOTHING, "For certificates that are made from then on; those that there are stay until they are due."
+        Does.NOTHING, "For certificates that are issued later; existing ones stay until they are due."
     ),
-    "security.http.secretName": Change(Does.RESTART, "From 2.19 on no restart: members read certificates again."),
+    "security.http.secretName": Change(Does.RESTART, "From 2.19 on no restart: members reload certificates."),
     "secureSettings[].secretName": _SECRET,
     "secureSettings[].entries[].key": _SECRET,
     "secureSettings[].entries[].setting": _SECRET,
@@ -162,55 +160,58 @@ ONLY_OPENSEARCH: Mapping[str, Change] = {}
 ONLY_ELASTICSEARCH: Mapping[str, Change] = {
     "security.caSecretName": Change(
         Does.AT_ONCE,
-        "In steps, without a restart: members read certificates again, and trust both authorities meanwhile. Left out"
-        " again, the authority stays.",
+        "In steps, without a restart: members reload certificates, and trust both CAs in between. Removing the"
+        " field keeps the CA.",
     ),
-    "security.adminSecretName": Change(Does.AT_ONCE, "Members read the file with the administrator again."),
-    "security.http.secretName": Change(Does.AT_ONCE, "Members read certificates again."),
+    "security.adminSecretName": Change(Does.AT_ONCE, "Members reload the file with the administrator."),
+    "security.http.secretName": Change(Does.AT_ONCE, "Members reload certificates."),
 }
 
-_ONE_BY_ONE = "Which members may go together, only the database knows: they change one at a time."
+_ONE_BY_ONE = "Only the database knows which members may stop together: they change one at a time."
 ONLY_FOUNDATIONDB: Mapping[str, Change] = {
     "update.maxUnavailable": Change(Does.REFUSED, _ONE_BY_ONE),
     "update.minLiveCopies": Change(Does.REFUSED, _ONE_BY_ONE),
     "update.singleCopy": Change(Does.REFUSED, _ONE_BY_ONE),
     "redundancy": Change(
-        Does.AT_ONCE, "The database is told; pools without `replicas` get as many members as it needs."
+        Does.AT_ONCE, "The setting of the database changes; pools without `replicas` get as many members as it needs."
     ),
-    "storageEngine": Change(Does.REFUSED, "All data would be written anew, which Stateward does not do."),
+    "storageEngine": Change(Does.REFUSED, "All data would have to be rewritten, which Stateward does not do."),
     "security.enabled": Change(
-        Does.REFUSED, "Processes with TLS and those without do not talk to each other. Left out, all stays as it is."
+        Does.REFUSED,
+        "Processes with TLS and those without do not talk to each other. Removing the field changes nothing.",
     ),
     "security.caSecretName": Change(
         Does.AT_ONCE,
-        "In steps, without a restart: processes read certificates again, and trust both authorities meanwhile. Left out"
-        " again, the authority stays.",
+        "In steps, without a restart: processes reload certificates, and trust both CAs in between. Removing the"
+        " field keeps the CA.",
     ),
     "security.certificateLifetime": Change(
-        Does.NOTHING, "For certificates that are made from then on; those that there are stay until they are due."
+        Does.NOTHING, "For certificates that are issued later; existing ones stay until they are due."
     ),
     "faultDomain": Change(Does.RECREATE),
     "knobs": Change(Does.RESTART, "All processes together, once each pod has the new ones."),
     "pools[].knobs": Change(Does.RESTART, "All processes together, once each pod has the new ones."),
     "pools[].processClass": Change(Does.REPLACE),
     "pools[].processesPerMember": Change(Does.REPLACE),
-    "pools[].storage.ephemeral": Change(Does.REPLACE, "For stateless pools only; of others it is refused."),
+    "pools[].storage.ephemeral": Change(Does.REPLACE, "For stateless pools only; refused for others."),
 }
 
 INSTALLED: Mapping[str, Change] = {
     "package": Change(Does.AT_ONCE, "The plan `upgrade` of the package runs, or `update`, or `deploy`."),
     "parameters": Change(Does.AT_ONCE, "The plan that the parameter names runs, or `update`, or `deploy`."),
-    "serviceAccountName": Change(Does.AT_ONCE, "The next request is made with the rights of the other account."),
-    "adopt": Change(Does.AT_ONCE, "The next step obeys it; what was taken over stays the installation's."),
-    "paused": Change(Does.AT_ONCE, "No new step is taken; what a step has begun goes on by itself."),
-    "retention": Change(
-        Does.NOTHING, "It is read when the package no longer has an object or the installation is deleted."
+    "serviceAccountName": Change(
+        Does.AT_ONCE, "The operator uses the rights of the new account from the next request on."
     ),
-    "stepTimeout": Change(Does.AT_ONCE, "Also for the step that waits now."),
+    "adopt": Change(Does.AT_ONCE, "It takes effect in the next step; adopted objects stay with the installation."),
+    "paused": Change(Does.AT_ONCE, "The operator takes no new step; what a step has started continues."),
+    "retention": Change(
+        Does.NOTHING, "It applies when the package no longer has an object or the installation is deleted."
+    ),
+    "stepTimeout": Change(Does.AT_ONCE, "It also applies to the step that waits now."),
 }
 """Fields of an installation."""
 
-_FIXED = Change(Does.REFUSED, "Another version of a package is another object.")
+_FIXED = Change(Does.REFUSED, "Create another object for another version of a package.")
 PACKAGES: Mapping[str, Change] = {
     "name": _FIXED,
     "version": _FIXED,
@@ -251,18 +252,18 @@ _HEAD = "<!-- Generated from src/stateward/api/schema/living.py; renew it with `
 _INTRODUCTION = """\
 # What a change does
 
-What follows when a field is changed on a cluster that is there, or an installation. A field that is accepted is obeyed:
-a test changes each one and compares. [Concepts](../concepts.md#effects) say what the words mean for a member.
+What a change of a field does to an existing cluster or installation. An accepted field takes effect:
+a test changes each one and compares. [Concepts](../concepts.md#effects) defines the words.
 
 | word | meaning |
 | --- | --- |
-| at once | the next round of the operator obeys it; no member is touched for it |
-| reload | in place, and no process notices |
-| restart | each process is stopped and started in its pod; with `update.inPlace: Never` the pod is made anew |
-| recreate | each pod is made anew, when that is safe; its volume stays |
+| at once | it takes effect in the next reconciliation; no member is touched |
+| reload | in place, without a restart |
+| restart | each process is stopped and started in its pod; with `update.inPlace: Never` the pod is recreated |
+| recreate | each pod is recreated, when that is safe; its volume stays |
 | replace | a new member takes the place of each |
 | members come or go | new members join, or members leave after their data has moved |
-| nothing now | it is read later, or was read once; the last column says when |
+| nothing now | the operator reads it later, or has read it once; the last column says when |
 | refused | the change is not accepted, and the last column says why |
 """
 

@@ -28,7 +28,7 @@ def _introduction(kind: Kind) -> str:
     return (
         f"# {kind.name}\n\n{_doc(kind.record)}\n\n"
         f"`apiVersion: {API_VERSION}`, `kind: {kind.name}`; {names}.\n"
-        f"The same text is in the cluster: `kubectl explain {kind.singular}.spec`. A field that is left out has its\n"
+        f"The same text is in the cluster: `kubectl explain {kind.singular}.spec`. A field that is not set has its\n"
         "default, now and after an update of Stateward; nothing is filled in when an object is stored.\n\n"
         f"```yaml\n{kind.example}```\n"
     )

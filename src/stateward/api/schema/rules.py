@@ -112,22 +112,20 @@ def _supported(product: Product) -> tuple[Rule, ...]:
     )
 
 
-ONE_AT_A_TIME = (
-    "members change one at a time, when the database says that it bears it; which copies there are, only it knows"
-)
+ONE_AT_A_TIME = "members change one at a time, when the database tolerates it; only the database knows its copies"
 """Why a FoundationDB cluster has no such choice."""
 
 FOUNDATIONDB_RULES = (
     Rule(
         "self.version.matches('^(7[.][1-9]|[89]|[1-9][0-9])')",
-        "must be 7.1.0 or later: cluster files with names and exclusions by locality are relied on",
+        "must be 7.1.0 or later: Stateward needs cluster files with names and exclusions by locality",
         field=".version",
         shown="self.version",
     ),
     Rule(
         "(has(self.storageEngine) ? self.storageEngine : 'ssd-2')"
         " == (has(oldSelf.storageEngine) ? oldSelf.storageEngine : 'ssd-2')",
-        "cannot be changed: all data would be written anew, which Stateward does not do",
+        "cannot be changed: all data would have to be rewritten, which Stateward does not do",
         field=".storageEngine",
         forbidden=True,
     ),
@@ -201,7 +199,7 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
         Rule(
             "!has(self.http) || !has(self.http.secretName) || !has(self.caSecretName)"
             " || self.http.secretName != self.caSecretName",
-            "must be another Secret than caSecretName: a CA's key does not belong into pods",
+            "must be another Secret than caSecretName: a CA's key must not be in pods",
             field=".http",
         ),
     ),

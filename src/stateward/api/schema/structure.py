@@ -85,7 +85,7 @@ def _required(description: str) -> str:
 def _unknown(name: str, fields: list[str]) -> str:
     meant = get_close_matches(name, fields, n=1)
     hint = f"did you mean {meant[0]}?" if meant else f"known are {', '.join(fields)}"
-    return f"is no known field; {hint}"
+    return f"is not a known field; {hint}"
 
 
 def _list(info: mi.ListType, value: object, path: str) -> Iterator[Problem]:

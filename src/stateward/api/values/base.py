@@ -43,12 +43,12 @@ class Condition(Record):
 
     type: Annotated[
         str,
-        Meta(description="What the condition is about: Ready, Reconciling, Stalled, Available, Upgrading and more."),
+        Meta(description="The subject of the condition: Ready, Reconciling, Stalled, Available, Upgrading and more."),
     ]
     status: Annotated[str, Meta(description="True, False or Unknown.")]
-    reason: Annotated[str, Meta(description="Why, in one word for programs.")] = ""
-    message: Annotated[str, Meta(description="Why, in sentences for people.")] = ""
+    reason: Annotated[str, Meta(description="The reason, in one word for programs.")] = ""
+    message: Annotated[str, Meta(description="The reason, in sentences for people.")] = ""
     observed_generation: Annotated[
-        int, Meta(description="The generation of the resource that the condition speaks of.")
+        int, Meta(description="The generation of the resource that the condition describes.")
     ] = 0
     last_transition_time: Annotated[str, Meta(description="When the status of the condition last changed.")] = ""

@@ -27,19 +27,19 @@ class Owned:
 
 
 _ADDRESS = "Stateward binds every member to the address of its pod; use spec.service to reach the cluster elsewhere"
-_PORT = "the ports are fixed (9200 and 9300), as Services, probes and budgets rely on them; use spec.service"
+_PORT = "the ports are fixed (9200 and 9300), as Services, probes and budgets depend on them; use spec.service"
 _DISCOVERY = "members find each other through a seed-hosts file that follows the pods"
-_BOOTSTRAP = "Stateward forms a cluster exactly once in its life, so that two can never come out of one"
+_BOOTSTRAP = "Stateward forms a cluster exactly once, so that it can never split into two"
 _ROLES = "use spec.pools[].roles"
 _PATH = "it is the mount of the member's volume; use spec.pools[].storage or podTemplate"
-_SECURITY = "use spec.security, which switches TLS and users on and off on all members together"
-_CERTIFICATES = "use spec.security, by which Stateward makes, renews and reloads the certificates"
-_TRUST = "members and the operator know each other by the certificates that Stateward makes"
-_ALLOCATION = "Stateward switches it around restarts and must be able to put it back"
+_SECURITY = "use spec.security, which switches TLS and users on or off on all members together"
+_CERTIFICATES = "use spec.security, with which Stateward creates, renews and reloads the certificates"
+_TRUST = "members and the operator authenticate each other with the certificates that Stateward creates"
+_ALLOCATION = "Stateward changes it around restarts and must be able to restore it"
 
 OWNED: Mapping[str, Owned] = {
     "cluster.name": Owned("it is the name of the resource (metadata.name)"),
-    "node.name": Owned("it is the name of the member, by which shards are moved away from it"),
+    "node.name": Owned("it is the name of the member, which the operator uses to move shards away"),
     "node.roles": Owned(_ROLES, Shape.LIST),
     "node.master": Owned(_ROLES, Shape.FLAG),
     "node.data": Owned(_ROLES, Shape.FLAG),
@@ -81,7 +81,7 @@ FAMILIES: Mapping[str, str] = {
     "xpack.security.enabled": _SECURITY,
     "xpack.security.transport.ssl.": _CERTIFICATES,
     "xpack.security.http.ssl.": _CERTIFICATES,
-    "xpack.security.authc.anonymous.": "probes ask as nobody, and may do nothing else",
+    "xpack.security.authc.anonymous.": "probes use anonymous requests, which may do nothing else",
 }
 """Further owned settings, by the beginning of their name."""
 

@@ -19,7 +19,7 @@ def lines(found: Outlook) -> Iterator[str]:
     if found.refused:
         yield f"refused: {found.refused}"
     elif found.chosen is None:
-        yield "nothing is to be done: it is as it is asked for"
+        yield "nothing changes: the installation matches its spec"
     else:
         yield f"plan {found.chosen.plan}: {found.chosen.why}"
     if found.foresight is not None:
@@ -33,7 +33,7 @@ def lines(found: Outlook) -> Iterator[str]:
 def _foreseen(found: Foresight) -> Iterator[str]:
     yield from shown(found.difference)
     yield from (f"task {text}" for text in found.others)
-    yield from (f"not known how it was made: {identity}" for identity in found.unclear)
+    yield from (f"its objects are not known: {identity}" for identity in found.unclear)
 
 
 def document(found: Outlook) -> dict[str, Any]:

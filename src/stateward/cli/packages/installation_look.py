@@ -53,10 +53,10 @@ async def made_from(session: Session, live: Installation | None, offered: Offere
     state = run.target if run is not None and busy else live.status.installed
     if state is None:
         return None, []
-    notes = ["its last plan has not come to its end: it is compared with what that was to make"] if busy else []
+    notes = ["its last plan has not ended: the comparison is with the result of that plan"] if busy else []
     package = await package_called(session, state.package, offered)
     if package.digest != state.digest:
-        return None, [*notes, f"{state.package} has other content than when it was used: what was made is not known"]
+        return None, [*notes, f"{state.package} has other content than when it was used: its objects are not known"]
     return Use(package, live.metadata.name, session.namespace, state.parameters), notes
 
 

@@ -103,7 +103,7 @@ async def outlook(session: Session, wanted: Installation, offered: Offered) -> O
         lacks, unknown = await lacking(session, account, _applied(after, found.chosen.plan))
         held, notes = [*held, *lacks], [*notes, *unknown]
     if found.asked and found.chosen.plan not in BY_CHANGES:
-        notes += [f"{identity} is there and is done once more" for identity in foresight.work]
+        notes += [f"{identity} exists and runs once more" for identity in foresight.work]
     return replace(found, foresight=foresight, held=tuple(held), notes=(*found.notes, *notes))
 
 
@@ -133,7 +133,7 @@ def decided(found: Outlook, status: InstallationStatus) -> Outlook:
 def _after(found: Outlook, status: InstallationStatus, state: State) -> Outlook:
     """Return an outlook on what comes after the plan that runs."""
     running = status.run.plan if status.run is not None else ""
-    noted = replace(found, notes=(f"plan {running} runs now and goes on; what belongs to another plan comes after it",))
+    noted = replace(found, notes=(f"plan {running} runs now and continues; steps of another plan follow it",))
     chosen = choose(found.package, state_of(status.installed), state)
     if isinstance(chosen, Refused):
         return replace(noted, refused=chosen.message)

@@ -34,7 +34,9 @@ def list_command(*, all_namespaces: bool, **target: str) -> None:
 
     namespace, there = run(work, **target)
     if not there:
-        where = "any namespace" if all_namespaces else f"namespace {namespace!r}; --all-namespaces looks everywhere"
+        where = (
+            "any namespace" if all_namespaces else f"namespace {namespace!r}; --all-namespaces searches all namespaces"
+        )
         click.echo(f"there is no installation in {where}", err=True)
     for found in sorted(there, key=lambda one: (one.metadata.namespace, one.metadata.name)):
         prefix = f"{found.metadata.namespace}/" if all_namespaces else ""
@@ -90,7 +92,7 @@ def trigger(name: str, plan_name: str, agreed: str, **target: str) -> None:
     has to be confirmed: --yes NAME.
     """
     if plan_name == CLEANUP and agreed != name:
-        raise Failure(f"the plan {CLEANUP} removes what runs: to run it all the same, add --yes {name}")
+        raise Failure(f"the plan {CLEANUP} removes running objects: to run it anyway, add --yes {name}")
 
     async def work(session: Session) -> None:
         found = await read_installation(session, name)
@@ -138,7 +140,7 @@ def summary(found: Installation) -> str:
     version = f"{found.spec.package}, installed {state.version}" if state else f"{found.spec.package}, not installed"
     stalled = any(c.type == "Stalled" and c.status == "True" for c in here.conditions)
     ready = any(c.type == "Ready" and c.status == "True" for c in here.conditions)
-    word = "needs a person" if stalled else "ready" if ready else "working"
+    word = "needs manual intervention" if stalled else "ready" if ready else "working"
     return f"{version}: {word}" + (f": {here.doing}" if here.doing else "")
 
 

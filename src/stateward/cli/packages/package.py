@@ -39,7 +39,7 @@ for command in (diff, push, install, upgrade, uninstall):
 
 @package.command()
 @click.argument("path")
-@click.option("--strict", is_flag=True, help="Let warnings fail, too.")
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 def verify(path: str, *, strict: bool) -> None:
     """Say everything that is wrong with a package.
 
@@ -123,11 +123,11 @@ def new(name: str, directory: str) -> None:
         raise Failure(str(problem))
     folder = Path(directory or name)
     if folder.exists() and any(folder.iterdir()):
-        raise Failure(f"{folder} is there already and not empty")
+        raise Failure(f"{folder} already exists and is not empty")
     for path, text in skeleton(name).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
-    click.echo(f"{folder}: a package to begin with; look at what it makes with `stateward package render {folder}`")
+    click.echo(f"{folder}: a package to start from; see its objects with `stateward package render {folder}`")
 
 
 def summary(found: Package) -> str:

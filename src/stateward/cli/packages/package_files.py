@@ -56,9 +56,9 @@ def working(path: str) -> tuple[dict[str, bytes], Package]:
     try:
         found = read_package(files)
     except InvalidPackage as error:
-        raise Failure(f"{path} is no package:\n" + lines(error.problems)) from error
+        raise Failure(f"{path} is not a package:\n" + lines(error.problems)) from error
     if wrong := errors(check_package(found)):
-        raise Failure(f"{path} is not a package that works:\n" + lines(wrong))
+        raise Failure(f"{path} is not a valid package:\n" + lines(wrong))
     return files, found
 
 
@@ -67,7 +67,7 @@ def load(path: str) -> Package:
     try:
         return read_package(files_at(path))
     except InvalidPackage as error:
-        raise Failure(f"{path} is no package:\n" + "\n".join(f"  {p}" for p in error.problems)) from error
+        raise Failure(f"{path} is not a package:\n" + "\n".join(f"  {p}" for p in error.problems)) from error
 
 
 def values_of(given: tuple[str, ...], file: str) -> dict[str, Any]:

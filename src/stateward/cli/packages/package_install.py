@@ -23,7 +23,7 @@ from stateward.packages.format.parameters import check_values, in_force
 from stateward.packages.format.records import Package
 
 ACCOUNT = (
-    "Service account of the namespace with whose rights the operator makes all of it; without it the one that the"
+    "Service account of the namespace whose rights the operator uses for all objects; without it the one that the"
     " operator was started with: `default`, unless it was told another."
 )
 
@@ -33,10 +33,10 @@ ACCOUNT = (
 @click.argument("name", required=False)
 @click.option("-p", "--parameter", "given", multiple=True, help="A value, NAME=VALUE; repeatable.")
 @click.option("-P", "--parameters", "file", default="", help="A YAML file of values by name.")
-@click.option("--adopt", is_flag=True, help="Take over objects that are there already and are nobody's.")
+@click.option("--adopt", is_flag=True, help="Adopt existing objects that have no owner.")
 @click.option("--service-account", default="", help=ACCOUNT)
 @click.option("--shared", is_flag=True, help="Make the package available in all namespaces.")
-@click.option("--dry-run", is_flag=True, help="Only show what would be made and what is in the way.")
+@click.option("--dry-run", is_flag=True, help="Only show which objects would be created, and what prevents it.")
 @installation_options
 def install(path: str, name: str | None, given: tuple[str, ...], file: str, *, dry_run: bool, **chosen: Any) -> None:
     """Install a package.
@@ -61,7 +61,7 @@ def install(path: str, name: str | None, given: tuple[str, ...], file: str, *, d
         try:
             await session.api.create(INSTALLATIONS, head | {"spec": spec}, namespace=session.namespace)
         except AlreadyExists as error:
-            raise Failure(f"{called} is installed already: `package upgrade {called}` changes it") from error
+            raise Failure(f"{called} is already installed: `package upgrade {called}` changes it") from error
 
     run(work, **chosen)
     click.echo(f"{called}: {package.name} {package.version} is being installed")
@@ -70,11 +70,13 @@ def install(path: str, name: str | None, given: tuple[str, ...], file: str, *, d
 @click.command()
 @click.argument("name")
 @click.argument("path", required=False)
-@click.option("-p", "--parameter", "given", multiple=True, help="A value, NAME=VALUE, over those in force; repeatable.")
-@click.option("-P", "--parameters", "file", default="", help="A YAML file of values, in place of those in force.")
-@click.option("--service-account", default="", help="Another service account with whose rights the operator works.")
+@click.option(
+    "-p", "--parameter", "given", multiple=True, help="A value, NAME=VALUE, merged over the current values; repeatable."
+)
+@click.option("-P", "--parameters", "file", default="", help="A YAML file of values, replacing the current values.")
+@click.option("--service-account", default="", help="Another service account whose rights the operator uses.")
 @click.option("--shared", is_flag=True, help="Make the package available in all namespaces.")
-@click.option("--dry-run", is_flag=True, help="Only show what would change, and whose pods restart because of what.")
+@click.option("--dry-run", is_flag=True, help="Only show what would change, and which pods restart for which reason.")
 @installation_options
 def upgrade(
     name: str, path: str | None, given: tuple[str, ...], file: str, *, shared: bool, dry_run: bool, **target: str
@@ -114,7 +116,7 @@ def upgrade(
         await _patch(session, live, stored, values, account)
         return f"{name}: {package.name} {package.version}"
 
-    click.echo(f"{run(work, **target)} is on its way")
+    click.echo(f"{run(work, **target)} is being installed")
 
 
 def show(found: Outlook) -> None:
@@ -153,7 +155,7 @@ async def _store(session: Session, package: Package, files: dict[str, bytes], *,
         await session.api.create(resource, body, namespace=namespace)
     except AlreadyExists as error:
         if opened(await session.api.get(resource, Key(namespace, name))).digest != package.digest:
-            text = f"{resource.kind} {name} is there already, with other content: a changed package has another version"
+            text = f"{resource.kind} {name} already exists with other content: a changed package needs another version"
             raise Failure(text) from error
     return name
 

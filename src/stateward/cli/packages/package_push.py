@@ -9,7 +9,7 @@ from stateward.cli.packages.package_registry import pushed
 @click.command()
 @click.argument("path")
 @click.argument("reference_text", metavar="REFERENCE")
-@click.option("--replace", is_flag=True, help="Let the tag be this content, whatever it was before.")
+@click.option("--replace", is_flag=True, help="Move the tag to this content, even if it exists.")
 def push(path: str, reference_text: str, *, replace: bool) -> None:
     """Store a package in a registry.
 

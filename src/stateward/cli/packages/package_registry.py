@@ -45,7 +45,7 @@ def pushed(text: str, package: Package, files: dict[str, bytes], *, replace: boo
     """Store a package in a registry; return how it is fetched again, by its digest. Raises Failure."""
     where, made = reference(text).tagged(package.version), artifact(package, files)
     if where.digest:
-        raise Failure(f"{text}: a package is pushed under a tag; its digest follows from what it is")
+        raise Failure(f"{text}: a package is pushed under a tag; its digest follows from its content")
     try:
         asyncio.run(_push(where, made, replace=replace))
     except (RegistryError, BadLogins) as error:
@@ -88,7 +88,7 @@ def _blob(folder: Path, digest: str) -> bytes:
 def keep(folder: Path, package: Package, files: dict[str, bytes]) -> str:
     """Write a package into an OCI layout, beside those that are there; return its digest. Raises Failure."""
     if folder.exists() and any(folder.iterdir()) and not is_layout(folder):
-        raise Failure(f"{folder} is there already and is no OCI layout")
+        raise Failure(f"{folder} already exists and is not an OCI layout")
     made, index = artifact(package, files), folder / "index.json"
     try:
         found = layout(made, package.version, index.read_bytes() if index.exists() else b"")

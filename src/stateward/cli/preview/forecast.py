@@ -14,10 +14,10 @@ from stateward.cli.preview.preview import Kind, Preview
 from stateward.cli.shared.ages import about
 from stateward.cli.shared.picture import columns
 
-NO_PLACE = "it would stall, and cost no member: a new pod cannot start (see WARNINGS)"
+NO_PLACE = "it would stall without losing a member: a new pod cannot start (see WARNINGS)"
 NEW_PODS = frozenset({"create", "recreate", "replace"})
 """Steps that make a new pod."""
-NO_END = "how long is not known: it would wait before its end"
+NO_END = "the duration is not known: it would wait before its end"
 STYLES = {
     Kind.NONE: "dim",
     Kind.CREATE: "green",
@@ -136,16 +136,16 @@ def remarks(found: Look, shown: Preview) -> Iterator[Text]:
 def verdict(found: Look, shown: Preview) -> Text:
     """Return the last line: what it comes to."""
     if shown.refused:
-        return Text("not everything would go through; nothing was changed", style="bold red")
+        return Text("part of the change is refused; nothing was changed", style="bold red")
     if blocked(found, shown):
         return Text("a new pod would not start, and the change would stall; nothing was changed", style="bold yellow")
     if shown.waits:
-        return Text("it would begin, and wait before its end; nothing was changed", style="bold yellow")
+        return Text("the change would start, and wait before its end; nothing was changed", style="bold yellow")
     busy = [change for change in shown.members if change.effect is not Kind.NONE]
     if not busy:
-        return Text("nothing would happen to any member", style="green")
+        return Text("no member would change", style="green")
     paused = found.cluster.spec.update is not None and found.cluster.spec.update.paused
-    tail = "; it is paused, so nothing begins before it is resumed" if paused else ""
-    some = f"{len(busy)} of {len(shown.members)} members would change, the others would not be touched"
+    tail = "; it is paused, so nothing starts until it is resumed" if paused else ""
+    some = f"{len(busy)} of {len(shown.members)} members would change, the others would not"
     count = some if len(busy) < len(shown.members) else f"all {len(busy)} members would change"
     return Text(f"{count}; nothing was changed yet{tail}", style="green")

@@ -178,5 +178,5 @@ def stand_in(observed: Observation, cluster: Cluster) -> tuple[Observation, tupl
             nodes[member.name] = Node(member.name, member.pod.version, data=data, voting=voting)
     voters = frozenset(node.name for node in nodes.values() if node.voting)
     database = Database(status.cluster_uuid, Health(status.health), nodes, voters=voters)
-    note = "members and versions are taken from the cluster's status; shards and the elected manager are not known"
+    note = "members and versions come from the cluster's status; shards and the elected manager are not known"
     return replace(observed, database=database), (note,)

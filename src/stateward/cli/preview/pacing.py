@@ -65,7 +65,7 @@ def starts_of(pods: tuple[Pod, ...]) -> dict[str, list[float]]:
 def start_words(pace: Pace, starts: dict[str, list[float]]) -> list[str]:
     """Return how long members take to start, and how that is known."""
     if not starts:
-        return [f"a member starts in {pace.start:.0f} s: assumed, as no pod tells of its last start"]
+        return [f"a member starts in {pace.start:.0f} s: assumed, because no pod shows its last start"]
     words: list[str] = []
     for pool, found in sorted(starts.items()):
         pods = f"the last starts of {len(found)} pods" if len(found) > 1 else "the last start of its pod"
@@ -87,12 +87,12 @@ def recovery_words(pace: Pace, known: Speed) -> list[str]:
 
 def not_known(observed: Observation, *, grows: bool, joins: bool) -> tuple[str, ...]:
     """Return what no forecast can know, as far as it matters for this change."""
-    found = ["pulling an image that a Kubernetes node does not have, and what is written while a member is away"]
+    found = ["pulling an image that a Kubernetes node does not have, and data written while a member is unavailable"]
     database = observed.database
     if isinstance(database, Database) and not database.units:
-        found.append("the recovery of shards, if there are any: none are known")
+        found.append("the recovery of shards, if there are any: their number is not known")
     if grows:
         found.append("how long the storage takes to grow a volume")
     if joins:
-        found.append("the database's own balancing onto new members, which goes on after it")
+        found.append("the database's own balancing onto new members, which continues afterwards")
     return tuple(found)

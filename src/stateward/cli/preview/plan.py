@@ -103,11 +103,13 @@ def changed_cluster(
     """
     if path is None:
         if name is None:
-            raise click.UsageError("say which cluster: -f FILE for a change, or NAME for what goes on now")
+            raise click.UsageError("name the cluster: -f FILE for a change, or NAME for what is in progress")
         return None
     found = [document for document in read_documents(path, given) if name in (None, document.name)]
     if len(found) != 1:
-        which = "none of its clusters is called so" if name else f"it has {len(found)} clusters; add the NAME of one"
+        which = (
+            "it contains no cluster with that name" if name else f"it has {len(found)} clusters; add the NAME of one"
+        )
         raise Failure(f"{path}: {which}")
     if found[0].cluster is None:
         raise Failure("\n".join(f"{found[0].place}: {problem}" for problem in found[0].problems))

@@ -18,7 +18,7 @@ from stateward.operator.pod_rights.policy import problems
 
 @click.command()
 @click.option("-f", "--filename", "paths", multiple=True, required=True, help="A YAML file, or - ; repeatable.")
-@click.option("--strict", is_flag=True, help="Let warnings fail, too.")
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 @click.option(
     "--server", is_flag=True, help="Also ask the API server for the classes, nodes and Secrets that are named."
 )
@@ -89,4 +89,4 @@ def report(document: Document) -> None:
     for problem in document.problems:
         click.echo(f"{what}: {problem.severity.value}: {problem}")
     if not document.problems:
-        click.echo(f"{what}: nothing is wrong")
+        click.echo(f"{what}: no problems found")

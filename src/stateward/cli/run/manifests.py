@@ -27,14 +27,14 @@ ADDED = {"webhook": "webhook/webhook.yaml", "network_policies": "network/network
 def _namespace(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
     """Refuse what is no name of a namespace: the API server would, after half of the objects are made."""
     if re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", value) is None:
-        raise click.BadParameter(f"{value!r}: small letters, digits and '-', at most 63, as namespaces are called")
+        raise click.BadParameter(f"{value!r}: small letters, digits and '-', at most 63, as in names of namespaces")
     return value
 
 
 def _configmap(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
     if value and re.fullmatch(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?", value) is None:
         raise click.BadParameter(
-            f"{value!r}: small letters, digits, '-' and '.', at most 253, as ConfigMaps are called"
+            f"{value!r}: small letters, digits, '-' and '.', at most 253, as in names of ConfigMaps"
         )
     return value
 
@@ -58,14 +58,14 @@ def _image(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
     help="Namespace of the operator.",
 )
 @click.option("--replicas", default=1, type=click.IntRange(min=0), show_default=True, help="Operators; one works.")
-@click.option("--webhook", is_flag=True, help="Also refuse at `kubectl apply` what can never be done.")
-@click.option("--network-policies", is_flag=True, help="Close all ports to everybody but their callers.")
+@click.option("--webhook", is_flag=True, help="Also refuse impossible changes at `kubectl apply`.")
+@click.option("--network-policies", is_flag=True, help="Close all ports to all clients but the known ones.")
 @click.option(
     "--webhook-client-ca",
     metavar="CONFIGMAP",
     default="",
     callback=_configmap,
-    help="Let only clients ask the webhook that show a certificate of the CA in ca.crt of this ConfigMap.",
+    help="Only accept webhook clients with a certificate of the CA in ca.crt of this ConfigMap.",
 )
 @click.option(
     "--secure-new-clusters/--no-secure-new-clusters",
@@ -78,7 +78,7 @@ def _image(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
     type=click.Choice([level.value for level in Level]),
     default=Level.BASELINE.value,
     show_default=True,
-    help="What pods of clusters may be at most.",
+    help="The most that pods of clusters may do.",
 )
 @click.option(
     "--pod-references",
@@ -91,7 +91,7 @@ def _image(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
 @click.option(
     "--argument", "arguments", multiple=True, help="A further argument of `stateward operator`, as TEXT; repeatable."
 )
-@click.option("--crds-only", is_flag=True, help="Only what the API server has to know; before an upgrade, for example.")
+@click.option("--crds-only", is_flag=True, help="Only the CRDs; for example before an upgrade.")
 def manifests(
     image: str,
     namespace: str,
@@ -111,7 +111,7 @@ def manifests(
     """  # noqa: D301 - \b keeps click from folding the example
     found = [d for d in documents(source()) if d["kind"] == "CustomResourceDefinition" or not crds_only]
     if webhook_client_ca and not switches["webhook"]:
-        raise click.UsageError("--webhook-client-ca is of use with --webhook only")
+        raise click.UsageError("--webhook-client-ca needs --webhook")
     for name, file in ADDED.items():
         if switches[name] and not crds_only:
             found = added(found, source() / file, f"--{name.replace('_', '-')}")

@@ -15,7 +15,9 @@ DEFAULTS = OperatorOptions()
 
 
 @click.command()
-@click.option("--kubeconfig", envvar="STATEWARD_KUBECONFIG", default="", help="Default: as kubectl, or the pod's own.")
+@click.option(
+    "--kubeconfig", envvar="STATEWARD_KUBECONFIG", default="", help="Default: as for kubectl, or the pod's own."
+)
 @click.option("--context", envvar="STATEWARD_CONTEXT", default="", help="Context of the kubeconfig.")
 @click.option(
     "-n", "--namespace", "namespaces", envvar="STATEWARD_NAMESPACES", multiple=True, help="Only these; repeatable."
@@ -26,14 +28,14 @@ DEFAULTS = OperatorOptions()
     default=DEFAULTS.workers,
     type=click.IntRange(min=1),
     show_default=True,
-    help="Clusters worked on at once.",
+    help="Clusters to reconcile at once.",
 )
 @click.option(
     "--leader-elect/--no-leader-elect",
     envvar="STATEWARD_LEADER_ELECT",
     default=DEFAULTS.leader_elect,
     show_default=True,
-    help="Let one of several operators work. Off is for one process on a test cluster.",
+    help="Elect a leader among several operators. Switch it off only for a single process on a test cluster.",
 )
 @click.option(
     "--lease-namespace", envvar=["STATEWARD_LEASE_NAMESPACE", "POD_NAMESPACE"], default="", help="Default: our own."
@@ -47,7 +49,7 @@ DEFAULTS = OperatorOptions()
     default=DEFAULTS.health_port,
     type=click.IntRange(0, 65535),
     show_default=True,
-    help="Of /healthz and /readyz; 0 is any free one.",
+    help="Of /healthz and /readyz; 0 chooses a free port.",
 )
 @click.option("--metrics-host", envvar="STATEWARD_METRICS_HOST", default=DEFAULTS.metrics_host, show_default=True)
 @click.option(
@@ -56,14 +58,14 @@ DEFAULTS = OperatorOptions()
     default=DEFAULTS.metrics_port,
     type=click.IntRange(0, 65535),
     show_default=True,
-    help="Of /metrics; 0 is any free one.",
+    help="Of /metrics; 0 chooses a free port.",
 )
 @click.option(
     "--webhook/--no-webhook",
     envvar="STATEWARD_WEBHOOK",
     default=DEFAULTS.webhook,
     show_default=True,
-    help="Refuse at once what can never be done; needs `stateward manifests --webhook`.",
+    help="Refuse impossible changes at once; needs `stateward manifests --webhook`.",
 )
 @click.option("--webhook-host", envvar="STATEWARD_WEBHOOK_HOST", default=DEFAULTS.webhook_host, show_default=True)
 @click.option(
@@ -72,7 +74,7 @@ DEFAULTS = OperatorOptions()
     default=DEFAULTS.webhook_port,
     type=click.IntRange(0, 65535),
     show_default=True,
-    help="Of the webhook; 0 is any free one.",
+    help="Of the webhook; 0 chooses a free port.",
 )
 @click.option(
     "--webhook-client-ca",
@@ -80,7 +82,7 @@ DEFAULTS = OperatorOptions()
     default="",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="The webhook answers only clients with a certificate of this CA, which the API server must be told to show.",
+    help="The webhook answers only clients with a certificate of this CA; configure the API server to present one.",
 )
 @click.option(
     "--max-replacements",
@@ -88,21 +90,21 @@ DEFAULTS = OperatorOptions()
     default=DEFAULTS.max_replacements,
     type=click.IntRange(min=1),
     show_default=True,
-    help="Members replaced by themselves at once, over all clusters.",
+    help="Automatic replacements in progress at once, over all clusters.",
 )
 @click.option(
     "--detection-service-account",
     envvar="STATEWARD_DETECTION_SERVICE_ACCOUNT",
     default="",
-    help="Service account of the Jobs that look for missing members, in the operator's namespace; never the operator's"
-    " own.",
+    help="Service account of the Jobs that detect missing members, in the operator's namespace; never the"
+    " operator's own.",
 )
 @click.option(
     "--default-service-account",
     envvar="STATEWARD_DEFAULT_SERVICE_ACCOUNT",
     default=DEFAULTS.default_service_account,
     show_default=True,
-    help="Account of installations that name none, in their own namespace; empty: such are refused.",
+    help="Service account of installations that name none, in their own namespace; empty: refuse such installations.",
 )
 @click.option(
     "--network-policies/--no-network-policies",
@@ -124,7 +126,7 @@ DEFAULTS = OperatorOptions()
     default=DEFAULTS.grace_seconds,
     type=click.FloatRange(min=0),
     show_default=True,
-    help="Time for steps that were begun when it is told to stop.",
+    help="Time that running steps get to finish when the operator stops.",
 )
 @click.option(
     "--secure-new-clusters/--no-secure-new-clusters",
@@ -139,7 +141,7 @@ DEFAULTS = OperatorOptions()
     default=DEFAULTS.pod_policy,
     type=click.Choice([level.value for level in Level]),
     show_default=True,
-    help="What pods of clusters may be at most, as the Pod Security Standards have it.",
+    help="The most that pods of clusters may do, by the Pod Security Standards.",
 )
 @click.option(
     "--pod-references",
@@ -154,7 +156,7 @@ DEFAULTS = OperatorOptions()
     "--agent-image",
     envvar="STATEWARD_AGENT_IMAGE",
     default="",
-    help="Image of Stateward that brings the agent into pods; without one, pods have none and are always made anew.",
+    help="Image of Stateward that copies the agent into pods; without it, pods have no agent and are always recreated.",
 )
 def operator(**settings: object) -> None:
     """Run the operator.
@@ -164,11 +166,11 @@ def operator(**settings: object) -> None:
     """
     options = OperatorOptions(**settings)  # pyright: ignore[reportArgumentType]
     if options.webhook_client_ca and not options.webhook:
-        raise click.UsageError("--webhook-client-ca is of use with --webhook only")
+        raise click.UsageError("--webhook-client-ca needs --webhook")
     logs.configure(options.log_level)
     try:
         asyncio.run(run_operator(options))
     except (LostLease, ExceptionGroup) as error:
         if isinstance(leaf(error), LostLease):
-            raise Failure(f"{leaf(error)}; the next start begins anew") from error
+            raise Failure(f"{leaf(error)}; the next start tries again") from error
         raise

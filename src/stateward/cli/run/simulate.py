@@ -20,9 +20,9 @@ from stateward.simulation.timing.bounds import STEPS, WALL, WALL_PER_HOUR, Bound
 @click.command()
 @click.option("--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True)
 @click.option("--seeds", type=click.IntRange(min=1), default=100, show_default=True, help="How many runs.")
-@click.option("--first", type=click.IntRange(min=0), default=0, show_default=True, help="The seed to begin with.")
-@click.option("--seed", type=click.IntRange(min=0), help="One run only: that of this seed.")
-@click.option("--trace", is_flag=True, help="With --seed: tell what happens, step by step.")
+@click.option("--first", type=click.IntRange(min=0), default=0, show_default=True, help="The first seed.")
+@click.option("--seed", type=click.IntRange(min=0), help="Only the run of this seed.")
+@click.option("--trace", is_flag=True, help="With --seed: print each step.")
 @click.option("--hours", type=click.FloatRange(0, 1000), help="Simulated hours with faults, in all runs.")
 @click.option(
     "--days",
@@ -34,16 +34,16 @@ from stateward.simulation.timing.bounds import STEPS, WALL, WALL_PER_HOUR, Bound
     type=click.IntRange(min=1),
     default=STEPS,
     show_default=True,
-    help="End a run that takes more steps than this in one simulated hour; it counts as failed.",
+    help="Stop a run that takes more steps than this in one simulated hour; it counts as failed.",
 )
 @click.option(
     "--wall-limit",
     type=click.FloatRange(min=0, min_open=True),
-    help="End a run that takes more real seconds than this; it counts as failed. Default: "
+    help="Stop a run that takes more real seconds than this; it counts as failed. Default: "
     f"{WALL:g}, and {WALL_PER_HOUR:g} for each simulated hour with faults.",
 )
 @click.option("-j", "--jobs", type=click.IntRange(min=1), help="Runs at once; default: one for each core.")
-@click.option("--require-all", is_flag=True, help="Fail when a fault or a decision of the planner was never met.")
+@click.option("--require-all", is_flag=True, help="Fail if a fault or a decision of the planner never occurred.")
 def simulate(
     *,
     engine: str,
@@ -65,7 +65,7 @@ def simulate(
     if hours is not None and days is not None:
         raise click.UsageError("a run is --hours of storm or --days of ordinary operation, not both")
     if engine == FOUNDATIONDB and days is not None:
-        raise click.UsageError("ordinary days are lived through with databases that have shards only; use --hours")
+        raise click.UsageError("--days needs a database with shards; use --hours")
     plan = None if hours is None else Plan(engine=engine, chaos=hours * 3600)
     if days is not None:
         plan = Plan(engine=engine, chaos=days * 86400, slower=YEAR)
@@ -76,7 +76,7 @@ def simulate(
         chosen = usual(engine, seed) if plan is None else plan
         found = alone(seed, structs.replace(chosen, bounds=bounds), trace=trace)
     elif trace:
-        raise click.UsageError("--trace tells one run: say which with --seed")
+        raise click.UsageError("--trace prints one run: name it with --seed")
     else:
         first = campaign["first"]
         seeds = range(first, first + campaign["seeds"])

@@ -9,10 +9,11 @@ from stateward.planning.facts.missing_members import Cause
 CAUSES = {
     Cause.NODE_NOT_READY: "its Kubernetes node is not ready, or gone",
     Cause.NODE_TAINTED: "its Kubernetes node has a taint that spec.replacement.onTaints names",
-    Cause.NO_CLAIM: "its volume claim is gone; nothing makes it again, as an empty one would look like it",
+    Cause.NO_CLAIM: "its volume claim is gone; the operator does not recreate it, because an empty one would look"
+    " the same",
     Cause.NO_POD: "it has no pod",
     Cause.POD_TERMINATING: "its pod is terminating and does not end",
-    Cause.POD_PENDING: "its pod finds no Kubernetes node",
+    Cause.POD_PENDING: "its pod cannot be scheduled",
     Cause.POD_FAILING: "its pod does not run",
     Cause.NOT_IN_CLUSTER: "its process is not in the cluster",
     Cause.DISK_FAULT: "its disk fails",
@@ -47,5 +48,7 @@ def fate(cluster: Cluster, member: MemberStatus) -> str:
         if wait.subject == name and beginning and beginning in wait.message:
             return beginning + wait.message.partition(beginning)[2]
     if policy is None or not policy.enabled:
-        return f"is not replaced by itself, as spec.replacement is not enabled; `replace {name}` replaces it at once"
+        return (
+            f"is not replaced automatically, because spec.replacement is not enabled; `replace {name}` replaces it now"
+        )
     return f"is replaced when it has been missing for {policy.after}"

@@ -38,13 +38,14 @@ def leaf(error: BaseException) -> BaseException:
 def api_failure(error: errors.ApiError) -> str:
     """Return what the API server, or the way to it, did not do."""
     advice: dict[type[errors.ApiError], str] = {
-        errors.TransportError: "is the cluster up, and does KUBECONFIG (or --context) name the right one?",
-        errors.Unauthorized: "the credentials of this context were not accepted; log in again, or choose another",
-        errors.Forbidden: "ask for a role that may: stateward-view to look, stateward-edit to change clusters",
+        errors.TransportError: "check that the cluster is up and that KUBECONFIG (or --context) names it",
+        errors.Unauthorized: "the API server did not accept the credentials of this context; log in again, or"
+        " choose another context",
+        errors.Forbidden: "ask for a role: stateward-view to read, stateward-edit to change clusters",
         errors.UnknownResource: "Stateward's CRDs are not installed there; `stateward manifests` prints them",
     }
     text = advice.get(type(error), "")
-    said = f"the API server said: {error.message}" if error.status else f"no answer from the API server: {error}"
+    said = f"the API server answered: {error.message}" if error.status else f"no answer from the API server: {error}"
     return f"{said}; {text}" if text else said
 
 

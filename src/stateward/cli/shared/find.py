@@ -25,7 +25,7 @@ async def read_cluster(session: Session, name: str) -> Cluster:
         raise no_such_cluster(session, name)
     if len(found) > 1:
         which = " and ".join(f"{'an' if cluster.kind[0] in 'AEIO' else 'a'} {cluster.kind}" for cluster in found)
-        raise Failure(f"there is {which} called {name!r} in namespace {session.namespace!r}; say which with --kind")
+        raise Failure(f"there is {which} called {name!r} in namespace {session.namespace!r}; name the kind with --kind")
     return found[0]
 
 
@@ -37,7 +37,8 @@ async def all_clusters(session: Session, namespace: str) -> list[Cluster]:
         if state.troubles:
             trouble = state.troubles[0]
             raise Failure(
-                f"cluster {trouble.key} cannot be read: {trouble.reason}; is this program older than the CRDs?"
+                f"cluster {trouble.key} cannot be read: {trouble.reason}; check whether this program is"
+                " older than the CRDs"
             )
         return list(state.hand_over())
 
@@ -62,6 +63,4 @@ async def of_each(session: Session, read: Callable[[ClusterKind], Awaitable[list
 def no_such_cluster(session: Session, name: str) -> Failure:
     """Return the failure that a cluster is not there."""
     what = "cluster" if len(session.kinds) > 1 else " or ".join(kind.resource.kind for kind in session.kinds)
-    return Failure(
-        f"there is no {what} {name!r} in namespace {session.namespace!r}; `list --all-namespaces` shows all there are"
-    )
+    return Failure(f"there is no {what} {name!r} in namespace {session.namespace!r}; `list --all-namespaces` shows all")

@@ -32,7 +32,7 @@ def picture(cluster: Cluster, now: float, *, trouble: str = "") -> RenderableTyp
     if status.conditions:
         parts += [Text(), conditions(status, now)]
     if trouble:
-        parts += [Text(), Text(f"no news from the API server: {trouble}", style="bold red")]
+        parts += [Text(), Text(f"no answer from the API server: {trouble}", style="bold red")]
     return Group(*parts)
 
 
@@ -49,11 +49,11 @@ def summary(cluster: Cluster, now: float) -> Table:
     table.add_row("version", version(cluster))
     table.add_row("health", Text(status.health or "unknown", style=HEALTH.get(status.health, "magenta")))
     table.add_row("members", f"{status.members.ready} of {status.members.desired} ready")
-    table.add_row("doing", status.doing or "nothing yet: no operator has looked at this cluster; is one running?")
+    table.add_row("doing", status.doing or "no operator has observed this cluster yet; check that one is running")
     if status.last_progress:
         table.add_row("progress", f"{age(status.last_progress, now)} ago")
     if 0 < status.observed_generation < cluster.metadata.generation:
-        table.add_row("note", Text("the newest change of the spec has not been looked at yet", style="yellow"))
+        table.add_row("note", Text("the operator has not observed the latest change of the spec yet", style="yellow"))
     return table
 
 
@@ -85,7 +85,7 @@ def members(status: ClusterStatus, now: float) -> Table:
 
 def missing(cluster: Cluster, now: float) -> Table:
     """Return one line per member that is missing: for how long, why, and what becomes of it."""
-    table = columns("MISSING", "FOR", "WHY", "WHAT BECOMES OF IT")
+    table = columns("MISSING", "FOR", "WHY", "NEXT")
     for member in absent(cluster):
         table.add_row(member.name, age(member.missing_since, now), member.missing, fate(cluster, member))
     return table
@@ -106,7 +106,7 @@ def state_style(member: MemberStatus) -> str:
 
 def waiting(status: ClusterStatus, now: float) -> Table:
     """Return one line per thing that waits."""
-    table = columns("WAITS", "FOR", "REASON", "WHAT IT WAITS FOR")
+    table = columns("WAITS", "FOR", "REASON", "WAITS FOR")
     for wait in status.waiting:
         table.add_row(wait.subject, age(wait.since, now), wait.reason, wait.message)
     return table

@@ -72,7 +72,7 @@ def target_options(command: Command) -> Command:
     option = click.option(
         "--kind",
         type=click.Choice([kind.engine for kind in CLUSTER_KINDS]),
-        help="Only clusters of this engine; needed where two have one name.",
+        help="Only clusters of this engine; needed if two have the same name.",
     )
     return _place_options(option(command), "cluster")
 
@@ -84,7 +84,7 @@ def installation_options(command: Command) -> Command:
 
 def place_options(command: Command) -> Command:
     """Add the options that say where (`kubeconfig`, `context`, `namespace`) things are looked up."""
-    return _place_options(command, "clusters whose file names none")
+    return _place_options(command, "clusters without a namespace in their file")
 
 
 def policy_option(command: Command) -> Command:
@@ -95,7 +95,7 @@ def policy_option(command: Command) -> Command:
         type=click.Choice([level.value for level in Level]),
         default=Level.BASELINE.value,
         show_default=True,
-        help="What the operator lets pods of clusters be at most.",
+        help="The most that the operator lets pods of clusters do.",
     )
     return option(command)
 

@@ -15,7 +15,7 @@ from stateward.operator.objects.kinds import kind_of
 
 
 @click.command("list")
-@click.option("-A", "--all-namespaces", is_flag=True, help="Those of every namespace.")
+@click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces.")
 @click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
 @target_options
 def clusters(*, all_namespaces: bool, output: str, **target: str) -> None:
@@ -32,7 +32,7 @@ def clusters(*, all_namespaces: bool, output: str, **target: str) -> None:
 
     namespace, found = run(work, **target)
     if not found:
-        where = f"namespace {namespace!r}; --all-namespaces looks everywhere" if namespace else "any namespace"
+        where = f"namespace {namespace!r}; --all-namespaces searches all namespaces" if namespace else "any namespace"
         click.echo(f"there is no cluster in {where}", err=True)
 
 

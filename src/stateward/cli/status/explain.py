@@ -41,7 +41,7 @@ async def about_member(session: Session, cluster: Cluster, name: str) -> list[st
     try:
         observed = (await look(session, kind_of(cluster), cluster.metadata.name)).observed
     except ApiError as error:
-        note = f"What its pod is made from could not be read: {error.message}."
+        note = f"The inputs of its pod could not be read: {error.message}."
         return [*explain_member(cluster, found, session.now()), note]
     member = next((m for m in observed.members if m.name == found.name), None)
     pools = {pool.name: pool for pool in observed.desired.pools}

@@ -17,12 +17,12 @@ def explain_cluster(cluster: Cluster, now: float) -> Iterator[str]:
         yield f"No operator has observed {name} yet: check that the operator is running and watches this namespace."
         return
     yield f"{name} {standing(cluster)}"
-    yield f"In progress: {status.doing}." + progress(cluster, now)
+    yield f"Status: {status.doing}." + progress(cluster, now)
     if status.observed_generation < cluster.metadata.generation:
         yield "The operator has not observed the latest change of the spec yet: the following is about the one before."
     stalled = next((c for c in status.conditions if c.type == "Stalled" and c.status == "True"), None)
     if stalled is not None:
-        yield f"It does not continue without you ({stalled.reason}): {stalled.message}."
+        yield f"Manual intervention is required ({stalled.reason}): {stalled.message}."
         yield from advice(stalled.reason)
     shown = [w for w in status.waiting if stalled is None or (w.reason, w.message) != (stalled.reason, stalled.message)]
     yield from waits(shown, now)

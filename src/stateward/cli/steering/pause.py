@@ -20,7 +20,7 @@ def pause(name: str, **target: str) -> None:
     The operator takes no new step for cluster NAME; a restart that was begun ends. Sets spec.update.paused.
     """
     run(lambda session: set_paused(session, name, paused=True), **target)
-    click.echo(f"{name} is paused: no new step is taken; `resume {name}` goes on")
+    click.echo(f"{name} is paused: the operator takes no new step; `resume {name}` continues")
 
 
 @click.command()

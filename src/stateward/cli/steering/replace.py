@@ -20,9 +20,9 @@ DRAINED, UNDRAINED, ACCEPTED, KEPT = "replace", "replaceWithoutDraining", "accep
 
 @click.command()
 @click.argument("member")
-@click.option("--without-draining", is_flag=True, help="Do not move its data away first: for a disk that is gone.")
+@click.option("--without-draining", is_flag=True, help="Do not move its data away first: for a lost disk.")
 @click.option(
-    "--accept-data-loss", is_flag=True, help="With --without-draining: also where it holds the last copy of something."
+    "--accept-data-loss", is_flag=True, help="With --without-draining: also if it holds the last copy of a shard."
 )
 @target_options
 def replace(member: str, *, without_draining: bool, accept_data_loss: bool, **target: str) -> None:
@@ -66,7 +66,7 @@ async def cluster_of(session: Session, member: str) -> Cluster:
         raise Failure(f"no cluster in namespace {session.namespace!r} has a member {member!r}; `status` lists members")
     if len(found) > 1:
         raise Failure(
-            f"{' and '.join(cluster.kind for cluster in found)} have a member {member!r}; say which with --kind"
+            f"{' and '.join(cluster.kind for cluster in found)} have a member {member!r}; name the kind with --kind"
         )
     return found[0]
 

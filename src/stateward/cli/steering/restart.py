@@ -28,9 +28,9 @@ RESTARTED_AT = f"{GROUP}/restarted-at"
 @click.option("--pool", default="", help="Only the members of this pool.")
 @click.option("--member", default="", help="Only this member.")
 @click.option(
-    "--coordinated", is_flag=True, help="Stop all of them, then start all of them: the cluster is down meanwhile."
+    "--coordinated", is_flag=True, help="Stop all of them, then start all of them: the cluster is down in between."
 )
-@click.option("--recreate", is_flag=True, help="Make the pods anew; their volumes stay.")
+@click.option("--recreate", is_flag=True, help="Recreate the pods; their volumes stay.")
 @target_options
 def restart(name: str, *, pool: str, member: str, coordinated: bool, recreate: bool, **target: str) -> None:
     """Restart all members, one safe set at a time.
@@ -57,7 +57,7 @@ def restart(name: str, *, pool: str, member: str, coordinated: bool, recreate: b
     run(work, **target)
     what = f"the members of pool {pool}" if pool else f"member {member}" if member else "all members"
     restart = "restarts" if member else "restart"
-    how = "when it is safe" if not coordinated else "with all that restart together" if member else "together"
+    how = "when it is safe" if not coordinated else "with all members that restart together" if member else "together"
     click.echo(f"{what} of {name} {restart} {how}; `status {name} --watch` follows it")
 
 
@@ -83,7 +83,7 @@ async def schedule_member(session: Session, name: str, member: str, *, coordinat
     except NotFound as error:
         raise Failure(f"{name} has no member {member!r} with a pod") from error
     if pod.metadata.labels.get(names.LABEL_CLUSTER) != name:
-        raise Failure(f"{member} is no member of {name}")
+        raise Failure(f"{member} is not a member of {name}")
     phase = phase_of(coordinated=True) if coordinated else Phase.SCHEDULE.value
     patch = {"metadata": {"uid": pod.metadata.uid, "annotations": {names.ANNOTATION_PHASE: phase}}}
     await session.api.patch(PODS, key, patch, kind=PatchKind.MERGE)

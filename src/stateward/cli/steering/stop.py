@@ -29,7 +29,7 @@ def stop(member: str, **target: str) -> None:
     on the cluster.
     """
     run(lambda session: keep(session, member, stopped=True), **target)
-    click.echo(f"{member} is stopped when that is safe, and kept so; `start {member}` lets it start again")
+    click.echo(f"{member} is stopped when that is safe, and stays stopped; `start {member}` starts it again")
 
 
 @click.command()

@@ -38,7 +38,7 @@ def unpack(data: bytes) -> dict[str, bytes]:
         with tarfile.open(fileobj=io.BytesIO(_plain(data)), mode="r:") as tar:
             return _inner(dict(_files(tar)))
     except (tarfile.TarError, EOFError, OSError, ValueError, zlib.error) as error:
-        raise BadArchive(f"is no tarball: {error}") from error
+        raise BadArchive(f"is not a tarball: {error}") from error
 
 
 def _plain(data: bytes) -> bytes:
@@ -47,11 +47,11 @@ def _plain(data: bytes) -> bytes:
     while data.startswith(_GZIP) and len(found) <= LARGEST_PLAIN:
         streams += 1
         if streams > MOST_STREAMS:
-            raise BadArchive(f"is no tarball: it is compressed in more than {MOST_STREAMS} pieces")
+            raise BadArchive(f"is not a tarball: it is compressed in more than {MOST_STREAMS} pieces")
         stream = zlib.decompressobj(wbits=31)
         found += stream.decompress(data, LARGEST_PLAIN + 1 - len(found))
         if len(found) <= LARGEST_PLAIN and not stream.eof:
-            raise BadArchive("is no tarball: it ends in the middle")
+            raise BadArchive("is not a complete tarball: it ends in the middle")
         data = stream.unused_data
     if len(found) > LARGEST_PLAIN or len(data) > LARGEST_PLAIN:
         raise BadArchive(f"holds more than {LARGEST} bytes or {MOST_FILES} files")
@@ -74,7 +74,7 @@ def _files(tar: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
         if not member.isfile():
             raise BadArchive(f"{member.name}: is neither a file nor a folder")
         if path in seen:
-            raise BadArchive(f"{path}: is there twice")
+            raise BadArchive(f"{path}: is listed twice")
         seen.add(path)
         left, count = left - member.size, count + 1
         if left < 0 or count > MOST_FILES:

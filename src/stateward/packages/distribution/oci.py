@@ -112,7 +112,7 @@ def read_manifest(content: bytes, digest: str = "") -> Manifest:
         raise BadArtifact("is an index of several artifacts; name one of them by its digest")
     kind = found.artifact_type or found.config.media_type
     if kind != ARTIFACT or [layer.media_type for layer in found.layers] != [CONTENT]:
-        raise BadArtifact(f"is no package ({ARTIFACT}) but {kind or 'something that does not say what it is'}")
+        raise BadArtifact(f"is not a package ({ARTIFACT}) but {kind or 'an artifact without a type'}")
     checked_descriptor(found.layers[0])
     return found
 
@@ -129,7 +129,7 @@ def checked_descriptor(found: Descriptor) -> Descriptor:
 def checked_blob(found: Descriptor, content: bytes) -> bytes:
     """Return a blob that is what its descriptor says; raises BadArtifact."""
     if len(content) != found.size or digest_of(content) != found.digest:
-        raise BadArtifact(f"the content of {found.digest} is not what its digest says")
+        raise BadArtifact(f"the content of {found.digest} does not match its digest")
     return content
 
 

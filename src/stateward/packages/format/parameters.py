@@ -39,7 +39,7 @@ _WHOLE, _NUMBER = re.compile(WHOLE), re.compile(NUMBER)
 class BadValue(ValueError):  # noqa: N818 - says what it is
     """A value that is none of the parameter's type; `public` says so without the value, for a status or an event."""
 
-    def __init__(self, message: str, public: str = "a value is none of its parameter's type") -> None:
+    def __init__(self, message: str, public: str = "a value does not have its parameter's type") -> None:
         super().__init__(message)
         self.public = public
 
@@ -127,7 +127,7 @@ def _unknown(package: Package, given: Values) -> Iterator[Problem]:
         if name not in package.parameters:
             meant = _meant(name, package.parameters)
             hint = f"did you mean {meant}?" if meant else f"{package.name} has {_listed(package.parameters)}"
-            yield Problem(name, value, f"is no parameter of {package.name} {package.version}; {hint}")
+            yield Problem(name, value, f"is not a parameter of {package.name} {package.version}; {hint}")
 
 
 def _meant(name: str, parameters: Mapping[str, Parameter]) -> str:

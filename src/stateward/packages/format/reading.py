@@ -54,7 +54,7 @@ def read_package(files: Mapping[str, bytes]) -> Package:
     problems: list[Problem] = []
     texts = {path: _text(path, content, problems) for path, content in sorted(files.items()) if belongs(path)}
     if OPERATOR not in texts:
-        problems.append(Problem(OPERATOR, None, "is required: the file that says what the package is"))
+        problems.append(Problem(OPERATOR, None, "is required: the file that describes the package"))
     operator = _record(OPERATOR, texts.get(OPERATOR, ""), OperatorFile, problems) if OPERATOR in texts else None
     params = _record(PARAMETERS, texts.get(PARAMETERS, "{}"), ParametersFile, problems)
     parameters = _by_name(params.parameters if params else (), problems)
@@ -108,6 +108,6 @@ def _by_name(parameters: tuple[Parameter, ...], problems: list[Problem]) -> dict
     found: dict[str, Parameter] = {}
     for i, parameter in enumerate(parameters):
         if parameter.name in found:
-            problems.append(Problem(f"{PARAMETERS}: parameters[{i}].name", parameter.name, "is there twice"))
+            problems.append(Problem(f"{PARAMETERS}: parameters[{i}].name", parameter.name, "is listed twice"))
         found[parameter.name] = parameter
     return found

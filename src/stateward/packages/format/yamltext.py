@@ -61,9 +61,9 @@ def _bound(text: str, most: int) -> int:
         if isinstance(event, yaml.NodeEvent | yaml.DocumentStartEvent):
             nodes += 1
         if nodes > most:
-            raise ConstructorError(None, None, f"has more than {most} nodes, which are as many as are read")
+            raise ConstructorError(None, None, f"has more than {most} nodes, which is the limit")
         if depth > DEEPEST:
-            raise ConstructorError(None, None, f"is nested deeper than {DEEPEST} levels, which are as many as are read")
+            raise ConstructorError(None, None, f"is nested deeper than {DEEPEST} levels, which is the limit")
     return nodes
 
 
@@ -86,15 +86,15 @@ class _Loader(yaml.CSafeLoader):
         if node is not None:
             self._size += _written_out(node, {})
             if self._size > LARGEST_OUTPUT:
-                raise ConstructorError(None, None, "its aliases come to too much when they are written out")
+                raise ConstructorError(None, None, "its aliases expand to too much text")
         return node
 
     def construct_object(self, node: Node, deep: bool = False) -> Any:
         value: Any = super().construct_object(node, deep=deep)  # pyright: ignore[reportUnknownMemberType]
         if isinstance(value, float) and not math.isfinite(value):
-            raise ConstructorError(None, None, "there is no such number in JSON", node.start_mark)
+            raise ConstructorError(None, None, "JSON has no such number", node.start_mark)
         if isinstance(value, str) and _HALF.search(value):
-            raise ConstructorError(None, None, "there is no such text in UTF-8", node.start_mark)
+            raise ConstructorError(None, None, "UTF-8 cannot encode this text", node.start_mark)
         return value
 
 
@@ -127,7 +127,7 @@ def _number(_loader: _Loader, node: ScalarNode) -> int | float:
     try:
         return float(found)  # As kubectl does with what no integer of 64 bits can hold.
     except OverflowError:
-        raise ConstructorError(None, None, "there is no such number in JSON", node.start_mark) from None
+        raise ConstructorError(None, None, "JSON has no such number", node.start_mark) from None
 
 
 def _as_written(_loader: _Loader, node: ScalarNode) -> str:
@@ -202,7 +202,7 @@ def document(text: str, most: int = MOST_NODES) -> Any:
     """Return the only document of a YAML text of at most so many nodes; raises NotYaml."""
     found = documents(text, most)
     if len(found) > 1:
-        raise NotYaml(f"holds {len(found)} documents and not one")
+        raise NotYaml(f"holds {len(found)} documents instead of one")
     return found[0] if found else None
 
 

@@ -44,7 +44,7 @@ def _allows(budget: Json) -> bool:
 def _short(budget: Json) -> str:
     healthy, desired = at(budget, "status", "currentHealthy"), at(budget, "status", "desiredHealthy")
     if not isinstance(healthy, int) or not isinstance(desired, int):
-        return "what it allows is not known yet"
+        return "the disruptions it allows are not known yet"
     return f"{healthy} pods are healthy, and {desired} have to be"
 
 

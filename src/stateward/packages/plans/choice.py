@@ -61,12 +61,12 @@ def choose(package: Package, before: State | None, wanted: State) -> Chosen | Re
     if before is None:
         return Chosen(DEPLOY, wanted, "the package is installed for the first time")
     if before.digest != wanted.digest:
-        return Chosen(_first(package, (UPGRADE, UPDATE)), wanted, "another version of the package is wanted")
+        return Chosen(_first(package, (UPGRADE, UPDATE)), wanted, "another version of the package is desired")
     names = changed(package, before.values, wanted.values)
     plans = by_plan(package, names)
     if len(plans) > 1:
         asked = "; ".join(f"{plan} for {', '.join(parameters)}" for plan, parameters in plans.items())
-        return Refused(f"these parameters ask for different plans, change them one after the other: {asked}")
+        return Refused(f"these parameters need different plans; change them one after the other: {asked}")
     for plan, parameters in plans.items():
         return Chosen(plan, wanted, f"other values of {', '.join(parameters)}")
     return None
@@ -83,11 +83,11 @@ def join(package: Package, installed: State | None, running: Chosen, wanted: Sta
     chosen = choose(package, installed, wanted)
     if running.state.digest != wanted.digest and installed is not None and installed.digest == wanted.digest:
         # Another version was begun, and may be half there: the plan for some value would leave the rest of it.
-        return Chosen(_first(package, (UPGRADE, UPDATE)), wanted, "the version of before is wanted again")
+        return Chosen(_first(package, (UPGRADE, UPDATE)), wanted, "the previous version is desired again")
     if isinstance(chosen, Chosen) and (chosen.plan == running.plan or chosen.state.digest != running.state.digest):
         return None if chosen.state == running.state else chosen
     if chosen is None or installed is None:
-        return Chosen(running.plan, wanted, "the change was taken back")
+        return Chosen(running.plan, wanted, "the change was reverted")
     mine = _of_plan(package, installed, running.plan, wanted)
     return None if mine == running.state else Chosen(running.plan, mine, running.why)
 

@@ -124,7 +124,7 @@ def _wished(package: Package, status: InstallationStatus, due: str, name: str) -
             return Stop("PlanUnknown", unknown)
         if _plan_of(due) == CLEANUP and not confirmed(due, name):
             return Stop("CleanupNotConfirmed", unconfirmed(due, name))
-        return Begin(Chosen(_plan_of(due), state, "somebody asked for it"), due)
+        return Begin(Chosen(_plan_of(due), state, "a user asked for it"), due)
     run = status.run
     if run is not None and run.stage == Stage.FAILED:
         return Stop("PlanFailed", f"plan {run.plan} has failed: {run.message}")
@@ -146,8 +146,9 @@ def confirmed(wish: str, name: str) -> bool:
 def unconfirmed(wish: str, name: str) -> str:
     """Return why a cleanup is refused, and what to do."""
     return (
-        f"{ANNOTATION_TRIGGER}: {wish!r}: the plan {CLEANUP} removes what runs, and {name} is not being deleted; to run"
-        f" it all the same, name the installation: {CLEANUP}/{name}"
+        f"{ANNOTATION_TRIGGER}: {wish!r}: the plan {CLEANUP} removes running objects, and {name} is not"
+        " being deleted; to run"
+        f" it anyway, name the installation: {CLEANUP}/{name}"
     )
 
 

@@ -70,7 +70,7 @@ def _outdated(body: Json) -> bool:
     return _number(body, "status", "observedGeneration") < _number(body, "metadata", "generation")
 
 
-_NOT_SEEN: _Said = (Health.WAITING, "its controller has not seen the last change yet")
+_NOT_SEEN: _Said = (Health.WAITING, "its controller has not observed the last change yet")
 
 
 def _condition(body: Json, kind: str) -> Json:
@@ -89,7 +89,7 @@ def _deployment(body: Json) -> _Said:
     if updated < wanted:
         return Health.WAITING, f"{updated} of {wanted} pods are new"
     if _number(body, "status", "replicas") > updated:
-        return Health.WAITING, f"{_number(body, 'status', 'replicas') - updated} old pods are still there"
+        return Health.WAITING, f"{_number(body, 'status', 'replicas') - updated} old pods still exist"
     return _WELL if ready >= wanted else (Health.WAITING, f"{ready} of {wanted} pods are available")
 
 

@@ -120,7 +120,7 @@ def _advanced(run: Run, step: StepProgress, result: Result, now: float) -> StepP
     if result.stage is Stage.FAILED:
         return StepProgress(Stage.FAILED, result.message, since, step.failures)
     if run.timeout and now - since >= run.timeout:
-        late = f"was not done within {run.timeout:.0f} seconds: {result.message}"
+        late = f"did not finish within {run.timeout:.0f} seconds: {result.message}"
         return StepProgress(Stage.FAILED, late, since, step.failures)
     if result.stage is Stage.RETRYING:
         failures = step.failures + 1

@@ -16,7 +16,7 @@ from stateward.packages.format.yamltext import to_yaml
 
 Function = Callable[..., object]
 
-_OUTSIDE = "a template reaches no file, environment or network"
+_OUTSIDE = "a template has no access to files, the environment or the network"
 _DIFFERENT = (
     "its result differs each time, and a package must always render the same from the same values;"
     " make it a parameter, or a file of a Pipe task"
@@ -50,7 +50,7 @@ def _available() -> Mapping[str, Function]:
 
 def _now() -> datetime:
     """Refuse what functions of dates do with what is no date: they take the present moment for it."""
-    raise ValueError(f"is given no date, and would take the present moment: {_DIFFERENT}")
+    raise ValueError(f"needs a date, and would use the current time: {_DIFFERENT}")
 
 
 _PRINTING = ("print", "printf", "println", "html", "js", "urlquery")
@@ -62,7 +62,7 @@ def _paying(name: str, function: Function, fuel: Fuel) -> Function:
     def call(*arguments: Any) -> object:
         fuel.pay_for(name, arguments)
         if (made := ahead(name, arguments)) > LARGEST_VALUE:
-            raise Exhausted(f"{name}: would make, or look at, {made} characters or elements")
+            raise Exhausted(f"{name}: would produce or read {made} characters or elements")
         fuel.burn(made)
         result = function(*arguments)
         fuel.pay_for(name, result.value if isinstance(result, FunctionResult) else result)

@@ -68,7 +68,7 @@ def _values(use: Use, place: Place, task: Task, allowance: Allowance | None) -> 
             allowance.take("nodes", yamltext.nodes(text, min(yamltext.MOST_NODES, allowance.nodes + 1)))
         found = yamltext.document(text)
     except yamltext.NotYaml as error:
-        wrong = "renders to no YAML: "
+        wrong = "does not render to YAML: "
         raise TemplateProblem(name, error.line, f"{wrong}{error.message}", f"{wrong}{error.public}") from error
     if found is not None and not isinstance(found, dict):
         raise TemplateProblem(name, 0, "must render to an object of values by the names of parameters")

@@ -71,15 +71,15 @@ def _where(rendered: str, error: yamltext.NotYaml) -> tuple[str, str]:
     """
     lines = rendered.splitlines()
     if not 0 < error.line <= len(lines):
-        return f"renders to no YAML: {error.message}", f"renders to no YAML: {error.public}"
+        return f"does not render to YAML: {error.message}", f"does not render to YAML: {error.public}"
     line = f"in line {error.line} of the result"
-    whole = f"renders to no YAML: {error.message}, {line}: {lines[error.line - 1].strip()!r}"
-    return whole, f"renders to no YAML: {error.public}, {line}"
+    whole = f"does not render to YAML: {error.message}, {line}: {lines[error.line - 1].strip()!r}"
+    return whole, f"does not render to YAML: {error.public}, {line}"
 
 
 def _object(name: str, number: int, found: Any) -> Iterator[Rendered]:
     if not isinstance(found, dict):
-        wrong = f"document {number} of the result is no object"
+        wrong = f"document {number} of the result is not an object"
         raise TemplateProblem(name, 0, f"{wrong}: {str(found)[:60]!r}", wrong)
     body = cast("Json", found)
     if not body:
@@ -93,6 +93,6 @@ def _object(name: str, number: int, found: Any) -> Iterator[Rendered]:
             raise TemplateProblem(name, 0, f"document {number} of the result has no {field}")
     meta = body.get("metadata")
     if meta is not None and not isinstance(meta, dict):
-        raise TemplateProblem(name, 0, f"document {number} of the result: metadata is no object")
+        raise TemplateProblem(name, 0, f"document {number} of the result: metadata is not an object")
     converted, note = convert(body)
     yield Rendered(name, converted, note)

@@ -70,7 +70,7 @@ def applied(task: Task, variables: Variables) -> bool:
     value = variables.parameters.get(task.spec.parameter)
     if value in TRUE or value in FALSE:
         return value in TRUE
-    accepted = f"must be true or false: the task {task.name} is turned on by it"
+    accepted = f"must be true or false: the task {task.name} is enabled by it"
     raise BadValue(f"{task.spec.parameter}: {value!r}: {accepted}", f"{task.spec.parameter}: {accepted}")
 
 

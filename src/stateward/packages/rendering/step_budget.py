@@ -32,9 +32,7 @@ class Allowance:
         """Pay for something; raises Spent."""
         left: int = getattr(self, what)
         if amount > left:
-            raise Spent(
-                f"its templates come to more {_NAMES[what]} together than the {getattr(_MOST, what)} there may be"
-            )
+            raise Spent(f"its templates have more {_NAMES[what]} together than the {getattr(_MOST, what)} allowed")
         setattr(self, what, left - amount)
 
 

@@ -92,9 +92,9 @@ def _rendered(name: str, source: str, template: gotpl.Template, variables: Varia
     except Exhausted as error:
         raise TemplateProblem(name, 0, str(error)) from error
     except RecursionError as error:
-        raise TemplateProblem(name, 0, "does too much: it calls itself without an end") from error
+        raise TemplateProblem(name, 0, "does too much: it calls itself without end") from error
     except MemoryError as error:
-        raise TemplateProblem(name, 0, "does too much: it takes more memory than there may be") from error
+        raise TemplateProblem(name, 0, "does too much: it takes more memory than allowed") from error
 
 
 def parse(name: str, source: str) -> None:
@@ -135,10 +135,10 @@ def _own_words(error: gotpl.TemplateExecutionError, message: str, source: str) -
     """Return what may be read by everybody: words of the template itself, as in `fail "too few"`, and limits."""
     what, failed, why = message.partition(" failed: ")
     if any(name not in source for name in re.findall("'([^']*)'", what)):
-        return "cannot be rendered with the values there are"
+        return "cannot be rendered with the given values"
     if not failed or isinstance(error.__cause__, Exhausted) or (why and why in source):
         return message
-    return f"{what} failed with the values there are"
+    return f"{what} failed with the given values"
 
 
 def _sentence(message: str) -> str:

@@ -32,7 +32,7 @@ class Hold:
 def hold(annotations: Mapping[str, str], now: datetime) -> Hold | None:
     """Return what a person has said that holds a restart back at this time."""
     if annotations.get(ANNOTATION_PAUSED, "").lower() == "true":
-        return Hold("RestartPaused", f"restarts wait until the annotation {ANNOTATION_PAUSED} is taken away", None)
+        return Hold("RestartPaused", f"restarts wait until the annotation {ANNOTATION_PAUSED} is removed", None)
     window = annotations.get(ANNOTATION_WINDOW, "")
     return _outside(window, now) if window else None
 

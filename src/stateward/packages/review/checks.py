@@ -62,7 +62,7 @@ def _plan(package: Package, name: str, plan: Plan) -> Iterator[Problem]:
         for j, step in enumerate(phase.steps):
             for k, task in enumerate(step.tasks):
                 if task not in tasks:
-                    yield Problem(f"{where}[{j}].tasks[{k}]", task, f"is no task; there are {_listed(tasks)}")
+                    yield Problem(f"{where}[{j}].tasks[{k}]", task, f"is not a task; there are {_listed(tasks)}")
 
 
 def _twice(at: str, names: list[str]) -> Iterator[Problem]:
@@ -70,7 +70,7 @@ def _twice(at: str, names: list[str]) -> Iterator[Problem]:
         if not name:
             yield Problem(f"{at}[{i}].name", name, "is required")
         elif name in names[:i]:
-            yield Problem(f"{at}[{i}].name", name, "is there twice")
+            yield Problem(f"{at}[{i}].name", name, "is listed twice")
 
 
 def _listed(names: set[str]) -> str:
@@ -108,7 +108,7 @@ def _task(package: Package, at: str, task: Task) -> Iterator[Problem]:
 def _toggle(package: Package, at: str, name: str) -> Iterator[Problem]:
     parameter = package.parameters.get(name)
     if parameter is None:
-        yield Problem(at, name, f"is no parameter; it must be one of {PARAMETERS} that is true or false")
+        yield Problem(at, name, f"is not a parameter; it must be one of {PARAMETERS} that is true or false")
         return
     try:
         value = seen(parameter, None)
@@ -129,7 +129,7 @@ def _pipe(package: Package, at: str, task: Task) -> Iterator[Problem]:
 
 def _template(package: Package, at: str, name: str) -> Iterator[Problem]:
     if name not in package.templates:
-        yield Problem(at, name, f"is no file below {TEMPLATES}")
+        yield Problem(at, name, f"is not a file below {TEMPLATES}")
 
 
 def _parameters(package: Package) -> Iterator[Problem]:
@@ -137,7 +137,7 @@ def _parameters(package: Package) -> Iterator[Problem]:
         at = f"{PARAMETERS}: parameters[{i}]"
         if parameter.trigger and parameter.trigger not in package.operator.plans:
             plans = ", ".join(package.operator.plans)
-            yield Problem(f"{at}.trigger", parameter.trigger, f"is no plan; there are {plans}")
+            yield Problem(f"{at}.trigger", parameter.trigger, f"is not a plan; there are {plans}")
         yield from _default(at, parameter)
 
 

@@ -72,7 +72,7 @@ def _database(world: World, cluster: FoundationDBCluster, members: set[str]) -> 
         yield f"zone {state.maintenance} is in maintenance"
     factor = FACTORS[state.configuration["redundancy_mode"]]
     if any(shard.target or len(shard.holders) < factor for shard in state.shards):
-        yield "data is on its way"
+        yield "data is being installed"
     coordinators = {name.partition(".")[0] for name in state.coordinators}
     if len(coordinators) != COORDINATORS[cluster.spec.redundancy] or not coordinators <= set(map(names.pod, members)):
         yield f"coordinators are {', '.join(sorted(coordinators))}"

@@ -70,7 +70,7 @@ def test_scaling_restarts_nothing_and_nothing_to_do_is_said(run: Run) -> None:
     assert "~ Deployment web: spec.replicas\nno pod restarts\n" in asked(run, document({"COUNT": 5}))[1]
     code, said = asked(run, document({"COUNT": 2}))
     assert code == 0
-    assert "nothing is to be done: it is as it is asked for" in said
+    assert "nothing changes: the installation matches its spec" in said
 
 
 def test_a_workload_of_nobodys_package_that_asks_for_it_restarts_too(run: Run, api: Shelf) -> None:
@@ -93,7 +93,7 @@ def test_another_version_in_the_same_file_is_planned_before_it_is_stored(run: Ru
     code, said = asked(run, newer, document({"COUNT": 2}, package="shop-1.3.0"))
     assert code == 0
     assert "shop 1.2.0 → 1.3.0" in said
-    assert "plan deploy: another version of the package is wanted" in said
+    assert "plan deploy: another version of the package is desired" in said
     assert "pods of Deployment web restart: its template changes (spec.template.spec.containers[app].image)" in said
 
 
@@ -146,15 +146,15 @@ def test_work_that_a_wish_has_done_once_more_is_named(run: Run, api: Shelf, plan
     wished["metadata"] = {"name": "web", "annotations": {ANNOTATION_TRIGGER: f"{plan}/1"}}
     said = asked(run, wished)[1]
     assert f"plan {plan}: somebody asked for it" in said
-    assert (f"note: Job {plan}-job is there and is done once more" in said) is again
+    assert (f"note: Job {plan}-job exists and runs once more" in said) is again
 
 
 def test_what_was_made_from_lost_content_is_not_known(run: Run, api: Shelf) -> None:
     api.there("installations", "web")["status"]["installed"]["digest"] = "sha256:other"
     code, said = asked(run, document({"COUNT": 5}))
     assert code == 0
-    assert "note: shop-1.2.0 has other content than when it was used: what was made is not known" in said
-    assert "not known how it was made: Deployment web" in said
+    assert "note: shop-1.2.0 has other content than when it was used: its objects are not known" in said
+    assert "its objects are not known: Deployment web" in said
 
 
 def test_programs_get_a_document(run: Run) -> None:

@@ -45,7 +45,7 @@ def test_the_same_package_serves_two_installations(run: Run, api: Shelf, folder:
     good(run, "package", "install", folder, "b", "--adopt")
     assert api.names("packages") == ["shop-1.2.0"]
     assert api.there("installations", "b")["spec"]["adopt"] is True
-    assert "a is installed already: `package upgrade a` changes it" in bad(run, "package", "install", folder, "a")
+    assert "a is already installed: `package upgrade a` changes it" in bad(run, "package", "install", folder, "a")
 
 
 def test_the_account_is_written_when_it_is_installed_and_when_it_is_changed(run: Run, api: Shelf, folder: str) -> None:
@@ -163,14 +163,14 @@ def test_a_plan_is_shown_step_by_step_with_what_it_waits_for(run: Run, api: Shel
         "  main/job: Pending",
     ]
     said = good(run, "installation", "status", "web")
-    assert "needs a person: plan deploy, 0 of 2 steps done" in said
+    assert "needs manual intervention: plan deploy, 0 of 2 steps done" in said
     assert "StepRetried: main/app: it is there" in said
 
 
 def test_list_says_where_it_looked_for_nothing(run: Run) -> None:
     result = run("installation", "list", "-n", "empty")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == "there is no installation in namespace 'empty'; --all-namespaces looks everywhere\n"
+    assert result.stderr == "there is no installation in namespace 'empty'; --all-namespaces searches all namespaces\n"
     assert run("installation", "list", "-A").stderr == "there is no installation in any namespace\n"
 
 

@@ -82,7 +82,7 @@ def test_a_package_that_cannot_work_is_not_built(tmp_path: Path) -> None:
     bad = written(tmp_path / "bad", files(operator=("[extra.yaml]", "[other.yaml]")))
     result = run("build", bad, "-o", tmp_path / "x.tgz")
     assert result.exit_code == 1
-    assert "'other.yaml': is no file below templates/" in result.stderr
+    assert "'other.yaml': is not a file below templates/" in result.stderr
     assert not (tmp_path / "x.tgz").exists()
 
 
@@ -109,4 +109,4 @@ def test_what_is_no_package_is_a_line(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("x")
     assert "is no tarball" in run("verify", tmp_path / "x").stderr
     assert "No such file" in run("verify", tmp_path / "missing").stderr
-    assert "is no package:" in run("schema", written(tmp_path / "y", {"params.yaml": b""})).stderr
+    assert "is not a package:" in run("schema", written(tmp_path / "y", {"params.yaml": b""})).stderr

@@ -152,7 +152,7 @@ def test_a_layout_holds_versions_that_are_read_by_their_tags(folder: Path, tmp_p
     good("build", newer, "--oci", target)
     assert "say which package is meant" in bad("verify", target)
     assert "shop 1.3.0" in good("verify", f"{target}:1.3.0")
-    assert "is no OCI layout" in bad("build", folder, "--oci", folder)
+    assert "is not an OCI layout" in bad("build", folder, "--oci", folder)
     for blob in (target / "blobs/sha256").iterdir():
         blob.write_bytes(blob.read_bytes() + b" ")
     assert "has the digest" in bad("verify", f"{target}:1.3.0")

@@ -43,7 +43,7 @@ def test_a_pool_that_is_new_starts_like_the_others() -> None:
 
 def test_a_container_that_ended_meanwhile_tells_nothing() -> None:
     found = pacing(holdings(pod(4000, restarts=1)), Speed())
-    assert found.rests_on[0] == "a member starts in 60 s: assumed, as no pod tells of its last start"
+    assert found.rests_on[0] == "a member starts in 60 s: assumed, because no pod shows its last start"
 
 
 def test_what_the_database_tells_is_said_to_be_from_there() -> None:

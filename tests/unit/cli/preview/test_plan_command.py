@@ -87,8 +87,8 @@ def test_a_changed_file_is_planned_without_touching_anything(run: Run, running: 
     assert "2.17.1 → 2.19.5" in result.output
     assert "logs-hot-0       recreate  rolling  70 s   version" in result.output
     assert "min, if all goes well" in result.output
-    assert "a member starts in 60 s: assumed, as no pod tells of its last start" in result.output
-    assert "not in it: the recovery of shards, if there are any: none are known" in result.output
+    assert "a member starts in 60 s: assumed, because no pod shows its last start" in result.output
+    assert "not in it: the recovery of shards, if there are any: their number is not known" in result.output
     assert "the database could not be reached from here" in result.output
     assert "shards and the elected manager are not known" in result.output
     assert running.patches == []
@@ -97,7 +97,7 @@ def test_a_changed_file_is_planned_without_touching_anything(run: Run, running: 
 def test_an_unchanged_file_touches_nobody(run: Run, running: FakeApi) -> None:
     result = run("plan", "-f", "-", stdin=CHANGED % "2.17.1")
     assert result.exit_code == 0
-    assert "nothing would happen to any member" in result.output
+    assert "no member would change" in result.output
 
 
 def test_the_present_spec_is_planned_by_name(run: Run, running: FakeApi) -> None:
@@ -124,7 +124,7 @@ def test_a_storage_class_that_does_not_exist_is_said_in_advance(run: Run, api: F
     asked = (CHANGED % "2.17.1").replace("{size: 20Gi}", "{size: 20Gi, storageClass: fsat}")
     result = run("plan", "-f", "-", stdin=asked)
     assert result.exit_code == 1
-    assert "it would stall, and cost no member: a new pod cannot start" in result.output
+    assert "it would stall without losing a member: a new pod cannot start" in result.output
     assert "spec.pools[1].storage.storageClass: 'fsat': there is no such storage class" in result.output
     shown = json.loads(run("plan", "-f", "-", "-o", "json", stdin=asked).output)
     assert shown["goesThrough"] is False
@@ -153,7 +153,7 @@ def test_neither_a_file_nor_a_name_is_a_usage_error(run: Run) -> None:
 
 def test_a_name_that_the_file_does_not_have_is_a_failure(run: Run) -> None:
     result = run("plan", "metrics", "-f", "-", stdin=CHANGED % "2.19.5")
-    assert (result.exit_code, result.stderr) == (1, "stateward: -: none of its clusters is called so\n")
+    assert (result.exit_code, result.stderr) == (1, "stateward: -: it contains no cluster with that name\n")
 
 
 async def test_the_database_is_asked_through_the_api_server(running: FakeApi) -> None:
@@ -222,5 +222,5 @@ def test_a_secret_of_the_keystore_in_the_file_is_shown_for_every_member(run: Run
 
 def test_the_same_data_in_the_file_restarts_nobody_and_shows_no_value(run: Run, using: FakeApi) -> None:
     result = run("plan", "logs", "-f", "-", stdin=SECRET % "one")
-    assert "nothing would happen to any member" in result.output
+    assert "no member would change" in result.output
     assert "two" not in run("plan", "logs", "-f", "-", stdin=SECRET % "two").output

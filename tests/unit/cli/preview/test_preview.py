@@ -40,7 +40,7 @@ ORDER
 
 TIME
   about 9 min, if all goes well
-  not in it: pulling an image that a Kubernetes node does not have, and what is written while a member is away
+  not in it: pulling an image that a Kubernetes node does not have, and data written while a member is unavailable
 
 all 7 members would change; nothing was changed yet
 """

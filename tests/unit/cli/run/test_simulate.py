@@ -127,13 +127,13 @@ def test_ordinary_days_are_mostly_passed_over_and_the_report_says_so() -> None:
     assert result.exit_code == 0, result.output
     last = result.output.splitlines()[-1]
     assert last.startswith("1 run, 0 with violations; ")
-    assert last.endswith(" of them passed over, as nothing could happen in them")
+    assert last.endswith(" of them skipped, because nothing could happen in them")
 
 
 def test_a_story_is_that_of_one_run() -> None:
     result = simulated("--trace")
     assert result.exit_code == 2
-    assert "--trace tells one run: say which with --seed" in result.stderr
+    assert "--trace prints one run: name it with --seed" in result.stderr
 
 
 def test_an_edit_is_told_by_what_differs() -> None:

@@ -29,7 +29,11 @@ def wait(reason: str, end: str) -> dict[str, Any]:
 
 REMOVAL = {"name": NAME, "phase": "Draining", "since": "2026-11-21T11:40:00Z", "by": "Automatic", "reason": "missing"}
 FATES = [
-    ({}, {}, f"is not replaced by itself, as spec.replacement is not enabled; `replace {NAME}` replaces it at once"),
+    (
+        {},
+        {},
+        f"is not replaced automatically, because spec.replacement is not enabled; `replace {NAME}` replaces it now",
+    ),
     (ENABLED, {}, "is replaced when it has been missing for 1h"),
     (
         ENABLED,

@@ -11,23 +11,23 @@ from tests.unit.cli.fake_api import FakeApi, Run
 from tests.unit.cli.samples import cluster
 
 CLUSTER = """\
-logs runs 2.17.1 and is asked to become 2.19.5; 2 of 3 members serve; the database says it is yellow.
-What goes on: logs-hot-1 restarts to apply version.
+logs runs 2.17.1 and changes to 2.19.5; 2 of 3 members serve; the database reports yellow.
+Status: logs-hot-1 restarts to apply version.
 
-logs-hot-0 waits, for 3m now (DatabaseNotReady): version: logs-hot-1 must be back first: the copy of a shard is missing.
-  It goes on when every shard is recovered, or can nowhere be placed for a reason that this change itself removes.
-  You can: if it takes long, ask the database why: GET _cluster/allocation/explain.
+logs-hot-0 has waited 3m (DatabaseNotReady): version: logs-hot-1 must be back first: the copy of a shard is missing.
+  It continues when every shard is recovered, or the only obstacle to its allocation is one that this change removes.
+  What to do: if it takes long, ask the database for the reason: GET _cluster/allocation/explain.
 """
 
 MEMBER = """\
-logs-hot-0 is Waiting, for 3m now: it serves, and a change waits for it.
+logs-hot-0 is Waiting (for 3m): it serves, and a change is pending.
 It last joined the cluster with version 2.17.1 on node node-a in zone a.
 The operator says: logs-hot-0 waits (version): logs-hot-1 must be back first: the copy of a shard is missing.
-A change still has to recreate the pod of it.
+A pending change has to recreate its pod.
 
-logs-hot-0 waits, for 3m now (DatabaseNotReady): version: logs-hot-1 must be back first: the copy of a shard is missing.
-  It goes on when every shard is recovered, or can nowhere be placed for a reason that this change itself removes.
-  You can: if it takes long, ask the database why: GET _cluster/allocation/explain.
+logs-hot-0 has waited 3m (DatabaseNotReady): version: logs-hot-1 must be back first: the copy of a shard is missing.
+  It continues when every shard is recovered, or the only obstacle to its allocation is one that this change removes.
+  What to do: if it takes long, ask the database for the reason: GET _cluster/allocation/explain.
 """
 
 
@@ -51,9 +51,9 @@ def test_a_stalled_cluster_says_that_a_person_is_needed(run: Run, api: FakeApi) 
     condition = {"type": "Stalled", "status": "True", "reason": "UpgradeRefused", "message": "2.11.0 is older"}
     api.add("opensearchclusters", cluster(conditions=[condition], waiting=[]))
     assert run("explain", "logs").output.splitlines()[2:] == [
-        "It will not go on by itself (UpgradeRefused): 2.11.0 is older.",
-        "  It goes on when spec.version is a version that this cluster can become.",
-        "  You can: set the deployed version again.",
+        "Manual intervention is required (UpgradeRefused): 2.11.0 is older.",
+        "  It continues when this cluster can change to spec.version.",
+        "  What to do: set the deployed version again.",
     ]
 
 
@@ -62,8 +62,8 @@ def test_a_settled_cluster_waits_for_nothing(run: Run, api: FakeApi) -> None:
     calm = cluster(conditions=[ready], waiting=[], doing="the cluster matches its spec", version="2.19.5")
     api.add("opensearchclusters", calm)
     assert run("explain", "logs").output.splitlines()[1:] == [
-        "What goes on: the cluster matches its spec.",
-        "Nothing waits.",
+        "Status: the cluster matches its spec.",
+        "Nothing is pending.",
     ]
 
 
@@ -71,7 +71,7 @@ def test_a_cluster_without_status_asks_for_the_operator(run: Run, api: FakeApi) 
     document = cluster()
     del document["status"]
     api.add("opensearchclusters", document)
-    assert "has not been looked at by any operator" in run("explain", "logs").output
+    assert "No operator has observed logs yet" in run("explain", "logs").output
 
 
 def test_every_reason_that_planning_gives_has_advice() -> None:

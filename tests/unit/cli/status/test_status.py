@@ -58,7 +58,7 @@ def test_a_cluster_that_no_operator_has_seen_says_so(run: Run, api: FakeApi) -> 
 
 def test_a_change_that_was_not_looked_at_yet_is_named(run: Run, api: FakeApi) -> None:
     api.add("opensearchclusters", cluster(observedGeneration=1))
-    assert "the newest change of the spec has not been looked at yet" in run("status", "logs").output
+    assert "the operator has not observed the latest change of the spec yet" in run("status", "logs").output
 
 
 def test_watch_appends_a_line_for_each_change_until_the_cluster_is_deleted(run: Run, api: FakeApi) -> None:
@@ -89,7 +89,7 @@ def test_a_cluster_that_is_not_there_is_one_line(run: Run) -> None:
     result = run("status", "metrics", "-n", "prod")
     assert result.exit_code == 1
     assert result.stderr == (
-        "stateward: there is no cluster 'metrics' in namespace 'prod'; `list --all-namespaces` shows all there are\n"
+        "stateward: there is no cluster 'metrics' in namespace 'prod'; `list --all-namespaces` shows all\n"
     )
 
 

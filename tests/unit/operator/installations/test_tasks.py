@@ -103,7 +103,7 @@ async def test_a_step_that_takes_too_long_fails_with_what_it_waited_for(town: To
     town.install("shop-1.2.0", spec={"stepTimeout": 60})
     async with town.operator():
         await town.until(lambda: town.condition("Stalled").get("reason") == "PlanFailed")
-    assert "was not done within 60 seconds" in town.status()["run"]["message"]
+    assert "did not finish within 60 seconds" in town.status()["run"]["message"]
 
 
 async def test_a_plan_that_somebody_asks_for_runs_once(town: Town) -> None:

@@ -1,4 +1,4 @@
-"""Tarballs of others: nothing leads out of them, nothing is larger than it may be, and nothing is there twice."""
+"""Tarballs of others: nothing leads out of them, nothing is larger than it may be, and nothing is listed twice."""
 
 import gzip
 import io
@@ -78,7 +78,7 @@ def test_a_size_that_is_a_lie_is_refused() -> None:
 
 
 def test_a_path_that_is_there_twice_is_refused() -> None:
-    with pytest.raises(BadArchive, match="is there twice"):
+    with pytest.raises(BadArchive, match="is listed twice"):
         unpack(tar(("operator.yaml", b"a"), ("./operator.yaml", b"b")))
 
 

@@ -49,7 +49,7 @@ def test_defaults_are_accepted_and_seen_as_templates_have_always_seen_them() -> 
         ({"HOSTS": {"a": 1}}, "HOSTS: {'a': 1}: must be a list, or YAML text that is one"),
         ({"STORAGE": {}}, "STORAGE: {}: must be text, a number or true or false"),
         ({"RATE": "fast"}, "RATE: 'fast': must be a number"),
-        ({"COUNTS": 1}, "COUNTS: 1: is no parameter of shop 1.2.0; did you mean COUNT?"),
+        ({"COUNTS": 1}, "COUNTS: 1: is not a parameter of shop 1.2.0; did you mean COUNT?"),
     ],
 )
 def test_a_wrong_value_is_named_with_what_is_accepted(values: dict[str, Any], words: str) -> None:

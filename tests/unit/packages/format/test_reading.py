@@ -52,7 +52,7 @@ def test_everything_that_is_wrong_is_named_with_file_and_field() -> None:
         (files({"operator.yaml": "- 1"}), "operator.yaml: ['1']: must be an object"),
         (files(operator=("name: shop\n", "")), "operator.yaml: name: is required"),
         (files(operator=("v1beta1", "v9")), "operator.yaml: apiVersion: 'kudo.dev/v9': must be kudo.dev/v1beta1"),
-        (files(params=("name: EXTRA", "name: COUNT")), "params.yaml: parameters[1].name: 'COUNT': is there twice"),
+        (files(params=("name: EXTRA", "name: COUNT")), "params.yaml: parameters[1].name: 'COUNT': is listed twice"),
         (files({"params.yaml": "parameters: 5"}), "params.yaml: parameters: '5': must be a list"),
         (files(params=("immutable: true", "immutable: maybe")), "immutable: 'maybe': must be true or false"),
     ],

@@ -94,7 +94,7 @@ def test_a_step_that_takes_too_long_fails_and_says_what_it_waited_for() -> None:
     assert next_look(waiting, 20.0) == 40.0
     late = advance(waiting, {ALL[0]: Result(Stage.WAITING, "0 of 1 pods are ready")}, 60.0)
     assert late.step(ALL[0]).stage is Stage.FAILED
-    assert late.step(ALL[0]).message == "was not done within 60 seconds: 0 of 1 pods are ready"
+    assert late.step(ALL[0]).message == "did not finish within 60 seconds: 0 of 1 pods are ready"
 
 
 def test_a_plan_without_steps_is_done() -> None:

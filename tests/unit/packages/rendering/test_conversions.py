@@ -81,9 +81,9 @@ def test_lists_are_taken_apart_and_empty_documents_passed_over() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("- 1", "document 1 of the result is no object"),
+        ("- 1", "document 1 of the result is not an object"),
         ("a: b", "document 1 of the result has no apiVersion"),
-        ("apiVersion: v1\nkind: Pod\nmetadata: x", "metadata is no object"),
+        ("apiVersion: v1\nkind: Pod\nmetadata: x", "metadata is not an object"),
         ("a: b\n  c: [d", "in line 2 of the result: 'c: \\[d'"),
     ],
 )

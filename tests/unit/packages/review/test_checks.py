@@ -31,7 +31,10 @@ def test_a_package_that_is_well_has_no_findings() -> None:
     [
         (shop(operator=("name: shop", "name: my shop")), "operator.yaml: name: 'my shop': must be at most 63 letters"),
         (shop(operator=("  deploy:\n", "  install:\n")), "operator.yaml: plans: 'install, backup': must have a plan"),
-        (shop(operator=("tasks: [app, extra]", "tasks: [apps]")), "steps[0].tasks[0]: 'apps': is no task; there are"),
+        (
+            shop(operator=("tasks: [app, extra]", "tasks: [apps]")),
+            "steps[0].tasks[0]: 'apps': is not a task; there are",
+        ),
         (shop(operator=("[extra.yaml]", "[other.yaml]")), "tasks[1].spec.resources[0]: 'other.yaml': is no file"),
         (shop(operator=("parameter: EXTRA", "parameter: X")), "tasks[1].spec.parameter: 'X': is no parameter"),
         (shop(operator=("parameter: EXTRA", "parameter: MODE")), "must be a parameter that is true or false; its"),
@@ -41,10 +44,10 @@ def test_a_package_that_is_well_has_no_findings() -> None:
         ),
         (shop(extra=("name: ", "generateName: ")), "has no metadata.name (generateName is not enough)"),
         (shop(operator=("resources: [job.yaml]", "resources: []")), "is required by a task of kind Delete"),
-        (shop(operator=("name: extra", "name: app")), "operator.yaml: tasks[1].name: 'app': is there twice"),
+        (shop(operator=("name: extra", "name: app")), "operator.yaml: tasks[1].name: 'app': is listed twice"),
         (
             shop(params=("trigger: backup", "trigger: backups")),
-            "trigger: 'backups': is no plan; there are deploy, backup",
+            "trigger: 'backups': is not a plan; there are deploy, backup",
         ),
         (
             shop(params=("default: 2", "default: two")),
@@ -113,7 +116,7 @@ def test_a_toggle_takes_what_it_has_always_taken_for_on_and_off(value: str, ther
 
 def test_a_toggle_deletes_nothing_for_a_value_that_nobody_understands() -> None:
     text = shop(params=("{name: EXTRA, type: boolean, default: false}", "{name: EXTRA, default: 'true'}"))
-    with pytest.raises(BadValue, match=r"EXTRA: 'yes': must be true or false: the task extra is turned on by it"):
+    with pytest.raises(BadValue, match=r"EXTRA: 'yes': must be true or false: the task extra is enabled by it"):
         render_plan(Use(text, "web", "prod", {"EXTRA": "yes"}), "deploy")
 
 

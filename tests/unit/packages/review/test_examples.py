@@ -1,4 +1,4 @@
-"""The example package: nothing is wrong with it, its scripts are shell, and it restarts for what it should."""
+"""The example package: no problems found with it, its scripts are shell, and it restarts for what it should."""
 
 import subprocess
 from pathlib import Path

@@ -40,8 +40,8 @@ def test_good_values_come_in() -> None:
         ({"COUNT": "many"}, "spec.parameters.COUNT: 'many': must be a whole number"),
         ({"MODE": "quick"}, "spec.parameters.MODE: 'quick': must be one of slow, fast"),
         ({"EXTRA": "on"}, "spec.parameters.EXTRA: 'on': must be true or false"),
-        ({"COUMT": 1}, "spec.parameters.COUMT: 1: is no parameter of shop 1.2.0; did you mean COUNT?"),
-        ({"mode": "fast"}, "spec.parameters.mode: 'fast': is no parameter of shop 1.2.0; did you mean MODE?"),
+        ({"COUMT": 1}, "spec.parameters.COUMT: 1: is not a parameter of shop 1.2.0; did you mean COUNT?"),
+        ({"mode": "fast"}, "spec.parameters.mode: 'fast': is not a parameter of shop 1.2.0; did you mean MODE?"),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_name_itself_and_what_is_allowed(values: dict[str, Any], says: str) -> None:

@@ -250,7 +250,7 @@ def test_the_database_moves_nothing_back_for_balance_until_the_freed_member_is_d
     assert world.balance_paused
     (move, *_) = next(x for _, x in reversed(world.log) if isinstance(x, a.MoveCopies)).moves
     moving = plan(on_its_way(world, move.target, move.origin), world.now)
-    assert not any(isinstance(x, a.ResumeBalancing) for x in moving.actions), "an only copy is on its way"
+    assert not any(isinstance(x, a.ResumeBalancing) for x in moving.actions), "an only copy is being installed"
     world.until(lambda w: any(isinstance(x, a.DeletePod) for x in w.plan().actions))
     assert not any(isinstance(x, a.ResumeBalancing) for x in world.plan().actions), "the member is just going down"
     world.until(lambda w: bool(w.did(a.DeletePod))).until(lambda w: bool(w.did(a.ResumeBalancing)))
