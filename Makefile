@@ -3,8 +3,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
 SANDBOX := $(PY) -m sandbox
-# End-to-end cases wait most of the time: three processes, each with a sandbox of its own, keep two cores busy.
-WORKERS ?= 3
+# Processes of `make e2e`, each with a sandbox of its own. Three are faster on two cores, and need
+# `sysctl fs.inotify.max_user_instances=512`.
+WORKERS ?= 2
 
 .PHONY: help demo test check unit e2e bench sandbox sandbox-down release docs lock bootstrap
 

@@ -64,7 +64,7 @@ async def test_one_object_has_one_installation_and_the_second_waits_for_it(place
         before = await place.there(SERVICES, "shared")
         await place.install("other-1", "second")
         await place.change("second", adopt=True)
-        owner = f"belongs to the installation {place.namespace}/first"
+        owner = f"belongs to installation {place.namespace}/first"
         await place.until(INSTALLATIONS, "second", says("Stalled", owner))
         await remove(place, "second")
         await place.until(INSTALLATIONS, "second", lambda body: body is None)
@@ -93,7 +93,7 @@ async def test_two_that_begin_at_once_have_one_owner(place: Place) -> None:
         assert len(owners) == 1
         others = [name for name in names if name not in owners]
         for name in others:
-            await place.until(INSTALLATIONS, name, says(f"belongs to the installation {place.namespace}/"))
+            await place.until(INSTALLATIONS, name, says(f"belongs to installation {place.namespace}/"))
 
 
 async def test_the_loss_of_the_key_restarts_nothing_runs_no_job_and_forgets_nothing(place: Place) -> None:

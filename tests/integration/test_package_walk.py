@@ -45,7 +45,9 @@ def template(body: dict[str, Any]) -> dict[str, Any]:
 
 
 async def test_a_package_is_begun_checked_and_read_before_any_server_knows_of_it(newcomer: Newcomer) -> None:
-    assert "a package to begin with" in await newcomer.types("stateward package new shop")
+    assert "a package to start from; see its objects with `stateward package render" in await newcomer.types(
+        "stateward package new shop"
+    )
     said = await newcomer.types("stateward package verify shop")
     assert re.fullmatch(
         r"shop: shop 0\.1\.0 \(application 1\.0\): 3 parameters, plans deploy, backup, sha256:[0-9a-f]{64}\n", said

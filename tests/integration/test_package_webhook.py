@@ -142,7 +142,7 @@ async def test_wrong_parameters_are_refused_with_what_is_allowed(place: Place) -
     await place.state(installed={"package": "shop-1.2.0", "digest": digest, "version": "1.2.0", "parameters": values})
     with pytest.raises(Invalid, match=r"STORAGE: '2Gi': cannot be changed once it is installed; it is '1Gi'"):
         await place.install("shop-1.2.0", COUNT=3, STORAGE="2Gi")
-    with pytest.raises(Invalid, match="these parameters ask for different plans"):
+    with pytest.raises(Invalid, match="these parameters need different plans; change them one after the other:"):
         await place.install("shop-1.2.0", COUNT=4, STORAGE="1Gi", FILE="other.sql")
     await place.install("shop-1.2.0", COUNT=5, STORAGE="1Gi")
 

@@ -204,7 +204,7 @@ async def test_a_foreign_deployment_is_adopted_only_with_the_right_to_change_it(
     await place.change(serviceAccountName="builder", adopt=False)
 
     async def held() -> bool:
-        return "set spec.adopt to take it over" in (await place.live()).status.doing
+        return "and set spec.adopt to adopt it" in (await place.live()).status.doing
 
     await place.until(held)
     assert (await place.get(DEPLOYMENTS, "theirs") or {})["spec"] == theirs["spec"]
@@ -240,7 +240,7 @@ async def test_what_the_account_may_not_delete_is_neither_pruned_nor_removed_and
     await place.refusal(f"{account} may not delete configmaps second in namespace {place.home}")
     assert await place.get(CONFIG_MAPS, "second")
     await place.delete()
-    await place.refusal("what it has made cannot be removed", f"{account} may not delete configmaps", FINALIZER)
+    await place.refusal("its objects cannot be removed:", f"{account} may not delete configmaps", FINALIZER)
     assert await place.get(CONFIG_MAPS, "first")
     bare = {"metadata": {"finalizers": None}}
     await place.tenant.patch(INSTALLATIONS, Key(place.home, "web"), bare, kind=PatchKind.MERGE)
@@ -258,11 +258,11 @@ async def test_rights_that_are_lost_are_told_and_given_back_all_goes_on_to_the_e
     await place.admin.delete(ROLE_BINDINGS, key, DeleteOptions(Preconditions(binding["metadata"]["uid"])))
     account = f"service account default of namespace {place.home}"
     await place.admin.patch(CONFIG_MAPS, Key(place.home, "first"), {"data": {"a": "odd"}}, kind=PatchKind.MERGE)
-    await place.refusal("what others changed cannot be put right", f"{account} may not get configmaps first")
+    await place.refusal("changes by other clients cannot be reverted:", f"{account} may not get configmaps first")
     await place.install(body(CONFIG_MAPS, "first", data={"a": "3"}), version=3)
     await place.refusal(f"{account} may not patch configmaps first in namespace {place.home}")
     await place.delete()
-    await place.refusal("what it has made cannot be removed", f"{account} may not list configmaps", FINALIZER)
+    await place.refusal("its objects cannot be removed:", f"{account} may not list configmaps", FINALIZER)
     assert (await place.get(CONFIG_MAPS, "first") or {})["data"] == {"a": "odd"}
     await bind(place.admin, place.home, "stateward-packages", subject(place.home, "packages"))
     await place.change(serviceAccountName="packages")

@@ -176,7 +176,9 @@ async def test_a_cluster_that_is_made_again_with_too_few_managers_says_whose_vol
         story.user.spec["pools"] = [managers(1), hot(2)]
         story.user.create()
         await asyncio.sleep(5.0)
-        assert await story.until(lambda: "ask for these members again" in story.waits, 1200.0), story.waits
+        assert await story.until(lambda: "were kept, so add these members to the spec again" in story.waits, 1200.0), (
+            story.waits
+        )
         assert "the volumes of logs-managers-1, logs-managers-2 were kept" in story.waits
         await asyncio.sleep(60.0)
         before = len(story.removed)

@@ -112,7 +112,7 @@ async def test_after_the_switch_nothing_goes_back() -> None:
         assert await story.until(lambda: NEW in programs(story), 7200.0), story.doing
         await asyncio.sleep(30.0)
         story.edit(version=OLD)
-        assert await story.until(lambda: "cannot go back" in story.doing, 600.0), story.doing
+        assert await story.until(lambda: "cannot be downgraded" in story.doing, 600.0), story.doing
         await asyncio.sleep(1200.0)
         assert programs(story) == {NEW}
         story.edit(version=NEW)

@@ -35,7 +35,7 @@ async def test_all_processes_change_at_one_moment_and_nothing_goes_back(
     assert await fdb.excluded("cross") == []
     await clusters.apply("cross", version=OLD, pools=pools())
     refused = await clusters.until("cross", lambda c: condition(c, "Stalled") == "True", seconds=60)
-    assert any("cannot go back" in wait.message for wait in refused.status.waiting)
+    assert any("cannot be downgraded" in wait.message for wait in refused.status.waiting)
 
 
 async def both_programs(clusters: Clusters, fdb: Fdb) -> dict[str, str]:

@@ -87,7 +87,7 @@ def test_what_cannot_be_meant_is_refused(spec: dict[str, Any], path: str, words:
 
 def test_counts_that_bear_too_little_are_told() -> None:
     (problem,) = found(Severity.WARNING, pools=[pool("storage", replicas=2), *POOLS[1:]])
-    assert "nothing takes over" in problem.message
+    assert "no member takes over from a failed one:" in problem.message
 
 
 def test_the_cluster_file_in_a_status_of_before_can_be_read() -> None:

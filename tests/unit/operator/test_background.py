@@ -102,7 +102,7 @@ async def test_other_errors_come_from_a_process_as_they_are() -> None:
     with pytest.raises(BadValue, match="is no integer"):
         await in_process(RenderStep(use, next(places(use.package, "deploy"))))
     body = opening().body
-    with pytest.raises(NoPackageError, match="is no tarball") as error:
+    with pytest.raises(NoPackageError, match="is not a") as error:
         await in_process(OpenPackage(structs.replace(body, spec=structs.replace(body.spec, archive="bm9uZQ=="))))
     assert error.value.reason == "PackageBroken"
 

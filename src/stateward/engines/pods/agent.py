@@ -12,6 +12,7 @@ from stateward.agent.process import configuration, handover
 from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines.pods.probe import probe
+from stateward.engines.pods.read_only import container_rights
 
 VERSION = __version__
 """Version of the agent that new pods get."""
@@ -41,7 +42,7 @@ def init_container(image: str) -> Json:
         "image": image,
         "command": ["python3", "-m", "stateward.agent", "copy", HOME],
         "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
-        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        "securityContext": container_rights(),
         "volumeMounts": [{"name": "agent", "mountPath": HOME}],
     }
 

@@ -131,7 +131,7 @@ def test_a_plan_that_runs_is_told_of_and_what_comes_after_it(run: Run, api: Shel
 def test_a_wish_runs_its_plan(run: Run) -> None:
     wished = document({"COUNT": 2})
     wished["metadata"] = {"name": "web", "annotations": {ANNOTATION_TRIGGER: "backup/1"}}
-    assert "plan backup: somebody asked for it\n+ Job backup-job" in asked(run, wished)[1]
+    assert "plan backup: a user asked for it\n+ Job backup-job" in asked(run, wished)[1]
 
 
 @pytest.mark.parametrize(("plan", "again"), [("backup", True), ("deploy", False)])
@@ -145,7 +145,7 @@ def test_work_that_a_wish_has_done_once_more_is_named(run: Run, api: Shelf, plan
     wished = document({"COUNT": 2})
     wished["metadata"] = {"name": "web", "annotations": {ANNOTATION_TRIGGER: f"{plan}/1"}}
     said = asked(run, wished)[1]
-    assert f"plan {plan}: somebody asked for it" in said
+    assert f"plan {plan}: a user asked for it" in said
     assert (f"note: Job {plan}-job exists and runs once more" in said) is again
 
 
@@ -175,7 +175,7 @@ def test_one_of_several_is_named(run: Run, tmp_path: Path) -> None:
 def test_files_with_installations_are_checked_for_their_shape(run: Run, api: Shelf, tmp_path: Path) -> None:
     file = tmp_path / "web.yaml"
     file.write_text(yaml.safe_dump(document({})))
-    assert "nothing is wrong" in good(run, "validate", "-f", str(file))
+    assert ": no problems found" in good(run, "validate", "-f", str(file))
     file.write_text(yaml.safe_dump({**document({}), "spec": {"pakage": "x"}}))
     assert "did you mean" in run("validate", "-f", str(file)).output
     assert Key("default", "web") in {key for _, key in api.objects}

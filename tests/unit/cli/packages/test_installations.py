@@ -92,7 +92,9 @@ def test_a_shared_package_is_the_clusters(run: Run, api: Shelf, folder: str) -> 
 def test_a_version_with_other_content_is_refused(run: Run, api: Shelf, folder: str, tmp_path: Path) -> None:
     good(run, "package", "install", folder, "a")
     other = written(tmp_path / "other", files(app=("image: shop:", "image: store:")))
-    assert "with other content: a changed package has another version" in bad(run, "package", "install", other, "b")
+    assert "already exists with other content: a changed package needs another version" in bad(
+        run, "package", "install", other, "b"
+    )
     assert api.names("installations") == ["a"]
 
 
@@ -113,7 +115,7 @@ def test_upgrade_changes_values_and_keeps_the_others(run: Run, api: Shelf, folde
 def test_upgrade_brings_another_version(run: Run, api: Shelf, folder: str, tmp_path: Path) -> None:
     good(run, "package", "install", folder, "web", "-p", "COUNT=3")
     newer = written(tmp_path / "newer", files(operator=('operatorVersion: "1.2.0"', 'operatorVersion: "1.3.0"')))
-    assert good(run, "package", "upgrade", "web", newer) == "web: shop 1.3.0 is on its way\n"
+    assert good(run, "package", "upgrade", "web", newer) == "web: shop 1.3.0 is being installed\n"
     spec = api.there("installations", "web")["spec"]
     assert spec == {"package": "shop-1.3.0", "parameters": {"COUNT": "3"}}
 

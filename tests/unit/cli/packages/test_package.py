@@ -107,6 +107,6 @@ def test_the_schema_of_the_parameters_is_json(folder: Path) -> None:
 
 def test_what_is_no_package_is_a_line(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("x")
-    assert "is no tarball" in run("verify", tmp_path / "x").stderr
+    assert "is not a" in run("verify", tmp_path / "x").stderr
     assert "No such file" in run("verify", tmp_path / "missing").stderr
     assert "is not a package:" in run("schema", written(tmp_path / "y", {"params.yaml": b""})).stderr

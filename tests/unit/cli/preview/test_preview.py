@@ -163,7 +163,7 @@ def test_a_change_that_would_wait_has_no_end(capsys: pytest.CaptureFixture[str])
     shown = preview(observed, NOW)
     show(forecast(look_at(observed), shown))
     assert shown.seconds is None
-    assert "how long is not known" in capsys.readouterr().out
+    assert "the duration is not known: it would wait before its end" in capsys.readouterr().out
 
 
 def test_larger_shards_take_longer_to_move() -> None:

@@ -52,7 +52,7 @@ def test_it_is_said_since_when_why_and_what_becomes_of_it(
 ) -> None:
     api.add("opensearchclusters", missing(spec=spec, **status))
     shown = run("status", "logs").output
-    assert "MISSING     FOR  WHY           WHAT BECOMES OF IT\n" in shown
+    assert "MISSING     FOR  WHY           NEXT\n" in shown
     assert f"{NAME}  30m  NodeNotReady  {fate}\n" in shown
     told = run("explain", "logs", NAME).output
     assert f"It is missing, for 30m now: its Kubernetes node is not ready, or gone.\n  It {fate}.\n" in told

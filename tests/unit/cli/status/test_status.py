@@ -25,7 +25,7 @@ logs-hot-0       Waiting     3m     2.17.1   node-a  a     recreate  logs-hot-0 
 logs-hot-1       Restarting  20s    2.17.1   node-b  b     recreate  logs-hot-1 restarts to apply version
 logs-managers-0  Ready       2h58m  2.17.1   node-c  c
 
-WAITS       FOR  REASON            WHAT IT WAITS FOR
+WAITS       FOR  REASON            WAITS FOR
 logs-hot-0  3m   DatabaseNotReady  version: logs-hot-1 must be back first: the copy of a shard is missing
 
 CONDITION  STATUS  FOR    REASON      MESSAGE
@@ -53,7 +53,7 @@ def test_a_cluster_that_no_operator_has_seen_says_so(run: Run, api: FakeApi) -> 
     document = cluster()
     del document["status"]
     api.add("opensearchclusters", document)
-    assert "no operator has looked at this cluster; is one running?" in run("status", "logs").output
+    assert "no operator has observed this cluster yet; check that one is running" in run("status", "logs").output
 
 
 def test_a_change_that_was_not_looked_at_yet_is_named(run: Run, api: FakeApi) -> None:
@@ -97,7 +97,10 @@ def test_no_crd_no_right_and_no_server_are_one_line_each(run: Run, api: FakeApi)
     for refusal, says in (
         (UnknownResource("404", status=Status(code=404)), "CRDs are not installed"),
         (Forbidden("not you", status=Status(code=403)), "stateward-view"),
-        (TransportError("GET /: Connection refused"), "is the cluster up"),
+        (
+            TransportError("GET /: Connection refused"),
+            "check that the cluster is up and that KUBECONFIG (or --context) names it",
+        ),
     ):
         api.refusal = refusal
         result = run("status", "logs")

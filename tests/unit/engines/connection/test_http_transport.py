@@ -145,4 +145,4 @@ async def test_garbage_over_the_wire_is_unknown(server: Server, session: aiohttp
     server.handle = garbage
     found = await observed(server, HttpTransport(session))
     assert isinstance(found, Unknown)
-    assert "answers what it should not" in found.why
+    assert "gives an answer that cannot be read" in found.why

@@ -161,7 +161,7 @@ async def test_a_member_whose_address_nobody_knows_stays_while_it_may_be_on_its_
     assert found is not None
     assert "the address of ledger-storage-4 is not known" in found
     assert "whole without it for 300 s" in found
-    assert "since when it has been away is not known" in (
+    assert ", and neither is the time since which it has been unavailable" in (
         why(await town.seen(**{**forgotten(town, 1.0), "silent": {}})) or ""
     )
 

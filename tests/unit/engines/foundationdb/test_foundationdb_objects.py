@@ -187,7 +187,7 @@ def needs(pool: Pool, before: Inputs, after: Inputs) -> dict[str, Effect]:
 
 def test_nothing_goes_back_to_a_version_that_cannot_read_the_data() -> None:
     (refusal,) = desired(at("7.3.63", "7.1.67")).refusals
-    assert "cannot go back" in refusal.message
+    assert "cannot be downgraded" in refusal.message
     assert desired(at("7.3.63", "7.1.67")).version == "7.3.63"
 
 

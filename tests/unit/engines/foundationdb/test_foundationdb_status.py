@@ -138,7 +138,7 @@ def test_a_process_that_nobody_reaches_is_told_by_its_known_address_and_else_a_s
 
 def test_a_member_without_a_process_is_not_gone_while_a_process_is_nobodys() -> None:
     status = sample(UNREACHABLE)
-    assert "may be that of" in str(removal_problem(status, view(status, {}), "storage-99", ()))
+    assert "does not answer, and may belong to" in str(removal_problem(status, view(status, {}), "storage-99", ()))
 
 
 def test_a_member_without_a_process_goes_only_when_it_is_excluded_by_name() -> None:
@@ -148,7 +148,9 @@ def test_a_member_without_a_process_goes_only_when_it_is_excluded_by_name() -> N
     status = sample(HEALTHY, configuration=listed)
     assert removal_problem(status, view(status, {}), "storage-99", ()) is None
     status = sample(HEALTHY, configuration={})
-    assert "who is excluded" in str(removal_problem(status, view(status, {}), "storage-99", ()))
+    assert "the database does not list its exclusions" in str(
+        removal_problem(status, view(status, {}), "storage-99", ())
+    )
 
 
 def test_an_excluded_member_goes_when_it_holds_nothing_and_is_no_coordinator() -> None:

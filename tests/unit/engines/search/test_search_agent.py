@@ -71,9 +71,13 @@ def test_every_file_that_the_agent_reads_is_mounted() -> None:
 
 
 def test_the_agent_comes_in_the_restricted_way() -> None:
-    (init,) = template()["spec"]["initContainers"]
+    _, init = template()["spec"]["initContainers"]
     assert init["image"] == IMAGE
-    assert init["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    assert init["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
     assert init["resources"]["limits"]["memory"]
     assert init["resources"]["requests"]
 
@@ -100,7 +104,7 @@ def test_the_agent_is_no_input() -> None:
 
 def test_pods_have_no_agent_where_nobody_wants_one() -> None:
     bare = opensearch.member_objects(cluster(), "hot", 1, "2.19.5").workload["spec"]["template"]
-    assert "initContainers" not in bare["spec"]
+    assert [each["name"] for each in bare["spec"]["initContainers"]] == ["stateward-config"]
     assert bare["spec"]["containers"][0]["command"] == ["/bin/bash", "/stateward/scripts/start.sh"]
     assert names.ANNOTATION_AGENT not in bare["metadata"]["annotations"]
     assert template(update={"inPlace": "Never"}) == bare

@@ -146,10 +146,10 @@ def double_name(body: Any) -> None:
         (lose_node, "on a node that is not in the cluster's state"),
         (lose_primary, "has not exactly one primary"),
         (lose_place, "does not say where a copy"),
-        (unheard_state, "answers what it should not"),
+        (unheard_state, "gives an answer that cannot be read"),
         (lose_manager, "no cluster manager is elected"),
         (not_recovered, "not recovered yet"),
-        (double_name, "two nodes of one name"),
+        (double_name, "two nodes in the cluster have the same name"),
     ],
 )
 async def test_a_state_that_contradicts_itself_is_unknown(change: Edit, why: str) -> None:

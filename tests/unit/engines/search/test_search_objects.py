@@ -110,6 +110,42 @@ def test_the_copy_of_the_configuration_with_its_keystore_is_in_memory_and_restar
     assert other["metadata"]["annotations"] == template["metadata"]["annotations"]
 
 
+@pytest.mark.parametrize("image", ["", "stateward:1"])
+def test_only_the_named_directories_are_writable_and_the_configuration_begins_as_in_the_image(image: str) -> None:
+    """Pods of before follow with their next start: the read-only file system is in no input of a member."""
+    objects = opensearch.member_objects(cluster(), "hot", 0, "2.19.5", agent_image=image)
+    spec = objects.workload["spec"]["template"]["spec"]
+    database = spec["containers"][0]
+    home = "/usr/share/opensearch"
+    writable = {each["mountPath"]: each["name"] for each in database["volumeMounts"] if not each.get("readOnly")}
+    assert writable == {
+        f"{home}/data": "data",
+        "/stateward/run": "run",
+        f"{home}/config": "stateward-config",
+        f"{home}/logs": "stateward-logs",
+        "/tmp": "stateward-tmp",  # noqa: S108 - a path in the pod
+    }
+    copy = spec["initContainers"][0]
+    assert copy["image"] == database["image"]
+    assert copy["volumeMounts"] == [{"name": "stateward-config", "mountPath": "/stateward/writable"}]
+    assert all(each["securityContext"]["readOnlyRootFilesystem"] for each in (database, *spec["initContainers"]))
+
+
+def test_a_person_may_let_the_image_be_written_to_and_mount_a_volume_of_their_own() -> None:
+    """For images with plug-ins that write elsewhere."""
+    mine = {
+        "name": "opensearch",
+        "securityContext": {"readOnlyRootFilesystem": False},
+        "volumeMounts": [{"name": "dumps", "mountPath": "/tmp"}],  # noqa: S108 - a path in the pod
+    }
+    template = {"spec": {"containers": [mine], "volumes": [{"name": "dumps", "emptyDir": {}}]}}
+    given = container(cluster(podTemplate=template))
+    assert given["securityContext"]["readOnlyRootFilesystem"] is False
+    assert given["securityContext"]["allowPrivilegeEscalation"] is False
+    (tmp,) = [each["name"] for each in given["volumeMounts"] if each["mountPath"] == "/tmp"]  # noqa: S108
+    assert tmp == "dumps"
+
+
 def test_objects_say_what_they_were_made_from() -> None:
     objects = opensearch.member_objects(cluster(), "hot", 0, "2.17.1")
     template = objects.workload["spec"]["template"]
@@ -248,11 +284,12 @@ def test_pods_are_restricted() -> None:
     }
     assert container(cluster())["securityContext"] == {
         "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
     }
     assert (spec["automountServiceAccountToken"], spec["enableServiceLinks"]) == (False, False)
     assert spec["terminationGracePeriodSeconds"] == 120
-    assert "initContainers" not in spec
+    assert [each["name"] for each in spec["initContainers"]] == ["stateward-config"]
 
 
 def test_no_file_is_mounted_alone() -> None:

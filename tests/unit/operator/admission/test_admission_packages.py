@@ -84,7 +84,7 @@ async def test_a_package_that_cannot_work_is_refused() -> None:
     assert (await asked(api, package()))["allowed"]
     broken = package()
     broken["spec"]["archive"] = base64.b64encode(b"nothing").decode()
-    assert "is no tarball" in (await asked(api, broken))["status"]["message"]
+    assert "is not a" in (await asked(api, broken))["status"]["message"]
     wrong = package()
     wrong["spec"]["digest"] = "sha256:other"
     assert "says its digest is sha256:other" in (await asked(api, wrong))["status"]["message"]

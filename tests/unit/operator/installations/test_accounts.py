@@ -186,7 +186,7 @@ async def test_the_end_without_rights_says_which_one_is_missing_and_how_to_end_w
         rules.denies = powerless
         town.uninstall()
         await town.until(lambda: "may not list jobs.batch" in stuck(town))
-        await town.until(lambda: "what it has made cannot be removed" in stuck(town), 900.0)
+        await town.until(lambda: "its objects cannot be removed:" in stuck(town), 900.0)
         assert f"service account default of namespace {HOME} may not list services in namespace {HOME}" in stuck(town)
         assert f"remove the finalizer {FINALIZER}" in stuck(town)
         assert town.there("Service", "one")

@@ -177,7 +177,7 @@ def test_a_ca_that_another_one_has_signed_is_refused() -> None:
     faults = dict[str, str]()
     given = {"tls.crt": below.certificate, "tls.key": below.key}
     assert made(asking(), Stored(given_authority=given), NOW, faults) is None
-    assert "signed by another one" in faults["spec.security.caSecretName"]
+    assert "the CA in it is signed by another CA" in faults["spec.security.caSecretName"]
 
 
 def holdings(of: FoundationDBCluster, connection: str | None = "", *, sets: int = 1, **status: Any) -> Holdings:

@@ -105,7 +105,7 @@ def test_a_path_that_leads_out_of_the_package_is_refused(path: str) -> None:
 
 
 def test_what_is_no_tarball_and_what_is_too_large_is_refused() -> None:
-    with pytest.raises(BadArchive, match="no tarball"):
+    with pytest.raises(BadArchive, match="is not a"):
         unpack(b"hello")
     with pytest.raises(BadArchive, match="more than"):
         unpack(pack({"templates/big.yaml": b"x" * (5 << 20)}))

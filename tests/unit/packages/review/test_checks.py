@@ -57,7 +57,7 @@ def test_a_package_that_is_well_has_no_findings() -> None:
         (shop(params=("[slow, fast]", "[]")), "params.yaml: parameters[2].enum: must have a value"),
         (shop(config=("| quote", "| quot")), "templates/config.yaml:7: function 'quot' not defined"),
         (shop(config=("kind: ConfigMap\n", "")), "document 1 of the result has no kind"),
-        (shop(config=("mode: ", "mode: [")), "renders to no YAML"),
+        (shop(config=("mode: ", "mode: [")), "does not render to YAML:"),
         (shop(config=("  name: {{ .Name }}-config\n", "")), "templates/config.yaml: 'ConfigMap': has no metadata.name"),
     ],
 )

@@ -210,7 +210,7 @@ def test_the_only_manager_with_its_state_in_its_pod_is_never_restarted() -> None
     world = settled(managers(1, ephemeral=True), hot(2), indices=((2,),))
     world.edit(version=NEW).ticks(40)
     assert "c-managers-0" not in world.did(a.DeletePod)
-    assert any("the state of the cluster would go" in w.message for w in world.plan().waits)
+    assert any("and its pod holds the cluster state" in w.message for w in world.plan().waits)
 
 
 def test_a_replica_that_only_upgraded_nodes_may_take_does_not_stop_the_upgrade() -> None:

@@ -4,6 +4,7 @@ A pod that is Ready has them: the container ends only when what it has copied sa
 """
 
 from stateward.api.values.base import Json
+from stateward.engines.pods.read_only import container_rights
 
 BESIDE = "/stateward/beside"
 """Where they are: a directory for each version."""
@@ -21,6 +22,6 @@ def bring(version: str, image: str) -> Json:
         "image": image,
         "command": ["/bin/bash", "-c", _SCRIPT, CONTAINER, version],
         "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
-        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        "securityContext": container_rights(),
         "volumeMounts": [{"name": "beside", "mountPath": BESIDE}],
     }

@@ -11,13 +11,14 @@ from stateward.engines.foundationdb.spec.build import Build
 from stateward.engines.foundationdb.spec.identity import PORT, cluster_file
 from stateward.engines.foundationdb.spec.inputs import IMAGE, inputs
 from stateward.engines.foundationdb.spec.pools import ResolvedPool
-from stateward.engines.pods import agent, images, pods
+from stateward.engines.pods import agent, images, pods, read_only
 
 USER = 4059
 """The user and group of the official images."""
 GRACE = 60
 """Seconds that processes have to end: they keep nothing in memory that is acknowledged."""
 DATA, LOGS = "/var/fdb/data", "/var/fdb/logs"
+_WRITABLE = {"tmp": "/tmp"}  # noqa: S108 - a path in the pod
 DEFAULT_RESOURCES: Json = {"requests": {"cpu": "500m", "memory": "2Gi"}, "limits": {"memory": "2Gi"}}
 
 
@@ -76,7 +77,7 @@ def _container(pool: ResolvedPool, ordinal: int, build: Build) -> Json:
             *(agent.ports() if pool.managed else ()),
         ],
         "resources": pool.spec.resources or DEFAULT_RESOURCES,
-        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        "securityContext": read_only.container_rights(),
         "volumeMounts": [
             {"name": "data", "mountPath": DATA},
             {"name": "logs", "mountPath": LOGS},
@@ -85,6 +86,7 @@ def _container(pool: ResolvedPool, ordinal: int, build: Build) -> Json:
                 for name in ("config", "cluster", "scripts", "pod")
             ),
             {"name": "run", "mountPath": "/stateward/run"},
+            *read_only.mounts(_WRITABLE),
             *security.mounts(pool.cluster),
             *([{"name": "beside", "mountPath": BESIDE, "readOnly": True}] if build.crossing else ()),
             *(agent.volume_mounts() if pool.managed else ()),
@@ -139,6 +141,7 @@ def _volumes(pool: ResolvedPool, ordinal: int) -> list[Json]:
         {"name": "scripts", "configMap": {"name": f"{cluster}-scripts", "defaultMode": 0o555}},
         {"name": "pod", "downwardAPI": {"items": agent.downward() if pool.managed else []}},
         {"name": "run", "emptyDir": {}},
+        *read_only.volumes(_WRITABLE),
         *(agent.volumes(member) if pool.managed else ()),
     ]
 

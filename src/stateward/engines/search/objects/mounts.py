@@ -2,12 +2,14 @@
 
 from stateward.api.values import names
 from stateward.api.values.base import Json
-from stateward.engines.pods import agent
+from stateward.engines.pods import agent, read_only
 from stateward.engines.search.configuration.security import FOLDER, members_secret
 from stateward.engines.search.spec.pools import ResolvedPool
 
 ROOT = "/stateward"
 SCRIPT = "start.sh"
+CONFIG = "config"
+"""Writable directory, by its name: the configuration of the image and of the member."""
 RUN = "32Mi"
 """Most that the copy of the configuration takes: it holds values of the keystore, so it is in memory and on no disk."""
 
@@ -37,6 +39,7 @@ def volumes(pool: ResolvedPool, member: str) -> list[Json]:
         {"name": "pod", "downwardAPI": {"items": [bootstrap, *(agent.downward() if pool.managed else ())]}},
         {"name": "run", "emptyDir": {"medium": "Memory", "sizeLimit": RUN}},
         _tls(pool),
+        *read_only.volumes(writable(pool)),
         *(agent.volumes(member) if pool.managed else ()),
     ]
 
@@ -46,7 +49,13 @@ def volume_mounts(pool: ResolvedPool) -> list[Json]:
     fixed = [{"name": name, "mountPath": f"{ROOT}/{name}", "readOnly": True} for name in _READ_ONLY]
     data = {"name": "data", "mountPath": f"{pool.flavor.home}/data"}
     ours = agent.volume_mounts() if pool.managed else []
-    return [data, *fixed, {"name": "run", "mountPath": f"{ROOT}/run"}, *ours]
+    return [data, *fixed, {"name": "run", "mountPath": f"{ROOT}/run"}, *read_only.mounts(writable(pool)), *ours]
+
+
+def writable(pool: ResolvedPool) -> dict[str, str]:
+    """Return the directories to which the database writes, beside its data, by name."""
+    home = pool.flavor.home
+    return {CONFIG: f"{home}/config", "logs": f"{home}/logs", "tmp": "/tmp"}  # noqa: S108 - a path in the pod
 
 
 _READ_ONLY = ("config", "seeds", "scripts", "pod", FOLDER)

@@ -6,11 +6,12 @@ from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines.pods import agent, pods
 from stateward.engines.pods.pods import agent_annotations, files_digest, overridden, security_context
+from stateward.engines.pods.read_only import container_rights, copy_container
 from stateward.engines.search.configuration.configuration import config_files
 from stateward.engines.search.configuration.security import question
 from stateward.engines.search.objects.inputs import inputs
 from stateward.engines.search.objects.labels import member_labels
-from stateward.engines.search.objects.mounts import ROOT, SCRIPT, volume_mounts, volumes
+from stateward.engines.search.objects.mounts import CONFIG, ROOT, SCRIPT, volume_mounts, volumes
 from stateward.engines.search.objects.scheduling import affinity
 from stateward.engines.search.spec.flavor import HTTP_PORT, TRANSPORT_PORT
 from stateward.engines.search.spec.identity import candidate
@@ -65,7 +66,10 @@ def _spec(pool: ResolvedPool, ordinal: int, version: str, *, waits: bool) -> Jso
         "securityContext": security_context(USER),
         "affinity": affinity(pool),
         "topologySpreadConstraints": pods.spread(pool.cluster.metadata.name, pool.name),
-        **({"initContainers": [agent.init_container(pool.flavor.agent_image)]} if pool.managed else {}),
+        "initContainers": [
+            copy_container(image_for(pool.flavor, pool.cluster, version), CONFIG, f"{pool.flavor.home}/config"),
+            *([agent.init_container(pool.flavor.agent_image)] if pool.managed else ()),
+        ],
         "containers": [_container(pool, ordinal, version, waits=waits)],
         "volumes": volumes(pool, names.member(pool.cluster.metadata.name, pool.name, ordinal)),
     }
@@ -84,7 +88,7 @@ def _container(pool: ResolvedPool, ordinal: int, version: str, *, waits: bool) -
             *(agent.ports() if pool.managed else ()),
         ],
         "resources": pool.spec.resources or DEFAULT_RESOURCES,
-        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        "securityContext": container_rights(),
         "volumeMounts": volume_mounts(pool),
         **(agent.probes() if pool.managed else probes(question(pool))),
     }

@@ -38,7 +38,7 @@ def test_the_first_manager_stays_until_those_who_have_just_joined_can_take_over(
     goes = [action for action in found.actions if isinstance(action, a.Stage) and action.member == world.leader]
     assert bool(goes) is not joined
     waits = [w.message for w in found.waits if w.subject == world.leader]
-    assert any("managers go one at a time" in text for text in waits) is joined, waits
+    assert any("is down, and managers stop one at a time" in text for text in waits) is joined, waits
 
 
 @pytest.mark.parametrize("agents", [True, False])

@@ -153,7 +153,7 @@ def test_the_allocation_that_somebody_else_limited_is_left_alone() -> None:
     assert not world.did(a.LimitAllocation)
     assert not world.did(a.RestoreAllocation)
     assert len(world.did(a.DeletePod)) == 1
-    assert any("somebody else has limited the allocation" in w.message for w in world.plan().waits)
+    assert any("another client has limited the allocation to" in w.message for w in world.plan().waits)
     world.edit(allocation=o.Allocation.ALL).run()
 
 
@@ -207,7 +207,9 @@ def test_a_statefulset_that_has_not_seen_the_template_is_waited_for() -> None:
         body.workload.observed = False
     made = world.plan()
     assert not any(isinstance(action, a.DeletePod) for action in made.actions)
-    assert any("has not seen the new template" in i.sentence for i in made.intents.values())
+    assert any(
+        "its StatefulSet controller has not observed the new template yet" in i.sentence for i in made.intents.values()
+    )
 
 
 def test_an_only_copy_is_not_moved_to_a_member_that_the_same_plan_begins_to_drain() -> None:

@@ -38,7 +38,7 @@ def test_where_no_agent_answers_it_is_the_network_and_nobody_is_replaced() -> No
     world.edit(mute=set(world.bodies), pools=[managers(), hot(4, config={"config/a": "1"})]).ticks(DUE + 60)
     assert missing(world, "c-hot-2") == "AgentUnreachable"
     assert not world.did(a.RecordRemoval)
-    assert "may be the network" in told(world, "ReplacementHeld")
+    assert "so the network between the operator and the pods may be the cause" in told(world, "ReplacementHeld")
 
 
 def test_the_time_of_a_silent_agent_does_not_count_for_a_failure() -> None:
