@@ -146,7 +146,7 @@ async def test_a_binding_to_more_rights_than_the_account_has_is_refused(place: T
     await bind(place.admin, place.home, "admin", subject(place.home, "builder"))
     await place.install(body(ROLE_BINDINGS, "hostile", **MYSELF), serviceAccountName="builder")
     message = await place.refusal(
-        f"service account builder of namespace {place.home} may not make rolebindings.{RBAC}",
+        f"service account builder of namespace {place.home} may not create rolebindings.{RBAC}",
         "which grants rights that the account does not have itself:",
     )
     assert "hostile" in message

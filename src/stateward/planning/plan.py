@@ -1,8 +1,8 @@
-"""One planner for the whole cluster: from an observation at a time to a plan with exactly one intent per member.
+"""Plans one reconciliation: one intent per member, and the actions, from an observation at a given time.
 
-`STEPS` is the order of precedence. A member that an earlier step has claimed is left alone by all later steps, so two
-kinds of work never take down two members, and no member gets two intents. Replacement is decided before the steps,
-because it says who leaves; retention and revert come after them, because they also run while the cluster is paused.
+`STEPS` is the order of precedence. A later step leaves a member alone that an earlier step has claimed. So two kinds of
+work never take down two members, and no member gets two intents. Replacement is decided before the steps, because it
+determines which members leave. Retention and revert come after them, because they also run while the cluster is paused.
 """
 
 from collections.abc import Callable, Mapping
@@ -63,30 +63,31 @@ class Plan(Struct, frozen=True):
     budgets: tuple[Budget, ...]
     doing: str
     settled: bool
-    """Whether everything is as it should be: nothing to do, nothing that waits."""
+    """Whether the cluster matches its spec: no action is due, and nothing waits."""
     removals: Mapping[str, Removal] = {}
     """The members that are replaced, as the status is to remember them."""
     leaving: Mapping[str, str] = {}
-    """Every member that leaves, for whatever reason, with the reason."""
+    """Every member that leaves, with the reason."""
     forgets: bool = False
-    """Whether the status loses what it remembers of somebody, because nothing of them was seen."""
+    """Whether the status would lose its record of a member because none of its objects was observed."""
 
     @property
     def endings(self) -> tuple[Action, ...]:
-        """What comes before everything else, because it only ends what was begun."""
+        """Actions that come before everything else, because they only end something."""
         return tuple(action for action in self.actions if first(action))
 
     @property
     def steps(self) -> tuple[Action, ...]:
-        """What comes after the endings."""
+        """The other actions, in the order in which they run."""
         return tuple(action for action in self.actions if not first(action))
 
     @property
     def needs_live(self) -> bool:
-        """Whether it has to be made again from live reads: one of its actions asks for that, or it forgets somebody.
+        """Whether the plan must be made again from live reads: for an action, or because it would forget a member.
 
-        What the status remembers can be asked nowhere else. The disaster this prevents: a cache that begins with an old
-        state does not show a new member. Forgotten, it counts as nobody while it is down, and another one goes.
+        Nothing but the status holds this record. The disaster this prevents: a cache that starts with an old state does
+        not show a new member. A forgotten member does not count as down while it restarts, so the operator stops
+        another one.
         """
         return self.forgets or any(action.needs_live for action in self.actions)
 
@@ -129,9 +130,10 @@ def plan(obs: Observation, now: float) -> Plan:
 
 
 def unbelieved(facts: Facts) -> str:
-    """Return what to do about a silent database whose members all run with certificates that were renewed since.
+    """Return advice for a silent database whose members all run with certificates from before the last renewal.
 
-    Where these have ended, nobody believes anybody: no member can go on its own, and none would be believed after it.
+    If these certificates have expired, the members no longer trust each other. Then no member can restart on its own,
+    because the others would not trust it afterwards.
     """
     running = [m for m in facts.obs.members if m.pod is not None and m.alive]
     if not running or not all(CERTIFICATES in change_of(facts, m).because for m in running):
@@ -143,17 +145,17 @@ def unbelieved(facts: Facts) -> str:
 
 
 def forgets(obs: Observation, part: Part, removals: Removals) -> bool:
-    """Return whether the status will no longer know a member that it knows, or that one is being replaced."""
+    """Return whether the status would lose a member or a replacement that it records now."""
     shown = {m.name for m in obs.members if m.present or m.name in part.intents}
     return not (obs.records.keys() <= shown and obs.removals.keys() <= removals.recorded.keys())
 
 
 def at_rest(facts: Facts, removals: Removals, intent: Intent) -> bool:
-    """Return whether nothing is to be done about a member.
+    """Return whether no step is due for a member.
 
-    That also holds for one that was replaced, and whose pod cannot end because nobody hears of its node, or something
-    holds it: there is nothing that can be done, and nothing else has to wait for it. While a pod just ends, the member
-    is still excluded from the database, and to lift that is to be done.
+    This includes a replaced member whose pod cannot end, because its node is unreachable or a finalizer holds the pod:
+    no step can help, and nothing else has to wait for it. While a pod is ending normally, the member is still excluded
+    from the database, and lifting that exclusion is a step that is due.
     """
     if intent.state is State.READY:
         return True
@@ -164,9 +166,9 @@ def at_rest(facts: Facts, removals: Removals, intent: Intent) -> bool:
 
 
 def refused(obs: Observation) -> tuple[Refusal, ...]:
-    """Return what is refused: by the driver and the validation, and a version that members have already passed.
+    """Return the waits for everything that is refused: by the driver, by validation, or as a downgrade.
 
-    A spec that makes no sense asks for no version either.
+    An invalid spec does not count as a request for its version.
     """
     passed = ahead(obs)
     if not passed or not obs.desired.pools:
@@ -182,26 +184,28 @@ def refused(obs: Observation) -> tuple[Refusal, ...]:
 
 
 def first(action: Action) -> bool:
-    """Return whether an action goes before objects that members share are written, as it only ends something.
+    """Return whether an action runs before the shared objects are written, because it only ends something.
 
-    One that cannot be written must keep neither the allocation limited nor a process stopped. A drain that is lifted
-    can wait for them, and what it may meet in the database must not keep a process stopped either.
+    A shared object that cannot be written must not keep the allocation limited or a process stopped. Lifting a drain
+    can wait for the shared objects, so that a refusal of the database cannot keep a process stopped either.
     """
     return action.ends and not isinstance(action, Drain | ExcludeVoters)
 
 
 LATE = (RetainVolume, OwnVolume, GrowVolume, Create, MoveCopies)
-"""Actions that may be refused for as long as nobody makes room: by a quota, or by the database.
+"""Actions that a quota or the database may refuse for as long as there is no room.
 
-Owners of volumes come before these and after all else: a claim that cannot be written keeps no repair waiting.
+Changes of a volume's owner come before these and after everything else: a claim that cannot be written delays no
+repair.
 """
 
 
 def in_order(actions: tuple[Action, ...]) -> tuple[Action, ...]:
-    """Return the actions in the order in which they are carried out, which ends with the first that fails.
+    """Return the actions in the order in which they run; the run ends with the first one that fails.
 
-    What is undone is first already. What may be refused again and again is last: a quota that is used up must not keep
-    the allocation limited, a member from leaving that would make the room, or a broken one from its repair.
+    Actions that undo a setting are already first. Actions that may be refused repeatedly are last: an exhausted quota
+    must not keep the allocation limited, delay the departure that would free space, or delay the repair of a broken
+    member.
     """
     return tuple(sorted(actions, key=urgency))
 
@@ -212,10 +216,11 @@ def urgency(action: Action) -> int:
 
 
 def trusted(obs: Observation, actions: tuple[Action, ...]) -> tuple[Action, ...]:
-    """Return the actions that may be taken on what was read: none that begins something while caches lag behind.
+    """Return the actions that are safe on these reads: while the caches lag behind, only those that end something.
 
-    The disaster this prevents: the operator does not see its own deletion yet, and takes a second manager. What only
-    ends something is kept: where it needs live reads it is the reason for them, and does not wait for the caches.
+    The disaster this prevents: the operator does not see its own deletion yet, and stops a second manager. Actions that
+    end something stay in the plan: those that require live reads are the reason to make the plan again, and do not wait
+    for the caches.
     """
     if obs.settled_writes:
         return actions
@@ -223,7 +228,7 @@ def trusted(obs: Observation, actions: tuple[Action, ...]) -> tuple[Action, ...]
 
 
 def work(facts: Facts, scaling: Scale) -> Part:
-    """Return everything that goes on, step by step; what an earlier step has claimed, a later one leaves alone."""
+    """Return the result of all steps in order; a later step leaves alone what an earlier step has claimed."""
     part = Part()
     for step in STEPS.values():
         part = merge(part, step(facts, scaling, part))
@@ -246,7 +251,7 @@ def leaving(scaling: Scale, part: Part) -> Mapping[str, str]:
 
 
 def decommissions(facts: Facts, scaling: Scale, part: Part) -> Part:
-    """Return the next step of those that leave; none while all processes change to another protocol."""
+    """Return the next step of the members that leave; no step while all processes change to another protocol."""
     nobody: Mapping[str, str] = {}
     going = nobody if facts.crossing is Crossing.SWITCHED else leaving(scaling, part)
     return paced(facts, leave(facts, going, scaling, departures(facts, scaling)))
@@ -259,7 +264,7 @@ def elsewhere(facts: Facts, part: Part) -> Elsewhere:
 
 
 Step = Callable[[Facts, Scale, Part], Part]
-"""A step sees the facts, who comes and leaves, and what earlier steps have said; it returns what it adds to that."""
+"""A step takes the facts, the members that come and leave, and the result so far; it returns what it adds."""
 
 STEPS: Mapping[str, Step] = {
     "orphaned volumes": lambda facts, _scaling, _part: left(facts),
@@ -282,12 +287,12 @@ STEPS: Mapping[str, Step] = {
 
 
 def is_moving(facts: Facts, name: str) -> bool:
-    """Return whether a copy of the member is on its way now; a drain that is stuck does not hold other work back."""
+    """Return whether a shard of the member is relocating now; a blocked drain does not hold other work back."""
     return any(copy.target and copy.member == name for unit in facts.units_of(name) for copy in unit.copies)
 
 
 def rest(facts: Facts, part: Part) -> Part:
-    """Return what is said of members that nothing was claimed for: what held them back, or where they stand."""
+    """Return the intents of the members that no step has claimed: what held them back, or their state."""
     found: list[Part] = []
     for member in facts.obs.members:
         if member.name in part.intents or not member.present:

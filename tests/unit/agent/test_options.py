@@ -55,8 +55,8 @@ def test_what_is_missing_is_named() -> None:
     ("words", "why"),
     [
         ([], "'nothing' is not one of these commands"),
-        (["rin"], "'rin' is none"),
-        (["copy"], "'copy' is none"),
+        (["rin"], "'rin' is not one"),
+        (["copy"], "'copy' is not one"),
         (["run", *NEEDED], "after -- the command that starts the database is missing"),
         (["run", *NEEDED, "--"], "after -- the command that starts the database is missing"),
         (["run", "--nothing", "1", "--", "db"], "'--nothing' is not an option of run"),

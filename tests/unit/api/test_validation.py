@@ -189,7 +189,7 @@ class TestUpdate:
     def test_the_service_takes_no_address_of_others(self) -> None:
         path, said = only(cluster(service={"spec": {"externalIPs": ["192.0.2.1"]}}))
         assert path == "spec.service.spec.externalIPs"
-        assert "take over" in said
+        assert "receive traffic" in said
 
     @pytest.mark.parametrize("field", ["labels", "annotations"])
     def test_the_service_has_no_marks_by_which_stateward_allows_and_finds_objects(self, field: str) -> None:

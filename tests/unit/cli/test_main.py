@@ -80,7 +80,7 @@ def test_a_port_that_is_taken_is_said() -> None:
     [
         (
             errors.TransportError("GET /x: Cannot connect"),
-            "no answer from the API server: GET /x: Cannot connect; is the",
+            "no answer from the API server: GET /x: Cannot connect; check that the",
         ),
         (errors.Forbidden("no", status=errors.Status(code=403)), "the API server answered: no; ask for a role"),
         (errors.UnknownResource("404", status=errors.Status(code=404)), "Stateward's CRDs are not installed there"),

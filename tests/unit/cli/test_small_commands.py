@@ -145,7 +145,7 @@ def test_a_member_is_kept_stopped_by_a_list_on_its_cluster(run: Run, api: FakeAp
     labels = {"stateward.dev/cluster": "logs"}
     for name in ("logs-hot-0", "logs-hot-1"):
         api.add("statefulsets", {"metadata": {"name": name, "namespace": "default", "labels": labels}})
-    assert "kept so" in run("stop", "logs-hot-0").output
+    assert "stays stopped" in run("stop", "logs-hot-0").output
     assert run("start", "logs-hot-1").output == "logs-hot-1 starts again\n"
     lists = [patch["metadata"]["annotations"]["stateward.dev/stopped"] for _, patch in api.patches]
     assert lists == ["logs-hot-0,logs-hot-1", None]

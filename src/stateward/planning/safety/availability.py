@@ -1,8 +1,8 @@
-"""What must stay up: small predicates over one observation, each of which returns its reason.
+"""Conditions that must hold while members are down: small predicates over one observation that return a reason.
 
-They prevent the disasters that single guards cannot see: a restart that takes the last live copy of a shard, a manager
-too many, a second zone. They count everything that is down or on its way down, for whatever reason. `safe_set` puts
-them together for several members at once.
+They prevent disasters that single guards cannot see: a restart of the member with the last live copy of a shard, one
+manager too many, a second zone. They count every member that is down or about to be, for any reason. `safe_set`
+combines them for several members at once.
 """
 
 from collections.abc import Iterable
@@ -27,15 +27,15 @@ def sole_units(facts: Facts, name: str, gone: frozenset[str] = frozenset()) -> l
 
 
 def moves(unit: Unit) -> bool:
-    """Return whether a copy of the unit is on its way from one member to another."""
+    """Return whether a copy of the unit is relocating from one member to another."""
     return any(copy.target for copy in unit.copies)
 
 
 def settled_holders(unit: Unit) -> frozenset[str]:
-    """Return the members with a live copy once every copy that is on its way has arrived, which may be in a moment.
+    """Return the members with a live copy after all relocations of the unit have finished.
 
-    The disaster this prevents: the only copy of a shard is about to arrive on a member, and the member goes down
-    between the operator's look at the database and the deletion of its pod.
+    The disaster this prevents: the only copy of a shard is about to arrive on a member, and the member stops between
+    the operator's read of the database and the deletion of its pod.
     """
     return frozenset(copy.target or copy.member for copy in unit.copies if copy.live)
 
@@ -60,7 +60,7 @@ def sole_problem(facts: Facts, member: Member, gone: frozenset[str]) -> str | No
 
 
 def zone_problem(facts: Facts, member: Member, gone: frozenset[str]) -> str | None:
-    """Return which member that is down is not known to be in the same zone; None where zones are not known."""
+    """Return which unavailable member may be in another zone, as a reason; None if zones are not known."""
     zone = facts.zone(member.name)
     other = next((name for name in sorted(gone) if zone and facts.zone(name) != zone), None)
     if other is None:
@@ -74,11 +74,11 @@ def voting_members(facts: Facts) -> frozenset[str]:
 
 
 def absent_voters(facts: Facts) -> frozenset[str]:
-    """Return the managers that do not serve now, those included that only the voting configuration still knows.
+    """Return the managers that do not serve now, including those that only the voting configuration still contains.
 
-    Also one that has just joined for the first time, and that nobody counts on yet: the vote can be moved to it as soon
-    as it serves. The disaster this prevents: the first manager of a new cluster goes as if it were the only one, when
-    the others are about to take over from it, and there is none for as long as it starts.
+    This includes a manager that has just joined for the first time: the vote can move to it as soon as it serves. The
+    disaster this prevents: the first manager of a new cluster stops as if it were the only one while the others are
+    about to take over, and the cluster has no manager until it is back.
     """
     voters = facts.database.voters if facts.database else frozenset[str]()
     missing = frozenset(v for v in voters if not facts.joined(v) or (v in facts.members and v not in facts.up))
@@ -92,7 +92,7 @@ def newcomers(facts: Facts) -> frozenset[str]:
 
 
 def quorum_without(facts: Facts, gone: Iterable[str]) -> bool:
-    """Return whether the voters that remain are still a majority of the committed voting configuration."""
+    """Return whether the remaining voters are a majority of the committed voting configuration."""
     database = facts.database
     if database is None:
         return False
@@ -101,10 +101,10 @@ def quorum_without(facts: Facts, gone: Iterable[str]) -> bool:
 
 
 def needs_vote_moved(facts: Facts, member: Member) -> bool:
-    """Return whether the vote must move to another manager before this one may restart.
+    """Return whether the vote must move to another manager before this one restarts.
 
-    With two managers the database lets one of them vote alone. Excluding it hands its vote to the other one, so that
-    also a cluster of two managers stays available.
+    With two managers the database lets one of them vote alone. Excluding that one hands its vote to the other, so a
+    cluster of two managers also stays available.
     """
     database = facts.database
     if database is None or member.name not in database.voters or quorum_without(facts, {member.name}):
@@ -118,10 +118,10 @@ def other_managers(facts: Facts, member: Member) -> frozenset[str]:
 
 
 def voter_problem(facts: Facts, member: Member) -> str | None:
-    """Return why a voter must stay: one voter at a time, only when all others are there, and never the quorum.
+    """Return why a voter must stay up: one voter at a time, only while all others serve, and never without a quorum.
 
-    The only manager may go down: there is no other way to change it. Unless it keeps the cluster's state in its pod:
-    then the cluster itself would be gone.
+    The only manager may stop, because there is no other way to change it. It must stay if its pod holds the cluster
+    state, which would be lost.
     """
     if facts.database is None or not facts.votes(member):
         return None
@@ -137,6 +137,6 @@ def voter_problem(facts: Facts, member: Member) -> str | None:
 
 
 def member_problem(facts: Facts, member: Member) -> str | None:
-    """Return why this one member must stay, whoever else goes."""
+    """Return why this member must stay up, independently of the other candidates."""
     gone = facts.down - {member.name}
     return zone_problem(facts, member, gone) or voter_problem(facts, member) or sole_problem(facts, member, gone)

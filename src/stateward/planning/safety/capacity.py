@@ -1,7 +1,7 @@
-"""Can the data of members that leave go anywhere else: asked before anything is moved.
+"""Checks, before any data moves, that the remaining members can hold the data of the members that leave.
 
-The disaster this prevents: a shrink that cannot end is begun, fills the disks of the members that stay up to the point
-where the database takes no more writes, and is then neither done nor undone.
+The disaster this prevents: a shrink that cannot finish fills the disks of the remaining members until the database
+stops accepting writes, and can then neither finish nor be reverted.
 """
 
 from collections.abc import Set as AbstractSet
@@ -15,9 +15,10 @@ FULL = 0.85
 
 
 def refuse(facts: Facts, new: list[Member], leaving: list[Member], replaced: frozenset[str]) -> str | None:
-    """Return why the data of `new` cannot go anywhere else when all of `leaving` are gone; None when it can.
+    """Return why the remaining members cannot hold the data of `new` once all of `leaving` are gone; None if they can.
 
-    Those of them that are `replaced` take no place with them: for each another member has come.
+    A member of `leaving` that is also in `replaced` does not reduce the number of members: another one has joined for
+    it.
     """
     database, names = facts.database, frozenset(m.name for m in leaving)
     holding = [m for m in leaving if m.name in facts.obs.records and facts.holds_data(m)]
@@ -27,8 +28,8 @@ def refuse(facts: Facts, new: list[Member], leaving: list[Member], replaced: fro
     if not rest and database.units:
         return "no data member would remain"
     for unit in database.units:
-        # What it can have now, also while a member is down, and not what it should have: a unit that asks for more
-        # copies than there are members asks in vain before and after.
+        # Count the copies that the unit can have now, including those of unavailable members, not the number it should
+        # have: a unit with more replicas than members never gets them, before or after.
         copies = min(unit.wanted, len(rest) + sum(m.name not in replaced for m in holding))
         if not unit.flexible and copies > len(rest):
             return f"shard {unit.name} has {copies} copies and only {len(rest)} data members would remain"
@@ -36,12 +37,12 @@ def refuse(facts: Facts, new: list[Member], leaving: list[Member], replaced: fro
 
 
 def still_on(facts: Facts, name: str, rest: frozenset[str]) -> list[Unit]:
-    """Return the units that have to move off a member before it may go: all that could be elsewhere.
+    """Return the units that must move off a member before it may leave: all that could be elsewhere.
 
-    One that has a live copy on each of `rest` has no other place for this copy, and loses nothing with it. The disaster
-    this prevents: the only member with data is replaced, a second copy is placed on the new one, and the old one can
-    neither move its copies nor ever leave. A copy that is on its way holds no place where it still is: it may have
-    arrived on the member before that goes, and be the only one.
+    A unit with a live copy on each of `rest` has no other place for this copy, and loses nothing with it. The disaster
+    this prevents: the only data member is replaced, the new member gets a second copy, and the old one can neither move
+    its copies nor leave. A relocating copy does not count as a copy on its source: it may arrive on the leaving member
+    before that leaves, and be the only one.
     """
     return [u for u in facts.units_of(name) if u.flexible or not rest or not rest <= staying(u)]
 
@@ -59,12 +60,12 @@ def remaining(facts: Facts, database: Database, names: AbstractSet[str]) -> froz
 
 
 def no_room(database: Database, names: frozenset[str], units: dict[str, Unit]) -> str | None:
-    """Return why the disks of the remaining members cannot take the data; None also when disks are not known."""
+    """Return why the disks of the remaining members cannot hold the data; None also if the disks are not known."""
     rest = [n for n in database.nodes.values() if n.data and n.name not in names and n.disk_total]
     if not rest:
         return None
     room = sum(max(0, n.disk_free - int(n.disk_total * (1 - FULL))) for n in rest)
-    # A flexible unit gives a copy up rather than moving it; its last one moves.
+    # A flexible unit drops a copy instead of moving it; only its last copy moves.
     need = sum(
         u.size * min(sum(c.member in names for c in u.copies), 1 if u.flexible else len(u.copies))
         for u in units.values()

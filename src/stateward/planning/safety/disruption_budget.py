@@ -1,8 +1,8 @@
-"""How many members may be evicted by others (a node drain), per kind of member.
+"""Decides how many members of each kind others may evict, for example with a node drain.
 
-An eviction checks only one budget per pod, so every pod belongs to exactly one. Members that share a danger share a
-budget: where a pool both votes and holds data, all voters and all data members are one group, or two evictions through
-two budgets could take the quorum together.
+The API server checks one PodDisruptionBudget per pod, so every pod belongs to exactly one. Members with a shared risk
+share a budget: if a pool both votes and holds data, all voters and all data members form one group. Otherwise two
+evictions through two budgets could break the quorum.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from stateward.planning.safety.health_gate import unready
 
 
 class Budget(Struct, frozen=True):
-    """One PodDisruptionBudget: pods whose `stateward.dev/roles` label is one of `roles`, and how many may go now."""
+    """One PodDisruptionBudget: pods whose label `stateward.dev/roles` is one of `roles`, and allowed disruptions."""
 
     name: str
     roles: tuple[str, ...]
@@ -26,11 +26,11 @@ class Budget(Struct, frozen=True):
 
 
 def budgets(facts: Facts, intents: Mapping[str, Intent]) -> tuple[Budget, ...]:
-    """Return one budget per kind of member, each with room for one eviction only when one more loss is harmless.
+    """Return one budget per kind of member; each allows one eviction only if the loss of one more member is harmless.
 
-    None may go while Stateward itself takes members down: two that are each allowed one would take two. A kind of which
-    there is only one member may always be evicted, and so may one of two managers: a budget that can never be met would
-    keep a Kubernetes node from ever being drained.
+    A budget allows none while Stateward itself stops members: the two together would be two. A kind with a single
+    member always allows its eviction, and so does one of two managers: a budget that is never met would block every
+    drain of a Kubernetes node.
     """
     busy = any(i.state in (State.RESTARTING, State.REPAIRING) for i in intents.values())
     return tuple(Budget(name, roles, allowed(facts, roles, busy=busy)) for name, roles in groups(facts))
@@ -48,7 +48,7 @@ def groups(facts: Facts) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def allowed(facts: Facts, roles: tuple[str, ...], *, busy: bool) -> int:
-    """Return how many members of a kind may be evicted now: one or none."""
+    """Return how many members of a kind may be evicted now: 1 or 0."""
     mine = [m for m in facts.obs.members if m.pod is not None and kind(facts, m) in roles]
     if len(mine) <= 1 or roles == ("none",):
         return 1
@@ -60,7 +60,7 @@ def allowed(facts: Facts, roles: tuple[str, ...], *, busy: bool) -> int:
 
 
 def kind(facts: Facts, member: Member) -> str:
-    """Return the value of the member's roles label, also where its pool is no longer wanted."""
+    """Return the value of the member's roles label, also if its pool is no longer in the spec."""
     pool = facts.pools.get(member.pool)
     if pool is None:
         return names.roles(data=facts.holds_data(member), voting=facts.votes(member))

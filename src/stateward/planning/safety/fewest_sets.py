@@ -1,18 +1,18 @@
-"""The fewest sets in which members can go, one after the other: a roll-out is as long as it has sets.
+"""Divides members into as few sets as possible: the members of one set stop together, so fewer sets are faster.
 
-The largest set of this moment is not the best one: it may leave a rest that needs a set more. So everybody who is still
-to go is divided into as few sets as can be found, and the largest of them goes first. To divide is to colour a graph
-whose edges are the shards that two members share (a hypergraph, where more than one copy may be away):
+The largest set now is not always the best choice: it may leave a rest that needs one set more. So all members that
+still have to restart are divided into as few sets as the search finds, and the largest set goes first. This is graph
+colouring with an edge for each shard that two members share (a hypergraph, if more than one copy may be unavailable):
 
-    everybody where it fits, who has least choice first ──▶ all divisions into one set fewer are tried
-        ──found──▶ one set fewer, and again          ──there is none──▶ the division before it is the answer
-        ──steps used up──▶ one set is dissolved, its members go to the others
-            ──▶ conflicts are moved away, one member at a time ──none left──▶ one set fewer, and again
-                                                               └─steps used up──▶ the division before it
+    first fit, most constrained member first ──▶ search all divisions with one set fewer
+        ──found──▶ one set fewer, and again          ──there is none──▶ the previous division is the answer
+        ──limit reached──▶ dissolve one set and move its members to the others
+            ──▶ resolve conflicts, one move at a time ──none left──▶ one set fewer, and again
+                                                      └─limit reached──▶ the previous division is the answer
 
-Sources: D. Brélaz, "New methods to color the vertices of a graph" (1979), for the first division and the order in which
-all are tried; A. Hertz and D. de Werra, "Using tabu search techniques for graph coloring" (1987), for moving conflicts
-away. Nothing is left to chance: the same question has the same answer.
+Sources: D. Brélaz, "New methods to color the vertices of a graph" (1979), for the first division and the search order;
+A. Hertz and D. de Werra, "Using tabu search techniques for graph coloring" (1987), for the resolution of conflicts. The
+search is deterministic: the same question has the same answer.
 """
 
 from collections.abc import Sequence
@@ -20,30 +20,33 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 WORK = 40
-"""Looks at who goes with whom, or at one of its units, for each pair of members and one set fewer: for 120 members some
-tenths of a second at most, and enough for nearly all divisions that exist."""
+"""Comparisons of two members or of a member and a unit, for each pair of members and each attempt with one set fewer.
+For 120 members this takes some tenths of a second at most, and finds nearly all divisions that exist.
+"""
 MANY = 80
-"""Members of which fewer are given as many looks: of fewer who are harder to divide not less is to be found."""
+"""Smaller numbers of members get as much work as this number: a division of few members is not easier to find."""
 TRIES = 10
-"""Looks at who fits where, for each pair of members, while all divisions are tried; of few members all can be."""
+"""Attempts to place a member, for each pair of members, in the exhaustive search; enough to search all divisions of few
+members.
+"""
 TENURE = 11
-"""Fewer moves than this a member does not go back to where it came from, and six more for every ten in conflict."""
+"""Moves during which a member does not return to its previous set; six more for every ten members in conflict."""
 
 
 class Ground(Struct, frozen=True):
-    """Members as bits, and who may not go with whom."""
+    """Members as bits, with the pairs that must not be in one set."""
 
     masks: Sequence[int]
-    """For each: those that it may not go with."""
+    """For each member: the members that must not be in its set."""
     wide: Sequence[Sequence[tuple[int, int]]]
-    """For each: its units of which more than one holder may go, as bits, and how many may go together."""
+    """For each member: its units that may lose more than one holder, as bits, and how many may stop together."""
     near: Sequence[int]
-    """For each: everybody whom it is in the way of, alone or with others."""
+    """For each member: all members that it conflicts with, alone or together with others."""
     room: int
     """How many may go together at most, at least 1."""
 
     def fits(self, chosen: int, i: int) -> bool:
-        """Return whether a member may go with those chosen."""
+        """Return whether a member fits into the chosen set."""
         if self.masks[i] & chosen or chosen.bit_count() >= self.room:
             return False
         return all((mask & chosen).bit_count() < spare for mask, spare in self.wide[i])
@@ -57,7 +60,7 @@ class Ground(Struct, frozen=True):
 
 
 def next_set(ground: Ground, begun: int) -> int:
-    """Return the set that goes now: it contains `begun`, which fits together, and nobody more could go with it."""
+    """Return the set that goes now: it contains `begun`, is free of conflicts, and no further member fits into it."""
     sets = divided(ground, begun)
     if begun:
         return _filled(ground, sets[0])
@@ -67,7 +70,7 @@ def next_set(ground: Ground, begun: int) -> int:
 
 
 def divided(ground: Ground, begun: int = 0) -> list[int]:
-    """Return everybody in as few sets as could be found; the first contains `begun`."""
+    """Return all members in as few sets as the search found; the first contains `begun`."""
     sets, least = _greedy(ground, begun), _least(ground)
     while len(sets) > least and (fewer := _fewer(ground, sets, begun)) is not None:
         sets = fewer
@@ -75,7 +78,7 @@ def divided(ground: Ground, begun: int = 0) -> list[int]:
 
 
 def _fewer(ground: Ground, sets: Sequence[int], begun: int) -> list[int] | None:
-    """Return a division with one set fewer, or None where there is none, or none is found within the steps."""
+    """Return a division with one set fewer, or None if there is none or the search found none within its limit."""
     trial = Trial(ground, len(sets) - 1, begun)
     found = trial.made()
     if found is None:
@@ -84,7 +87,7 @@ def _fewer(ground: Ground, sets: Sequence[int], begun: int) -> list[int] | None:
 
 
 def _greedy(ground: Ground, begun: int) -> list[int]:
-    """Return a division in which everybody was put into the first set where it fits, who has least choice first."""
+    """Return a division by first fit: each member, the most constrained first, goes into the first set that fits."""
     sets, left = ([begun] if begun else []), set(range(len(ground.masks))) - set(bits(begun))
     shut = {i: sum(not ground.fits(chosen, i) for chosen in sets) for i in left}
     while left:
@@ -100,7 +103,7 @@ def _greedy(ground: Ground, begun: int) -> list[int]:
 
 
 def _least(ground: Ground) -> int:
-    """Return a number of sets below which there is no division: of members each of whom is in all others' way."""
+    """Return a lower bound for the number of sets: the size of a group of members that all conflict with each other."""
     count, alike, able = len(ground.masks), 0, (1 << len(ground.masks)) - 1
     while able:
         i = max(bits(able), key=lambda j: ((ground.masks[j] & able).bit_count(), -j))
@@ -109,7 +112,7 @@ def _least(ground: Ground) -> int:
 
 
 def _dissolved(ground: Ground, sets: Sequence[int], begun: int) -> list[int] | None:
-    """Return a division with one set fewer, or None where none is found within the steps."""
+    """Return a division with one set fewer, or None if the search found none within its limit."""
     gone = min(range(1 if begun else 0, len(sets)), key=lambda at: (sets[at].bit_count(), -at))
     kept = [chosen for at, chosen in enumerate(sets) if at != gone]
     for i in bits(sets[gone]):
@@ -120,7 +123,7 @@ def _dissolved(ground: Ground, sets: Sequence[int], begun: int) -> list[int] | N
 
 
 class Trial:
-    """All divisions into a number of sets, tried one after the other: who has least choice goes first."""
+    """Exhaustive search over all divisions into a given number of sets, the most constrained member first."""
 
     def __init__(self, ground: Ground, count: int, begun: int) -> None:
         self.sets = [begun, *[0] * (count - 1)]
@@ -129,7 +132,7 @@ class Trial:
         self._looks = TRIES * len(ground.masks) ** 2
 
     def made(self) -> bool | None:
-        """Make one, and return whether there is one; None where that is not known when the steps are used up."""
+        """Search for a division; return whether there is one, or None if the limit was reached without an answer."""
         return self._try(self._left)
 
     def _try(self, left: int) -> bool | None:
@@ -147,7 +150,7 @@ class Trial:
         return False
 
     def _tightest(self, left: int) -> tuple[int, list[int]]:
-        """Return who fits into fewest sets, and these; of the empty ones the first is as good as any."""
+        """Return the member that fits into the fewest sets, and these sets; of the empty sets only the first counts."""
         ground, best, rank = self._ground, (0, list[int]()), (len(self.sets) + 1, 0)
         empty = next((at for at, chosen in enumerate(self.sets) if not chosen), len(self.sets) - 1)
         for i in bits(left):
@@ -171,14 +174,14 @@ class Tangle:
         self._barred: dict[tuple[int, int], int] = {}
         self._where = [0] * count
         self._conflicts: dict[int, int] = {}
-        """How often each is in others' way, of those who are."""
+        """The number of conflicts of each member that has any."""
         for at, chosen in enumerate(sets):
             for i in bits(chosen):
                 self._where[i] = at
                 self._count(i)
 
     def resolved(self) -> bool:
-        """Move one after the other, and return whether nobody is in anybody's way any more."""
+        """Move one member after another; return whether no conflicts remain."""
         fewest = sum(self._conflicts.values())
         step = work = 0
         while self._conflicts and work < WORK * max(len(self._moved), MANY) ** 2:
@@ -224,7 +227,7 @@ class Tangle:
 
 
 def _filled(ground: Ground, chosen: int) -> int:
-    """Return a set with everybody who could go with it as well, first those who are in most others' way."""
+    """Return the set with all members added that fit, those with the most conflicts first."""
     for i in sorted(range(len(ground.masks)), key=lambda j: (-ground.near[j].bit_count(), j)):
         if not chosen >> i & 1 and ground.fits(chosen, i):
             chosen |= 1 << i

@@ -1,9 +1,9 @@
-"""Is the database whole enough to take another member down, and if not, would waiting help.
+"""Decides whether the database is healthy enough to stop another member, and if not, whether waiting helps.
 
-The question is not "is it green" but "is this change what keeps it from green". A copy that could be placed now is
-waited for. A copy that no node may take, because only the upgraded nodes could and they already hold one, or because
-more copies are asked for than there are nodes, would be waited for without end: it does not hold the change back.
-What must stay up for each unit is `availability`'s question and is answered apart from this one.
+The question is not "is it green" but "does this change keep it from green". The operator waits for a copy that can be
+allocated now. It does not wait for a copy that no node may take, because only upgraded nodes could and they already
+hold one, or because there are more replicas than nodes: that wait would never end. `availability` decides separately
+which copies of each unit must stay up.
 """
 
 from collections.abc import Iterator
@@ -13,11 +13,13 @@ from stateward.planning.facts.upgrade_order import newer
 from stateward.planning.model.observation import Allocation, Copy, CopyState, Database, Unit
 
 HELD_PATIENCE = 60.0
-"""Seconds after which "may be placed nowhere" is believed: the verdict lags behind nodes that just came back."""
+"""Seconds before the operator trusts the verdict "cannot be allocated anywhere": the verdict lags behind nodes that
+have just come back.
+"""
 
 
 def unready(facts: Facts) -> str | None:
-    """Return why the next member has to wait for the database, as a clause; None when it need not."""
+    """Return why the next member has to wait for the database, as a clause; None if it need not wait."""
     database = facts.database
     if database is None:
         return "the database does not answer"
@@ -46,7 +48,7 @@ def unit_problem(database: Database, unit: Unit, now: float) -> str | None:
 
 
 def placeable(database: Database, unit: Unit, copy: Copy, now: float) -> bool:
-    """Return whether an unassigned copy may find a place while the cluster stays as it is."""
+    """Return whether an unassigned copy may be allocated while the cluster stays as it is."""
     believed = copy.held and database.allocation is Allocation.ALL and now - copy.since > HELD_PATIENCE
     return not believed and any(True for _ in places(database, unit))
 

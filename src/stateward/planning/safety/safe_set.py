@@ -44,9 +44,10 @@ def choose(facts: Facts, candidates: Sequence[Member], first: frozenset[str] = f
 
 
 def room_left(facts: Facts, candidates: int) -> int:
-    """Return how many more members the budget lets go down.
+    """Return how many more members the budget allows to be down.
 
-    Of a database that does not answer nobody knows which copies are whole, or who may vote: never two at once.
+    While the database does not answer, the operator does not know which copies are in sync or which members vote: it
+    never stops two at once.
     """
     budget = facts.obs.desired.max_unavailable if facts.database is not None else 1
     return candidates if budget is None else budget - len(facts.down)
@@ -59,7 +60,7 @@ def exhausted(facts: Facts) -> str:
 
 
 def going_now(facts: Facts, able: Sequence[Member], first: frozenset[str], room: int) -> frozenset[str]:
-    """Return the names of those who go now: as many of `first` as fit, in order, and everybody who can go with them."""
+    """Return the members to stop now: as many of `first` as fit, in order, and all others that fit with them."""
     if room == 1 or not able:
         return frozenset(m.name for m in able[:1])
     ground, begun = ground_of(conflicts(facts, able), shared(facts, able), room), 0
@@ -70,7 +71,7 @@ def going_now(facts: Facts, able: Sequence[Member], first: frozenset[str], room:
 
 
 def ground_of(masks: list[int], units: Units, room: int) -> Ground:
-    """Return the candidates as bits, given who may not go together for other reasons than units."""
+    """Return the candidates as bits, with the pairs that must not stop together for reasons other than units."""
     near, wide = list(masks), [list[tuple[int, int]]() for _ in masks]
     for inside, spare in units:
         mask = sum(1 << i for i in inside)
@@ -84,11 +85,11 @@ def ground_of(masks: list[int], units: Units, room: int) -> Ground:
 
 
 def conflicts(facts: Facts, able: Sequence[Member]) -> list[int]:
-    """Return for each candidate, as bits, those that may not go with it: in another zone, or also of a lone kind.
+    """Return for each candidate, as bits, those that must not stop with it: of another zone, or of a lone kind.
 
-    A zone that is not known is another one, unless none is known.
+    An unknown zone counts as another zone, unless no zone is known.
 
-    Managers go one at a time, and so do members that are drained first: what leaves one has to find room on the others.
+    Managers stop one at a time, and so do members that are drained first: their data needs room on the others.
     """
     masks = [0] * len(able)
     zones, votes = [facts.zone(m.name) for m in able], [facts.votes(m) for m in able]
@@ -113,7 +114,7 @@ def shared(facts: Facts, able: Sequence[Member]) -> Units:
     for unit in units.values():
         live = facts.holders[unit.name] - facts.down
         spare = max(1, len(live) - needed(facts, unit))
-        # A copy that is on its way may have arrived before they go.
+        # A relocating copy may have arrived before these members stop.
         near = live | settled_holders(unit) if moves(unit) else live
         inside = tuple(sorted(place[name] for name in near if name in place))
         if len(inside) > spare:

@@ -1,8 +1,8 @@
-"""Members that hold the only live copy of something: what has to happen before such a member goes down.
+"""Decides what happens before a member with the only live copy of a unit stops (`update.singleCopy`).
 
-only copy ──Move──▶ copied elsewhere ──▶ may restart
-          ──Wait──▶ waits for a person
-          ──Interrupt──▶ may restart: the copy is away meanwhile, not lost
+only copy ──Move──▶ moved elsewhere ──▶ may restart
+          ──Wait──▶ waits for the user
+          ──Interrupt──▶ may restart: the copy is unavailable in between, not lost
 """
 
 from stateward.planning.facts.facts import Facts
@@ -13,11 +13,11 @@ from stateward.planning.safety.health_gate import places
 
 
 def sole_verdict(facts: Facts, member: Member, *, keeps: bool = False) -> str | None:
-    """Return why a member that holds the only copy of a unit has to wait; None when it may go.
+    """Return why a member with the only copy of a unit has to wait; None if it may stop.
 
-    With nowhere to put the copy and a volume that stays, the restart is the only way: the data is away, not lost.
-    But not while a member is down that may bring another copy back.
-    A member whose data goes with its pod is drained instead, and never goes with an only copy, unless it `keeps` that.
+    If the copy has no other place and the volume stays, a restart is the only way: the data is unavailable in between,
+    not lost. It still waits while another member is down that may bring a copy back. A member that loses its data with
+    its pod is drained instead, and never stops with an only copy, unless it `keeps` its pod.
     """
     units = sole_units(facts, member.name)
     if facts.ephemeral(member) and not keeps:
@@ -32,7 +32,7 @@ def sole_verdict(facts: Facts, member: Member, *, keeps: bool = False) -> str | 
 
 
 def alone(facts: Facts, member: Member) -> bool:
-    """Return whether no other member could ever hold data, also none that is only down now."""
+    """Return whether no other member could hold data, including members that are down now."""
     nodes = facts.database.nodes.values() if facts.database else ()
     if any(node.data and node.name != member.name for node in nodes):
         return False
@@ -48,12 +48,12 @@ def targets(facts: Facts, unit: Unit) -> list[str]:
 
 
 def moving(unit: Unit, name: str) -> bool:
-    """Return whether the member's copy of the unit is on its way to another one."""
+    """Return whether the member's copy of the unit is relocating to another member."""
     return any(copy.member == name and copy.target for copy in unit.copies)
 
 
 def moves_for(facts: Facts, member: Member, drained: frozenset[str]) -> tuple[Move, ...]:
-    """Return the moves that take the only copies of units off the member, to none of those that are drained."""
+    """Return the moves that take the only copies of units off the member, never to a member that is being drained."""
     found: list[Move] = []
     for unit in sole_units(facts, member.name):
         spots = [name for name in targets(facts, unit) if name not in drained]
@@ -63,9 +63,9 @@ def moves_for(facts: Facts, member: Member, drained: frozenset[str]) -> tuple[Mo
 
 
 def droppable(facts: Facts, member: Member) -> bool:
-    """Return whether the member may lose all that it holds: the rest has live copies elsewhere and no other place.
+    """Return whether the member may lose all its data: every unit has live copies on the others, and no other place.
 
-    Without this a pool that keeps data in its pods, and has as many members as copies, could never change.
+    Without this rule a pool that keeps data in its pods, with as many members as copies, could never change.
     """
     units = facts.units_of(member.name)
     if sole_units(facts, member.name) or any(moving(u, member.name) for u in units):

@@ -1,4 +1,5 @@
-"""The steps of a plan: each looks at the facts and claims members, in the order that `plan` gives them.
+"""The steps of a plan: each reads the facts and claims members, in the order that `plan` defines.
 
-`membership` decides who joins and leaves, `upkeep` repairs and maintains, `rollout` restarts and changes members.
+`membership` decides which members join and leave, `upkeep` repairs and maintains, `rollout` restarts and changes
+members.
 """

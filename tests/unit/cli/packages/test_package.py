@@ -90,7 +90,7 @@ def test_a_new_package_has_nothing_wrong_with_it(tmp_path: Path) -> None:
     assert run("new", "first", "-d", tmp_path / "first").exit_code == 0
     assert run("verify", "--strict", tmp_path / "first").exit_code == 0
     assert "kind: Deployment" in run("render", tmp_path / "first").output
-    assert "is there already" in run("new", "first", "-d", tmp_path / "first").stderr
+    assert "already exists" in run("new", "first", "-d", tmp_path / "first").stderr
 
 
 @pytest.mark.parametrize("name", ["Bad Name", "a/b", "-first", "", "x" * 64])

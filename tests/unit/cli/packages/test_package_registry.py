@@ -112,7 +112,7 @@ def test_content_that_was_changed_on_the_way_is_refused() -> None:
 def test_what_is_no_package_or_not_there_is_said() -> None:
     with registry() as found:
         stored(found, {"artifactType": "application/vnd.other"})
-        assert "is no package" in bad("verify", found.reference(tag="1.2.0"))
+        assert "is not a package" in bad("verify", found.reference(tag="1.2.0"))
         assert "there is nothing of that name" in bad("verify", found.reference(tag="9.9.9"))
         assert "add a version" in bad("verify", found.reference())
         assert "must be oci://HOST/REPOSITORY:TAG" in bad("verify", "oci://Somewhere")

@@ -55,7 +55,7 @@ def test_it_is_said_since_when_why_and_what_becomes_of_it(
     assert "MISSING     FOR  WHY           NEXT\n" in shown
     assert f"{NAME}  30m  NodeNotReady  {fate}\n" in shown
     told = run("explain", "logs", NAME).output
-    assert f"It is missing, for 30m now: its Kubernetes node is not ready, or gone.\n  It {fate}.\n" in told
+    assert f"It has been missing for 30m: its Kubernetes node is not ready, or gone.\n  It {fate}.\n" in told
 
 
 def test_who_is_there_is_not_missing(run: Run) -> None:
@@ -66,4 +66,4 @@ def test_who_is_there_is_not_missing(run: Run) -> None:
 def test_each_cause_has_a_meaning_and_one_that_is_newer_is_shown_as_it_is(run: Run, api: FakeApi) -> None:
     assert set(CAUSES) == set(Cause)
     api.add("opensearchclusters", missing("NoMoon"))
-    assert "It is missing, for 30m now: NoMoon.\n" in run("explain", "logs", NAME).output
+    assert "It has been missing for 30m: NoMoon.\n" in run("explain", "logs", NAME).output

@@ -112,7 +112,7 @@ async def test_an_answer_that_breaks_off_is_an_error(server: Server, session: ai
         return response
 
     server.handle = break_off
-    with pytest.raises(UnreachableError, match="cannot be asked"):
+    with pytest.raises(UnreachableError, match="cannot be reached"):
         await HttpTransport(session).send(Call(server.url, "GET", "/"))
 
 

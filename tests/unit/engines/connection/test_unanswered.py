@@ -45,7 +45,7 @@ async def test_a_database_that_does_not_run() -> None:
         taken.bind(("127.0.0.1", 0))
         endpoint = f"http://127.0.0.1:{taken.getsockname()[1]}"
         async with aiohttp.ClientSession() as session:
-            assert await why(session, endpoint) == f"{endpoint} cannot be asked: {no_answer.REFUSED}"
+            assert await why(session, endpoint) == f"{endpoint} cannot be reached: {no_answer.REFUSED}"
 
 
 async def test_one_that_hangs_up() -> None:

@@ -62,7 +62,7 @@ def test_a_majority_in_one_zone_is_said() -> None:
 def test_too_few_members_make_an_odd_number_and_say_so() -> None:
     choice = choose(storage(4, 4), NOBODY, 5)
     assert len(choice.members) == 3
-    assert "only 4 members" in choice.problem
+    assert "only 4 of the remaining members" in choice.problem
 
 
 def test_what_is_as_good_changes_nothing() -> None:

@@ -152,7 +152,7 @@ async def test_the_redundancy_that_is_wanted_is_told(town: Town) -> None:
     security = town.of.spec.security
     town.of = cluster(redundancy="triple", pools=[{"name": "storage", "processClass": "storage", "replicas": 5}])
     town.of = msgspec.structs.replace(town.of, spec=msgspec.structs.replace(town.of.spec, security=security))
-    assert "triple is wanted" in (await town.seen()).untended
+    assert "triple is desired" in (await town.seen()).untended
     await town.engine.tend(town.target())
     assert "configure triple" in town.commands
 

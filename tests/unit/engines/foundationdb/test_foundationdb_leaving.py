@@ -160,7 +160,7 @@ async def test_a_member_whose_address_nobody_knows_stays_while_it_may_be_on_its_
     found = why(await unaddressed(town, after=200.0))
     assert found is not None
     assert "the address of ledger-storage-4 is not known" in found
-    assert "whole without it for 300 s" in found
+    assert "healthy without it for 300 s" in found
     assert ", and neither is the time since which it has been unavailable" in (
         why(await town.seen(**{**forgotten(town, 1.0), "silent": {}})) or ""
     )

@@ -324,7 +324,7 @@ async def test_an_answer_that_names_no_user_is_none(answer: bytes) -> None:
         async def request(self, _: Any) -> bytes:
             return answer
 
-    with pytest.raises(Exception, match="as whom"):
+    with pytest.raises(Exception, match="own user name"):
         await own_user(Odd())  # pyright: ignore[reportArgumentType]
 
 
@@ -367,7 +367,7 @@ def test_rights_that_the_account_does_not_have_itself_are_said_with_what_would_g
         ' currently held:\n{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}'
     )
     assert said(Forbidden(text)) == (
-        'service account a of namespace prod may not make rolebindings.rbac.authorization.k8s.io "more", which grants'
+        'service account a of namespace prod may not create rolebindings.rbac.authorization.k8s.io "more", which grants'
         ' rights that the account does not have itself: {APIGroups:[""], Resources:["secrets"], Verbs:["get"]}'
     )
 

@@ -45,7 +45,7 @@ async def test_the_second_waits_names_the_first_and_neither_changes_nor_prunes_w
         town.install("other-2", "second", spec={"adopt": adopt})
         await town.until(lambda: waits_for(town, "second"))
         said = waits_for(town, "second")
-        assert said.startswith("main/shared: Service prod/shared belongs to the installation prod/first")
+        assert said.startswith("main/shared: Service prod/shared belongs to installation prod/first")
         assert owner(town, "own") == "second"
         town.install("other-3", "second", spec={"adopt": adopt})  # It does without: what it never had stays.
         await town.until(lambda: town.ready("second"))
@@ -115,7 +115,7 @@ async def test_two_that_begin_at_once_do_not_both_find_nothing(town: Town) -> No
         await town.until(lambda: town.ready("first") or town.ready("second"))
         had = owner(town, "shared")
         other = "second" if had == "first" else "first"
-        await town.until(lambda: f"belongs to the installation prod/{had}" in waits_for(town, other))
+        await town.until(lambda: f"belongs to installation prod/{had}" in waits_for(town, other))
         await asyncio.sleep(60)
         assert owner(town, "shared") == had
         assert not town.ready(other)

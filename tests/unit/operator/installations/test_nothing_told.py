@@ -88,7 +88,7 @@ async def test_a_template_that_fails_is_named_with_why_and_its_result_is_not_sho
     ("values", "why"),
     [
         ({"COUNT": MARK}, "COUNT: must be a whole number"),
-        ({"OTHER": MARK}, "OTHER: is no parameter"),
+        ({"OTHER": MARK}, "OTHER: is not a parameter"),
         ({"WORD": {"a": MARK}}, "WORD: must be text"),
     ],
 )

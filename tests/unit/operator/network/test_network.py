@@ -222,7 +222,7 @@ def test_a_policy_of_somebody_else_is_not_taken_and_the_cluster_says_so_once() -
         found = await place.policy()
         assert found is not None
         assert found["spec"] == {"podSelector": {}}
-        assert place.told == ["there is a NetworkPolicy logs-members that is not of this cluster"]
+        assert place.told == ["a NetworkPolicy logs-members exists that does not belong to this cluster"]
 
     live(story)
 

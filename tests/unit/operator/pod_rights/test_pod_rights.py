@@ -315,7 +315,7 @@ async def test_a_service_account_has_to_be_allowed_whatever_else_is(api: WorldAp
     cluster = search(podTemplate={"spec": {"serviceAccountName": "builder"}})
     field = "spec.podTemplate.spec.serviceAccountName: ServiceAccount builder"
     assert await asked(api, cluster, labelled=labelled) == [
-        f"{field} is not there; it must have the label stateward.dev/allowed-for-pods: true (or logs)"
+        f"{field} does not exist; it must have the label stateward.dev/allowed-for-pods: true (or logs)"
     ]
     await put(api, kinds.SERVICE_ACCOUNTS, "builder")
     command = "kubectl label serviceaccount builder -n data stateward.dev/allowed-for-pods=logs"
@@ -468,7 +468,7 @@ async def test_labels_that_lead_clients_of_another_service_to_the_pods_are_refus
     command = "kubectl label service payments -n data stateward.dev/allowed-for-pods=logs"
     (found,) = await asked(api, cluster)
     assert found == (
-        "spec.podTemplate.metadata.labels[app]: with it the pods serve clients of Service payments, which must have"
+        "spec.podTemplate.metadata.labels[app]: with it the pods would receive the traffic of Service payments, which must have"
         f" the label stateward.dev/allowed-for-pods: true (or logs): {command}"
     )
     assert await asked(api, cluster, labelled=False) == []

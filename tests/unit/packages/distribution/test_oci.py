@@ -43,9 +43,9 @@ def test_content_that_is_not_what_its_digest_says_is_refused() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"artifactType": "application/vnd.other"}, "is no package"),
+        ({"artifactType": "application/vnd.other"}, "is not a package"),
         ({"mediaType": INDEX}, "is an index of several artifacts"),
-        ({"layers": []}, "is no package"),
+        ({"layers": []}, "is not a package"),
         ({"layers": 7}, "cannot be read"),
     ],
 )

@@ -28,12 +28,12 @@ def condition(kind: str, status: str = "True", **more: str) -> dict[str, Any]:
 ROLLED = seen(replicas=3, updatedReplicas=3, availableReplicas=3, readyReplicas=3)
 THREE = {"replicas": 3}
 CASES = {
-    "search cluster nobody has looked at": (body("OpenSearchCluster", "stateward.dev/v1alpha1"), Health.WAITING, "not seen"),
-    "elastic cluster nobody has looked at": (body("ElasticsearchCluster", "stateward.dev/v1alpha1"), Health.WAITING, "not seen"),
-    "key-value cluster nobody has looked at": (body("FoundationDBCluster", "stateward.dev/v1alpha1"), Health.WAITING, "not seen"),
+    "search cluster nobody has looked at": (body("OpenSearchCluster", "stateward.dev/v1alpha1"), Health.WAITING, "not observed"),
+    "elastic cluster nobody has looked at": (body("ElasticsearchCluster", "stateward.dev/v1alpha1"), Health.WAITING, "not observed"),
+    "key-value cluster nobody has looked at": (body("FoundationDBCluster", "stateward.dev/v1alpha1"), Health.WAITING, "not observed"),
     "deployment rolled out": (body("Deployment", status=ROLLED, spec=THREE), Health.HEALTHY, ""),
-    "deployment not seen": (body("Deployment", status={**ROLLED, "observedGeneration": 1}, spec=THREE), Health.WAITING, "not seen"),
-    "deployment without status": (body("Deployment", spec=THREE), Health.WAITING, "not seen"),
+    "deployment not seen": (body("Deployment", status={**ROLLED, "observedGeneration": 1}, spec=THREE), Health.WAITING, "not observed"),
+    "deployment without status": (body("Deployment", spec=THREE), Health.WAITING, "not observed"),
     "deployment half new": (body("Deployment", status={**ROLLED, "updatedReplicas": 1}, spec=THREE), Health.WAITING, "1 of 3 pods are new"),
     "deployment with old pods": (body("Deployment", status={**ROLLED, "replicas": 4}, spec=THREE), Health.WAITING, "1 old pods"),
     "deployment not available": (body("Deployment", status={**ROLLED, "availableReplicas": 2}, spec=THREE), Health.WAITING, "2 of 3"),
@@ -77,7 +77,7 @@ CASES = {
     "custom not ready": (body("Thing", "x.dev/v1", condition("Ready", "False", message="soon")), Health.WAITING, "soon"),
     "custom unknown": (body("Thing", "x.dev/v1", condition("Ready", "Unknown")), Health.WAITING, "is not ready"),
     "custom stalled": (body("Thing", "x.dev/v1", condition("Stalled", message="disk")), Health.WAITING, "is stalled: disk"),
-    "custom not seen": (body("Thing", "x.dev/v1", {"observedGeneration": 1, **condition("Ready")}), Health.WAITING, "not seen"),
+    "custom not seen": (body("Thing", "x.dev/v1", {"observedGeneration": 1, **condition("Ready")}), Health.WAITING, "not observed"),
 }  # fmt: skip
 
 

@@ -35,8 +35,8 @@ def test_a_package_that_is_well_has_no_findings() -> None:
             shop(operator=("tasks: [app, extra]", "tasks: [apps]")),
             "steps[0].tasks[0]: 'apps': is not a task; there are",
         ),
-        (shop(operator=("[extra.yaml]", "[other.yaml]")), "tasks[1].spec.resources[0]: 'other.yaml': is no file"),
-        (shop(operator=("parameter: EXTRA", "parameter: X")), "tasks[1].spec.parameter: 'X': is no parameter"),
+        (shop(operator=("[extra.yaml]", "[other.yaml]")), "tasks[1].spec.resources[0]: 'other.yaml': is not a file"),
+        (shop(operator=("parameter: EXTRA", "parameter: X")), "tasks[1].spec.parameter: 'X': is not a parameter"),
         (shop(operator=("parameter: EXTRA", "parameter: MODE")), "must be a parameter that is true or false; its"),
         (
             shop(params=("type: boolean, default: false", "required: false")),

@@ -64,7 +64,7 @@ def test_parameters_that_ask_for_different_plans_are_refused_unless_one_of_them_
     old = installation({}, {})
     both = {"FILE": "other.sql", "COUNT": 5}
     (said,) = refused(installation(both, {}), old)
-    assert said.startswith("spec.parameters: these parameters ask for different plans")
+    assert said.startswith("spec.parameters: these parameters need different plans")
     running = {"plan": "deploy", "stage": "Running"}
     assert refused(installation(both, {}, run=running), installation({}, {}, run=running)) == ()
 

@@ -185,7 +185,7 @@ def test_the_only_ephemeral_data_member_is_never_restarted_with_data() -> None:
     world = settled(managers(), hot(1, ephemeral=True), indices=((1,),))
     world.edit(version=NEW).ticks(20)
     assert not world.did(a.DeletePod)
-    assert any("whose data goes with its pod" in w.message for w in world.plan().waits)
+    assert any("which loses its data with its pod" in w.message for w in world.plan().waits)
 
 
 def test_two_managers_hand_the_vote_over_before_one_restarts() -> None:

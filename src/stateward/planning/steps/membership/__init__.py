@@ -1,5 +1,5 @@
 """Which members belong to the cluster: formation, new members, scaling, decommissioning, voting and replacement.
 
-A member is let go only when the data is elsewhere, its vote is gone and its successor serves. This room may import
+A member is released only when its data is elsewhere, its vote is gone and its successor serves. This room may import
 `upkeep` and `rollout`.
 """

@@ -1,10 +1,10 @@
-"""Form the cluster exactly once in its life.
+"""Forms the cluster exactly once.
 
-Two clusters out of one is the worst thing that can happen to a database: both take writes, and one of them is thrown
-away later. So only one member may ever form the cluster, alone, and the others join it. The grant is written into the
-status before it is given, it is given to one very pod (the annotation dies with the pod), and that pod uses it only
-when its volume is empty. When the volume that was granted is gone, nobody can know whether a cluster was formed on it:
-then a person decides.
+Two clusters in place of one is the worst failure of a database: both accept writes, and the writes of one are lost
+later. So only one member may ever form the cluster, alone, and the others join it. The operator records the grant in
+the status before it gives it, and gives it to one pod (the annotation disappears with the pod). That pod uses the grant
+only if its volume is empty. If the volume that got the grant is gone, the operator cannot know whether a cluster was
+formed on it: manual intervention is required.
 
     no grant ──recorded in the status──▶ recorded ──annotated on the pod──▶ granted ──the database answers──▶ formed
 """
@@ -48,7 +48,7 @@ def forming(facts: Facts, member: Member, pod: Pod) -> Part:
         return Part(waits=(interrupted(member),))
     why = "the first manager forms the cluster"
     record = RecordBootstrap(why=why, member=member.name, volume=volume)
-    # A pod that keeps its data itself is another one by now than the pod of the loss.
+    # A pod that keeps its data itself is by now another pod than the one of the loss.
     begun = grant is not None and not grant.formed and facts.ephemeral(member)
     return merge(
         Part(actions=(record,)), used_up(facts, "the manager that forms the cluster is recorded") if begun else Part()
@@ -56,15 +56,15 @@ def forming(facts: Facts, member: Member, pod: Pod) -> Part:
 
 
 def used_up(facts: Facts, why: str) -> Part:
-    """Return that the leave to form the cluster anew is taken back: it is for one loss, and not for the next one."""
+    """Return the action that revokes the permission to form a new cluster: it covers one loss, not the next one."""
     return Part(actions=(ClearConsent(why=why),)) if facts.obs.bootstrap_again else Part()
 
 
 def started_anew(facts: Facts, member: Member, pod: Pod) -> Part:
-    """Return that the pod goes before it is given leave again, and the leave of the person with it.
+    """Return the deletion of the pod before it gets the permission again, with the end of the user's consent.
 
-    The disaster this prevents: its process began while the old cluster was still said to be there, so it waits for that
-    one, and the leave that is written onto its pod is read by nobody.
+    The disaster this prevents: its process started while the old cluster was still on record, so it waits for that
+    cluster and never reads the permission on its pod.
     """
     if pod.ready:
         return Part()
@@ -84,21 +84,21 @@ def first_voter(facts: Facts) -> Member | None:
 
 
 def volume_of(facts: Facts, member: Member, pod: Pod) -> str:
-    """Return what the grant is tied to: the claim, or the pod where data goes with it; empty while that is not seen."""
+    """Return what the grant is tied to: the claim, or the pod if it holds the data; empty while neither is observed."""
     if member.claim is not None:
         return member.claim.ref.uid
     return pod.ref.uid if facts.ephemeral(member) else ""
 
 
 def grant_to(facts: Facts, member: Member, pod: Pod) -> Part:
-    """Return the grant, or what makes the pod one that waits for it."""
+    """Return the grant, or the steps that prepare the pod for it."""
     forming_for, age = facts.waited(member.name, FORMING), facts.now - pod.created
-    # Ever more rarely: where it is not for what its process had read, another pod would do no better.
+    # Less and less often: if the cause is not what the process had read, another pod does not help either.
     late = pod.bootstrap == "granted" and forming_for > OVERDUE and age > max(OVERDUE, forming_for / 2)
     if pod.ready or (pod.bootstrap == "granted" and not late):
         return Part()
     if late:
-        # What its process read as it started may have been older than its leave; on the same volume it is given again.
+        # The process may have read a state from before its permission; on the same volume it gets the permission again.
         text = "{} is recreated: it was to form the cluster and has not"
         actions: tuple[Action, ...] = (
             DeletePod(why="it was to form the cluster and has not", member=member.name, pod=pod.ref),
@@ -120,10 +120,10 @@ def grant_to(facts: Facts, member: Member, pod: Pod) -> Part:
 
 
 def unformed(facts: Facts, member: Member) -> tuple[Wait, ...]:
-    """Return that the member that forms the cluster has not yet; after long, why that may be, and what can be done.
+    """Return the wait for the member that forms the cluster; after a while, with the likely cause and what to do.
 
-    A cluster that was deleted and is made again has the volumes of before. Their managers form nothing, but wait for
-    the majority of that time; where fewer are asked for now, it never comes.
+    A cluster that was deleted and created again has the earlier volumes. Their managers form no cluster: they wait for
+    the earlier majority, which never comes if the spec now asks for fewer managers.
     """
     grant = facts.obs.bootstrap
     if grant is None or (member.claim is not None and member.claim.ref.uid != grant.volume):
@@ -142,15 +142,15 @@ def unformed(facts: Facts, member: Member) -> tuple[Wait, ...]:
 
 
 def everything_lost(facts: Facts) -> bool:
-    """Return whether every manager that has been in the cluster now has another volume than it had then."""
+    """Return whether every manager that has joined the cluster now has another volume than it had then."""
     voters = [m for m in facts.obs.members if m.name in facts.obs.records and facts.votes(m)]
     return bool(voters) and all(changed_volume(facts, m) for m in voters)
 
 
 def changed_volume(facts: Facts, member: Member) -> bool:
-    """Return whether the volume is another than the one the member joined with.
+    """Return whether the volume is another one than the member joined with.
 
-    A pod that keeps its data itself may have lost it whenever it does not serve; only a person can know.
+    A pod that keeps its data itself may have lost it whenever it does not serve; only the user can know.
     """
     if facts.ephemeral(member):
         return member.name not in facts.up

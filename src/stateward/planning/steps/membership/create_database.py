@@ -1,9 +1,9 @@
-"""Making a database that makes itself when it is told to: once, and only on its own word that it is not there.
+"""Creates a database that needs a command for it: once, and only if the database itself reports that it does not exist.
 
-    nothing was ever made, says the database ──recorded in the status──▶ recorded ──told, once all members run──▶ formed
+    reported as never created ──recorded in the status──▶ recorded ──created, once all members run──▶ formed
 
-That it does not answer, or answers only in part, is no such word. Nor is its word enough once it was formed: then its
-coordinators have lost what they knew, and a new, empty database in its place would be the end of the old one.
+No answer, or a partial answer, is not such a report. The report is not enough either if the database was formed before:
+then its coordinators have lost their state, and a new, empty database would destroy the old one.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ def by_word(facts: Facts) -> Part:
 
 
 def unready(facts: Facts, members: Sequence[Member]) -> Wait | None:
-    """Return what the making of the database waits for: all members, so that its first copies are where they belong."""
+    """Return what the creation waits for: all members, so that the first copies are placed correctly."""
     wanted = sum(pool.replicas for pool in facts.obs.desired.pools)
     away = [m for m in members if m.pod is None or m.pod.terminating or not m.pod.ready]
     reasons = [absent(facts, m)[1] for m in away[:NAMED]]
@@ -55,7 +55,7 @@ def volume(member: Member) -> str:
 
 
 def lost(facts: Facts) -> Wait:
-    """Return the call for a person when a database that was there says that it never was."""
+    """Return the stall for a database that existed and now reports that it was never created."""
     text = (
         "the database reports that it was never created, though it was: the volumes of its coordinators are gone"
         " or were exchanged; the operator does not create it again, because that would make the data on"

@@ -1,9 +1,9 @@
-"""How members come: managers one at a time, each joined and ready before the next, all others together.
+"""Creates members: managers one at a time, each joined and ready before the next; all others together.
 
     missing ──managers: all others there──▶ created ──pod starts──▶ joined and ready
 
-Adding more than one manager at once could let the new ones outvote those that hold the cluster's state. So only the
-members of a cluster that is being formed, and managers that were in it before, are made at once.
+Several new managers at once could outvote the managers that hold the cluster state. So only the members of a cluster
+that is being formed, and managers that were in it before, are created at once.
 """
 
 from stateward.api.values import names
@@ -18,7 +18,7 @@ from stateward.planning.steps.membership.scale import Scale
 
 
 def create(facts: Facts, scaling: Scale) -> Part:
-    """Return the members to make now, and why others have to wait."""
+    """Return the members to create now, and the reasons why others wait."""
     part = Part()
     new_voter = joining_voter(facts, scaling)
     for pool, ordinal in scaling.missing:
@@ -56,17 +56,17 @@ def made(facts: Facts, pool: Pool, ordinal: int, name: str) -> Part:
 
 
 def joining_voter(facts: Facts, scaling: Scale) -> str | None:
-    """Return which new manager has to join before the next one is made."""
+    """Return the new manager that has to join before the next one is created."""
     coming = (m for m in facts.obs.members if m.alive and m.name not in scaling.leaving and facts.votes(m))
     new = next((m.name for m in coming if m.name not in facts.obs.records), None)
     return f"{new} joins first" if new else None
 
 
 def voters_not_ready(facts: Facts, scaling: Scale) -> str | None:
-    """Return which manager has to be back before another one is added; one that leaves need not come back.
+    """Return the manager that has to be back before another one is added; a leaving manager need not come back.
 
-    Nor need one that has been away for as long as members are waited for: it is replaced itself when its turn comes,
-    and would otherwise keep the one before it from being replaced, for ever. The database answers: there is a quorum.
+    Nor does a manager that has been missing for as long as the replacement policy waits: it is replaced later, and
+    would otherwise block the replacement of the one before it forever. The database answers, so there is a quorum.
     """
     if facts.database is None:
         return "the database does not answer"
@@ -76,7 +76,7 @@ def voters_not_ready(facts: Facts, scaling: Scale) -> str | None:
 
 
 def given_up(facts: Facts, name: str) -> bool:
-    """Return whether a member has been missing for so long that it is replaced as soon as nothing holds that."""
+    """Return whether a member has been missing for so long that it is replaced as soon as no hold applies."""
     policy, since = facts.obs.desired.replacement, facts.obs.missing.get(name)
     waited = since is not None and facts.now - since >= policy.after
     return policy.enabled and waited and name not in policy.keep

@@ -1,11 +1,11 @@
-"""How a member leaves: its data first, then its vote, then the member, and last what was set for it.
+"""Decommissions a member: first its data, then its vote, then the member, and last the settings made for it.
 
     leaving ──refused?──▶ draining ──empty──▶ without a vote ──▶ released ──pod gone──▶ forgotten
 
-Data members drain together; managers lose their votes one at a time, and never the last one. A member that holds the
-only live copy of anything stays. One that is down and may hold it on its volume stays too, until the database is whole.
-A member that cannot leave yet is held back, not claimed: meanwhile it is repaired and upgraded like any other, so that
-a shrink that waits leaves no old version behind.
+Data members drain together; managers lose their votes one at a time, and the last one keeps its vote. A member with the
+only live copy of a shard stays. A member that is down and may hold such a copy on its volume also stays, until the
+database is complete. A member that cannot leave yet is held back, not claimed: it is still repaired and upgraded like
+any other, so a waiting shrink leaves no old version behind.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,9 +27,9 @@ STUCK = 300.0
 
 
 def leave(facts: Facts, leaving: Mapping[str, str], scaling: Scale, departures: Departures) -> Part:
-    """Return what those of the members that leave do now that are not claimed for something else.
+    """Return the next steps of the leaving members that no earlier step has claimed.
 
-    `departures` says which of them may, and which new members the others wait for.
+    `departures` contains the members that may leave, and the new members that the others wait for.
     """
     members = [facts.members[name] for name in leaving]
     blanks = [m for m in members if facts.blank(m)]
@@ -70,7 +70,7 @@ def untold(facts: Facts, member: Member) -> Part:
 
 
 def hold_back(facts: Facts, staying: list[Member], departures: Departures, scaling: Scale) -> tuple[list[Member], Part]:
-    """Return the members that may not leave now, and what is said of them."""
+    """Return the intents and waits of members that may not leave now."""
     new = [m for m in staying if not told_to_leave(facts, m) and m.alive]
     starting = bool(departures.awaited) and not departures.stuck
     early = [m for m in new if starting and m.name != departures.room]
@@ -99,9 +99,9 @@ def outnumbered(facts: Facts, member: Member) -> str:
 def step(
     facts: Facts, member: Member, units: Sequence[Unit], why: str, resignation: Resignation, needed: str | None
 ) -> Part:
-    """Return the next step of one member that leaves when these units were moved away from it.
+    """Return the next step of one leaving member after these units were moved away from it.
 
-    One that is `needed` for now is drained, and stays.
+    A member that is still `needed` is drained, and stays.
     """
     if units:
         return drain(facts, member, units, why)
@@ -125,7 +125,7 @@ def step(
 def give_up(
     facts: Facts, member: Member, why: str, resignation: Resignation, loss: str | None, needed: str | None
 ) -> Part:
-    """Return the next step of a member whose data is not moved: a person said so, and twice where there is a loss."""
+    """Return the next step of a member that leaves without draining: the user asked for it, and confirms a loss."""
     if loss is not None and member.name not in facts.obs.desired.replacement.accepted:
         text = f"{loss}; members.acceptDataLoss has to name {member.name}, or members.replace moves it away first"
         return stay([member], "WouldLoseLastCopy", text, stalled=True)
@@ -136,10 +136,10 @@ def give_up(
 
 
 def would_lose(facts: Facts, members: Sequence[Member]) -> dict[str, str]:
-    """Return by member what would be lost for ever with its data, or may be; those are left out that lose nothing.
+    """Return by member the data that would or may be lost with it; members without a loss are left out.
 
-    The disaster this prevents: two members that hold the two copies of a shard are given up together, and each is
-    judged by the copy that goes with the other.
+    The disaster this prevents: two members with the two copies of one shard leave together, and each is judged by the
+    copy on the other.
     """
     gone = {m.name for m in facts.obs.members if not m.alive} | facts.down
     found: dict[str, str] = {}
@@ -167,10 +167,10 @@ def sole(facts: Facts, member: Member, gone: AbstractSet[str]) -> str | None:
 
 
 def beyond(facts: Facts, member: Member, gone: AbstractSet[str]) -> str | None:
-    """Return that a database that tells only how many it can do without cannot do without one more.
+    """Return why a database that only reports how many failures it tolerates cannot lose one more member.
 
-    Who goes or is down and is listed all the same is not in what it tells: it has not noticed yet. The disaster this
-    prevents: the pod of one is stopping already while its process still answers, and the second of two logs goes.
+    A member that is leaving or down but still listed is not in that number: the database has not noticed yet. The
+    disaster this prevents: the pod of one log stops while its process still answers, and the second log leaves too.
     """
     database = facts.database
     if database is None or database.tolerance is None or not facts.joined(member.name) or not facts.holds_data(member):
@@ -180,7 +180,7 @@ def beyond(facts: Facts, member: Member, gone: AbstractSet[str]) -> str | None:
 
 
 def drain(facts: Facts, member: Member, units: Sequence[Unit], why: str) -> Part:
-    """Return how far the member's data has moved; a drain that is stuck says so and does not claim its member."""
+    """Return the progress of the member's drain; a blocked drain gives the reason and does not claim its member."""
     own = [c for unit in units for c in unit.copies if c.member == member.name]
     text = f"{member.name} leaves ({why}): {amount(units)} still to move"
     intents = told(State.DRAINING, [member], Effect.REPLACE, text)
@@ -195,7 +195,7 @@ def drain(facts: Facts, member: Member, units: Sequence[Unit], why: str) -> Part
 
 
 def begun_to_leave(facts: Facts, member: Member) -> bool:
-    """Return whether the time of the member's state is one of leaving; the database may refuse to be told of it."""
+    """Return whether the member's state is one of leaving; the database may refuse the drain."""
     return told_to_leave(facts, member) or facts.obs.states.get(member.name) == State.DRAINING
 
 
@@ -207,10 +207,10 @@ def amount(units: Sequence[Unit]) -> str:
 
 
 def hidden_data(facts: Facts, member: Member) -> str | None:
-    """Return why a data member may not be let go though it holds nothing that the database knows of.
+    """Return why a data member may not leave although the database lists no shard on it.
 
-    While a shard is missing, nobody knows where it is; and a member that is down may hold on its volume what is newer
-    than what is being recovered elsewhere.
+    While a shard is missing, its place is unknown; and the volume of an unavailable member may hold a newer copy than
+    the one that is being recovered elsewhere.
     """
     if facts.database is None:
         return "the database does not answer"

@@ -1,8 +1,8 @@
-"""Volumes that replaced members have left say so themselves.
+"""Marks the volumes that replaced members have left.
 
-The list of who is replaced is in the status of the cluster resource, and goes with it; volumes are kept. The disaster
-this prevents: a cluster that is made again takes the kept volumes with the lowest numbers, those that were left among
-them, and the only copy of something stays on one with a higher number.
+The list of replaced members is in the status of the cluster resource and is deleted with it, while volumes are kept.
+The disaster this prevents: a recreated cluster takes the kept volumes with the lowest numbers, including those that
+were left, and the only copy of a shard stays on a volume with a higher number.
 """
 
 from stateward.planning.facts.facts import Facts
@@ -14,7 +14,7 @@ from stateward.planning.safety.health_gate import lost
 
 
 def left(facts: Facts) -> Part:
-    """Return what is to be said, or no longer, on the volumes of members that are not in use."""
+    """Return the marks to set or remove on the volumes of members that are not in use."""
     listed = obeyed(facts.obs).keys()
     actions: list[Action] = []
     for member in facts.obs.members:
@@ -29,10 +29,10 @@ def left(facts: Facts) -> Part:
 
 
 def pools_needed(facts: Facts) -> Part:
-    """Return which kept volumes may hold what the database is missing, and are of pools that the spec does not have.
+    """Return the waits for kept volumes that may hold missing shards and belong to pools that the spec does not have.
 
-    The disaster this prevents: a cluster is deleted while one of its pools gets another name, and made again; the new
-    pool is empty, and nothing says that all data is on the volumes of the old one.
+    The disaster this prevents: a cluster is deleted while one of its pools gets another name, and created again. The
+    new pool is empty, and no message says that all data is on the volumes of the old one.
     """
     missing = lost(facts.database) if facts.database is not None else []
     kept = [m for m in facts.obs.members if m.pool not in facts.pools and not m.present and m.claim is not None]
@@ -47,7 +47,7 @@ def pools_needed(facts: Facts) -> Part:
 
 
 def given_up(facts: Facts, member: Member) -> bool:
-    """Return whether a member is gone, and its volume is not one that it may be brought back for."""
+    """Return whether a member is gone, and its volume is not one for which it may be brought back."""
     accepted = member.name in facts.obs.desired.replacement.accepted
     whole = facts.database is not None and not lost(facts.database)
     return not member.alive and member.pod is None and (whole or accepted)

@@ -1,10 +1,10 @@
-"""How fast members go, one after the other: a wait between one that is let go and the next.
+"""Paces departures: a wait between the release of one member and the next.
 
-The database has to notice that a process is gone, and to recover from it, before another one goes. What it says of
-itself in the same second may still count on both.
+The database has to notice that a process is gone, and to recover, before the next one leaves. Its report in the same
+second may still count both.
 
-The time of the last one is in the status. Where the operator died before it could write that down, the StatefulSet that
-was scaled to zero shows it: the time then counts from when it is seen.
+The time of the last release is in the status. If the operator stopped before it wrote that time, the StatefulSet that
+was scaled to zero shows the release: the wait then starts when the operator observes it.
 """
 
 import msgspec
@@ -17,7 +17,7 @@ from stateward.planning.model.times import rfc3339
 
 
 def paced(facts: Facts, part: Part) -> Part:
-    """Return what members that leave do now, with at most one of them let go, and none before its time."""
+    """Return the steps of leaving members, with at most one release, and none before its time."""
     wait = facts.obs.desired.wait_between_removals
     going = [a for a in part.actions if isinstance(a, Release) and counts(facts, facts.members[a.member])]
     if not wait or not going:
@@ -36,16 +36,16 @@ def paced(facts: Facts, part: Part) -> Part:
 
 
 def last_removal(facts: Facts) -> float | None:
-    """Return when a member was last let go, in seconds since the epoch; None where none was, as far as is known."""
+    """Return when the last member was released, in seconds since the epoch; None if there was none as far as known."""
     unwritten = any(let_go(facts, m) and m.name not in facts.obs.let_go for m in facts.obs.members)
     return facts.now if unwritten else facts.obs.last_removal
 
 
 def let_go(facts: Facts, member: Member) -> bool:
-    """Return whether a member was let go that counts, and something of it is still there."""
+    """Return whether the member was released, counts for the wait, and still has objects."""
     return member.present and not member.alive and counts(facts, member)
 
 
 def counts(facts: Facts, member: Member) -> bool:
-    """Return whether the database has to recover from the loss of a member: it has been in it, with data or a vote."""
+    """Return whether the database has to recover from the loss of the member: it has joined, with data or a vote."""
     return not facts.blank(member) and (facts.holds_data(member) or facts.votes(member))

@@ -1,6 +1,7 @@
-"""What a cluster waits for on the way to a version whose processes do not talk to those of the deployed one.
+"""Reports what delays the change to a version whose processes do not talk to those of the deployed one.
 
-What is done on it are the changes of members that `protocol` asks for; here is what holds it up, and what it holds up.
+`protocol` determines the changes of members for such an upgrade; this module says what it waits for, and what waits for
+it.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ NAMED = 3
 
 
 def cross(facts: Facts, leaving: Mapping[str, str]) -> Part:
-    """Return what is said of the way; nothing where the cluster is on none."""
+    """Return the waits of the protocol switch; empty if the cluster is in none."""
     if facts.crossing is Crossing.BESIDE:
         return Part(waits=(preparing(facts, leaving),))
     if facts.crossing is Crossing.SWITCHED:

@@ -1,4 +1,4 @@
-"""The end of a member that holds nothing and has no vote.
+"""Releases a member without data and without a vote.
 
 empty ──scaled to zero──▶ pod stopped ──volume deleted, where that was asked for──▶ forgotten
 """
@@ -23,10 +23,10 @@ def release(facts: Facts, member: Member, why: str) -> Part:
 
 
 def forget(facts: Facts, gone: list[Member]) -> Part:
-    """Return the removal of what is left of members whose pods are gone: the volume first, while it can be told whose.
+    """Return the removal of the objects of members whose pods are gone; the volume first, while its owner is known.
 
-    The disaster this prevents: a StatefulSet that somebody scaled to zero looks like one that was drained, and its
-    volume holds the last copy of something. Such a member is brought back, to leave as it should.
+    The disaster this prevents: a StatefulSet that a user scaled to zero looks like a drained one, and its volume holds
+    the last copy of a shard. Such a member is brought back, and then leaves in the normal way.
     """
     missing, accepted = lost(facts.database) if facts.database else [], facts.obs.desired.replacement.accepted
     held = {m.name for m in gone if missing and kept(facts, m) and m.name not in accepted}
@@ -34,14 +34,14 @@ def forget(facts: Facts, gone: list[Member]) -> Part:
 
 
 def kept(facts: Facts, member: Member) -> bool:
-    """Return whether the member's volume may hold what the database is missing."""
+    """Return whether the member's volume may hold a shard that the database is missing."""
     return member.claim is not None and not facts.blank(member) and facts.holds_data(member)
 
 
 def hold_on(facts: Facts, member: Member, missing: str) -> Part:
-    """Return what becomes of a member whose volume may hold the last copy: it comes back, or stays as it is.
+    """Return the next step of a member whose volume may hold the last copy: it comes back, or stays as it is.
 
-    It leaves again once nothing is missing, so it does not come back for ever.
+    It leaves again when no shard is missing, so it does not come back forever.
     """
     why, pool = f"its volume may hold the last copy of shard {missing}", facts.pools.get(member.pool)
     if pool is None or member.name not in facts.obs.records:
@@ -70,7 +70,7 @@ def removed(facts: Facts, member: Member) -> Part:
 
 
 def volume_to_delete(facts: Facts, member: Member) -> Claim | None:
-    """Return the claim that goes with the member: if the user said so, or if nothing was ever written to it."""
+    """Return the claim to delete with the member: if the user asked for it, or if no data was ever written to it."""
     claim = member.claim
     unwanted = facts.obs.desired.delete_volumes or facts.blank(member)
     return claim if claim is not None and unwanted and not claim.terminating else None

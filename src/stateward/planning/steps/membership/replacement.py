@@ -1,12 +1,13 @@
-"""Which members get a new one in their place: those that a person names, and those that stay missing.
+"""Decides which members are replaced: those that the user names, and those that stay missing.
 
     missing ──for `after`──▶ due ──nothing holds it──▶ on the list ──new in, data over, old out──▶ its volume is kept
        ▲                                                  │
        └───────────────── `keep` takes it back ───────────┘
 
-Putting a member on the list is the whole decision; everything else is how any member comes and leaves. It is made with
-care, because a wrong one moves all of a member's data: one at a time, never while the database is not whole or a member
-is on its way back, and never for what an edit of the spec has broken, for the new member would be broken too.
+The entry on the list is the whole decision; the rest is how any member joins and leaves. The operator decides with
+care, because a wrong replacement moves all data of a member: one at a time, never while the database is unhealthy or a
+member is coming back, and never for a member that an edit of the spec has broken, because the new member would be
+broken too.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,9 +27,9 @@ from stateward.planning.steps.upkeep.revert import coming_back
 
 
 def replacement(facts: Facts) -> tuple[Removals, Part]:
-    """Return the list as it is obeyed now and as it is written down, and what is said about it.
+    """Return the list of replacements that applies now, the list to record, and the waits.
 
-    A new entry is obeyed from the next plan on: once it is written down, it survives the operator.
+    A new entry applies from the next plan on: once it is recorded, it survives the operator.
     """
     listed = obeyed(facts.obs)
     by_hand = asked_for(facts, listed)
@@ -43,7 +44,7 @@ def replacement(facts: Facts) -> tuple[Removals, Part]:
 
 
 def asked_for(facts: Facts, listed: Mapping[str, Removal]) -> dict[str, Removal]:
-    """Return the members that a person wants replaced and that are not on the list yet."""
+    """Return the members that the user wants replaced and that are not on the list yet."""
     wishes, members = facts.obs.desired.replacement, facts.members
     wanted = sorted((wishes.replace | wishes.undrained) - wishes.keep - listed.keys())
     names = [n for n in wanted if n in members and members[n].present and n not in facts.obs.removals]
@@ -51,7 +52,7 @@ def asked_for(facts: Facts, listed: Mapping[str, Removal]) -> dict[str, Removal]
 
 
 def conflicts(facts: Facts) -> Part:
-    """Return what a person asks for that excludes each other, or that is about nobody; the rest goes on."""
+    """Return the user's requests that contradict each other or name no member; all others continue."""
     wishes = facts.obs.desired.replacement
     both = sorted(wishes.keep & (wishes.replace | wishes.undrained))
     waits = [Wait(n, "KeepConflict", f"members asks both to keep and to replace {n}: it is kept", True) for n in both]
@@ -71,9 +72,9 @@ def conflicts(facts: Facts) -> Part:
 
 
 def entry(facts: Facts, member: Member, reason: str, *, automatic: bool = False) -> Removal:
-    """Return what is written down of a member that is replaced.
+    """Return the record of a replaced member.
 
-    A pod that does not start has no address; the one before it had, and that is where the database knows the member.
+    A pod that does not start has no address. The pod before it had one, by which the database knows the member.
     """
     record = facts.obs.records.get(member.name)
     now = member.pod.ip if member.pod else ""
@@ -115,7 +116,7 @@ def candidates(facts: Facts, listed: Mapping[str, Removal]) -> list[tuple[float,
 
 
 def since(facts: Facts, member: Member, found: Missing) -> float:
-    """Return since when the member is missing for such a cause: now, where the plan before did not know of it."""
+    """Return since when the member is missing for this cause: now, if the previous plan did not know the cause."""
     before = facts.obs.missing.get(member.name)
     same = comparable(facts.obs.causes.get(member.name, ""), found.cause)
     return before if before is not None and same else facts.now
@@ -159,7 +160,7 @@ def held(facts: Facts, member: Member, found: Missing, listed: Mapping[str, Remo
 
 
 def by_change(facts: Facts, member: Member, found: Missing) -> Iterator[str]:
-    """Yield that an edit may be what broke the member, where no other member proves that it is not."""
+    """Yield the doubt that an edit has broken the member, unless another member proves the opposite."""
     if found.cause in OF_THE_MACHINE:
         return
     made = member.pod or member.workload

@@ -1,7 +1,7 @@
-"""Who comes and who leaves.
+"""Decides which members join and which leave.
 
-Members keep their ordinals; a pool shrinks from its highest. A member whose storage or roles can only change with a new
-member counts as leaving, so that another one is made beside it; one such replacement goes on at a time.
+Members keep their ordinals; a pool shrinks from the highest one. A member whose storage or roles can only change with a
+new member counts as leaving, so a new member is created beside it; one such replacement runs at a time.
 """
 
 from collections.abc import Mapping
@@ -22,14 +22,14 @@ class Scale(Struct, frozen=True):
 
     leaving: dict[str, str]
     replaced: frozenset[str]
-    """Those that leave and in whose place others come: their pools stay as large as they are."""
+    """Members that leave and get a successor: their pools keep their size."""
     missing: tuple[tuple[Pool, int], ...]
 
 
 def scale(facts: Facts, removals: Mapping[str, Removal]) -> Scale:
-    """Return who leaves and who is missing, so that every pool ends with the members it asks for.
+    """Return the leaving and the missing members, so that every pool reaches its desired size.
 
-    Those in `removals` do not count towards it: a new member is made beside each of them.
+    Members in `removals` do not count towards that size: a new member is created beside each of them.
     """
     keep = facts.obs.desired.replacement.keep
     leaving = {m.name: why for m in facts.obs.members if m.name not in keep and (why := unwanted(facts, m))}
@@ -51,13 +51,13 @@ def scale(facts: Facts, removals: Mapping[str, Removal]) -> Scale:
 
 
 def unwanted(facts: Facts, member: Member) -> str | None:
-    """Return that the spec has no such pool any more; None where it has, or nothing is there of the member."""
+    """Return that the member's pool is no longer in the spec; None if it is, or if no object of the member exists."""
     gone = member.pool not in facts.pools and member.present
     return f"pool {member.pool} is no longer wanted" if gone else None
 
 
 def against(facts: Facts) -> dict[str, str]:
-    """Return why members would leave by the spec that a person keeps: both cannot be done, and they are kept."""
+    """Return why members that the user keeps would have to leave by the spec: both is impossible, and they stay."""
     keep = facts.obs.desired.replacement.keep
     kept = [m for m in facts.obs.members if m.name in keep and m.present]
     found = {m.name: why for m in kept if (why := unwanted(facts, m) or replaced_because(facts, m))}
@@ -73,15 +73,16 @@ def members_of(facts: Facts, pool: Pool) -> list[Member]:
 
 
 def kept_first(facts: Facts, staying: list[Member]) -> list[Member]:
-    """Return members by ordinal, but first those that a person keeps: a pool shrinks from the others."""
+    """Return members by ordinal, with those that the user keeps first: a pool shrinks from the others."""
     keep = facts.obs.desired.replacement.keep
     return sorted(staying, key=lambda member: (member.name not in keep, member.ordinal))
 
 
 def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str]:
-    """Return the member that is replaced now because of the spec, and all those that never had anything to lose.
+    """Return the member that is replaced now because of the spec, and all members that have no data to lose.
 
-    One that was begun is ended first: the next begins when nothing is left of it, nor of one that failed.
+    A replacement in progress ends first: the next one starts when no object of the previous member, or of a failed one,
+    is left.
     """
     keep = facts.obs.desired.replacement.keep | removals.keys()
     rest = (m for m in facts.obs.members if m.present and m.name not in keep)
@@ -102,14 +103,14 @@ def replaced_because(facts: Facts, member: Member) -> str | None:
 
 
 def begun(facts: Facts, name: str) -> bool:
-    """Return whether the member was told to leave: its data or vote is being taken, or it was let go."""
+    """Return whether the member has started to leave: its data or vote is being moved, or it was released."""
     database = facts.database
     told = database is not None and name in database.draining | database.voting_exclusions
     return told or not facts.members[name].alive
 
 
 def free_ordinals(facts: Facts, pool: Pool, count: int) -> list[int]:
-    """Return the lowest free ordinals, without those whose kept volume does not fit the pool or was given up."""
+    """Return the lowest free ordinals, except those whose kept volume does not fit the pool or was given up."""
     mine = [m for m in facts.obs.members if m.pool == pool.name]
     keep = facts.obs.desired.replacement.keep
     left = (m for m in mine if m.claim is not None and m.claim.left and m.name not in keep)

@@ -1,15 +1,15 @@
-"""May a member leave yet: only when as many members as the spec asks for have joined without it.
+"""Decides which members may leave: only after as many members as the spec asks for have joined without them.
 
-A new member joins first, then the data moves, then the old member leaves. This holds whatever began the departure: an
-edit, a taint, a wish or a failure.
+A new member joins first, then the data moves, then the old member leaves. This holds for every cause of a departure: an
+edit, a taint, a request or a failure.
 
     member is replaced, or its pool shrinks    its pool keeps as many joined members as it asks for
     pool is removed                            all pools together keep as many members of each of its roles
 
-A new member that cannot start costs nothing: the old members stay, and the wait repeats the scheduler's words.
+A new member that cannot start costs no other member: the old members stay, and the wait repeats the scheduler's words.
 
-With `update.surge: Preferred` one member may leave first to make room, while every other member serves and the
-scheduler gives a reason that this departure can cure. No second member leaves before the new one has joined.
+With `update.surge: Preferred` one member may leave first to make room, if every other member serves and the scheduler
+gives a reason that this departure removes. No second member leaves before the new one has joined.
 """
 
 from collections import Counter
@@ -33,30 +33,30 @@ CURABLE = (
     "max volume count",
     "topology spread constraints",
 )
-"""What kube-scheduler says of a node that takes the pod once another one has left it (its plug-ins, 1.34)."""
+"""Reasons of kube-scheduler that disappear once another pod has left the node (its plug-ins, 1.34)."""
 
 OF_THE_VOLUME = ("persistentvolumeclaim", "storageclass")
-"""What it says of a pod whose volume cannot be had on any node."""
+"""Reasons for a pod whose volume cannot be attached on any node."""
 
 OF_TAINTS = ("untolerated taint", "were unschedulable")
-"""What it says of nodes that take no new pod at all. With it, a node that has a taint counts as one of them."""
+"""Reasons of nodes that take no new pods. If the message has one, a node with a taint counts as one of them."""
 
 POOL, ROLE = "pool", "role"
 
 
 class Departures(Struct, frozen=True):
-    """Which of the members that leave may go on leaving, and what the others wait for."""
+    """The leaving members that may continue to leave, and the new member that the others wait for."""
 
     begin: frozenset[str] = frozenset()
-    """They may be drained and lose their votes: enough other members have joined, or they make room."""
+    """Members that may be drained and lose their votes: enough other members have joined, or these make room."""
     end: frozenset[str] = frozenset()
-    """They may be let go: enough other members serve, or they make room."""
+    """Members that may be released: enough other members serve, or these make room."""
     room: str = ""
     """The one of them that leaves before a new member has joined, because the user prefers that."""
     awaited: str = ""
     """What the others wait for, as a clause; empty when no new member is expected."""
     stuck: bool = False
-    """Whether the new member that is awaited cannot start."""
+    """Whether the awaited new member cannot start."""
 
 
 def departures(facts: Facts, scaling: Scale) -> Departures:
@@ -66,7 +66,7 @@ def departures(facts: Facts, scaling: Scale) -> Departures:
     leaving = in_order(facts, [m for m in leaving if m.name not in strangers])
     serving = facts.up | facts.obs.stopped
     absent = frozenset(m.name for m in leaving if m.name not in serving)
-    # Where the status has lost its records, no member counts until they are written again, and none leaves.
+    # If the status has lost its records, no member counts until they are written again, and no member leaves.
     begin = spared(facts, leaving, facts.obs.records.keys() | {m.name for m in leaving})
     end = spared(facts, [m for m in leaving if m.name not in absent], serving)
     room = room_maker(facts, scaling, [m for m in leaving if m.name not in begin])
@@ -76,17 +76,17 @@ def departures(facts: Facts, scaling: Scale) -> Departures:
 
 
 def known(facts: Facts, member: Member) -> bool:
-    """Return whether the member has ever been in the cluster. The status may be lost: the database knows it as well."""
+    """Return whether the member has ever joined. The status may be lost; the database knows the member as well."""
     return member.name in facts.obs.records or facts.joined(member.name)
 
 
 def in_order(facts: Facts, leaving: Iterable[Member]) -> list[Member]:
-    """Return members in the order in which they may leave: what was begun first, then what does not serve."""
+    """Return members in the order in which they may leave: those that have started to, then those that are down."""
     return sorted(leaving, key=lambda m: (not begun(facts, m.name), m.name in facts.up, facts.votes(m), m.name))
 
 
 def spared(facts: Facts, leaving: Sequence[Member], counted: Collection[str]) -> frozenset[str]:
-    """Return which members may leave, in order, so that of those `counted` no fewer stay than the spec asks for."""
+    """Return the members that may leave, in order, so that enough of the `counted` members stay for the spec."""
     there = Counter(place for m in facts.obs.members if m.alive and m.name in counted for place in places(facts, m))
     wanted = demand(facts)
     found: set[str] = set()
@@ -103,8 +103,8 @@ def spared(facts: Facts, leaving: Sequence[Member], counted: Collection[str]) ->
 def places(facts: Facts, member: Member) -> list[tuple[str, str]]:
     """Return where a member counts: in its pool, and for each of its roles that its pool still asks for.
 
-    The disaster this prevents: one edit takes the data role from a pool and removes another pool with data. The members
-    of the first still hold data, but not for long, and those of the second leave as if they were replaced by them.
+    The disaster this prevents: one edit takes the data role from one pool and removes another data pool. The members of
+    the first pool still hold data for a while, and those of the second pool leave as if the first replaced them.
     """
     has, pool = roles(facts.holds_data(member), facts.votes(member)), facts.pools.get(member.pool)
     stays = has if pool is None else [role for role in has if role in roles(pool.data, pool.voting)]
@@ -138,13 +138,13 @@ def obstacle(facts: Facts, member: Member) -> str:
         return f"its StatefulSet has created no pod for {NO_POD_PATIENCE:.0f} seconds"
     trouble, claim = facts.trouble(member), member.claim
     if trouble and claim is not None and claim.classless and not claim.capacity:
-        # The scheduler says only that the volume is not bound.
+        # The scheduler only reports that the volume is not bound.
         return f"storage class {claim.storage_class} does not exist; {trouble}"
     return trouble
 
 
 def awaits(facts: Facts, scaling: Scale) -> tuple[str, bool]:
-    """Return which new member joins before others leave, as a clause, and whether it cannot start."""
+    """Return the new member that joins before others leave, as a clause, and whether it cannot start."""
     new = coming(facts, scaling)
     starting = next((m.name for m in new if not obstacle(facts, m)), None)
     if starting is not None:
@@ -153,7 +153,7 @@ def awaits(facts: Facts, scaling: Scale) -> tuple[str, bool]:
         return f"{new[0].name} joins first, and it cannot start ({obstacle(facts, new[0])})", True
     old = [facts.members[name] for name in scaling.leaving if facts.members[name].alive]
     pools = {m.pool for m in old}
-    # Clients of members without data and votes have to find others: a pool of them may be all there is.
+    # Clients of members without data and votes need other members: this pool may be all there is.
     clients = any(not facts.holds_data(m) and not facts.votes(m) for m in old)
     for pool, ordinal in scaling.missing:
         if pool.data or pool.voting or pool.name in pools or clients:
@@ -162,10 +162,10 @@ def awaits(facts: Facts, scaling: Scale) -> tuple[str, bool]:
 
 
 def room_maker(facts: Facts, scaling: Scale, leaving: Sequence[Member]) -> str:
-    """Return the member that leaves before a new one has joined; empty when none may.
+    """Return the member that leaves before a new one has joined; empty if none may.
 
-    The user prefers that to waiting; the cluster misses no other member; and a new one is held up by what this very
-    departure cures.
+    The user prefers this to waiting, no other member of the cluster is unavailable, and this departure removes the
+    reason that holds the new member up.
     """
     if facts.obs.desired.surge is not Surge.PREFERRED or not complete(facts):
         return ""
@@ -175,7 +175,7 @@ def room_maker(facts: Facts, scaling: Scale, leaving: Sequence[Member]) -> str:
 
 
 def complete(facts: Facts) -> bool:
-    """Return whether every pool still has as many joined members as it asks for, those that leave included."""
+    """Return whether every pool has as many joined members as it asks for, counting those that leave."""
     there = Counter(m.pool for m in facts.obs.members if m.alive and known(facts, m))
     removed = sum(count for pool, count in there.items() if pool not in facts.pools)
     short = sum(max(0, pool.replicas - there[pool.name]) for pool in facts.obs.desired.pools)
@@ -183,9 +183,9 @@ def complete(facts: Facts) -> bool:
 
 
 def cures(member: Member, trouble: str) -> bool:
-    """Return whether the scheduler would find room for a new member on the node of one that leaves.
+    """Return whether the scheduler would place a new member on the node of the leaving member.
 
-    Its message counts nodes by reason and names none of them, so the node must also be one that takes pods.
+    The scheduler's message counts nodes by reason and names none, so the node must also accept pods.
     """
     text = trouble.lower().partition("preemption:")[0]
     pod = member.pod

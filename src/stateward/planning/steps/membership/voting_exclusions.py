@@ -1,8 +1,8 @@
-"""How a manager loses its vote before it leaves: one after the other, never the last, and never while one is down.
+"""Moves the vote of a manager before it leaves: one at a time, never the last, and never while a manager is down.
 
     voting ──the others are all there──▶ excluded ──no longer in the voting configuration──▶ without a vote
 
-The disaster this prevents: managers go from three to one by deleting two pods, and the one that is left waits for ever
+The disaster this prevents: managers shrink from three to one by deleting two pods, and the remaining one waits forever
 for a majority of three.
 """
 
@@ -25,16 +25,16 @@ class Resignation(Struct, frozen=True):
 
 
 def told_to_leave(facts: Facts, member: Member) -> bool:
-    """Return whether the database was already told that the member leaves: what was begun is ended."""
+    """Return whether the database already knows that the member leaves; such a departure is finished."""
     database = facts.database
     return database is not None and member.name in database.draining | database.voting_exclusions
 
 
 def next_to_resign(facts: Facts, going: Sequence[Member], leaving: frozenset[str]) -> Resignation:
-    """Return whose turn it is: one that was begun, or that is down, or else the highest that holds no data.
+    """Return the next manager to lose its vote: one in progress, or one that is down, or the highest without data.
 
-    The vote of one that is down may be taken whoever else is down: fewer are needed for a majority then. Two managers
-    that fail together would else wait for each other for ever.
+    The vote of a manager that is down may be removed while others are down too: a majority then needs fewer managers.
+    Otherwise two managers that fail together would wait for each other forever.
     """
     excluded = facts.database.voting_exclusions if facts.database else frozenset[str]()
     undrained = facts.obs.desired.replacement.undrained
@@ -46,7 +46,7 @@ def next_to_resign(facts: Facts, going: Sequence[Member], leaving: frozenset[str
 
 
 def resign(facts: Facts, member: Member, resignation: Resignation) -> Part:
-    """Return the next step to take the member's vote; a part without waits when it has none any more."""
+    """Return the next step to remove the member's vote; a part without waits if it has none."""
     database = facts.database
     if database is None or not facts.votes(member):
         return Part()

@@ -1,4 +1,4 @@
-"""Where a member stands that nothing is meant for now, and why it does not serve if it does not."""
+"""Reports the state of members without a step: whether they serve, and if not, why."""
 
 from stateward.planning.facts.change import change_of, stranded
 from stateward.planning.facts.facts import OVERDUE, Facts
@@ -46,10 +46,11 @@ def absent(facts: Facts, member: Member) -> tuple[State, str]:
 
 
 def outside(facts: Facts, member: Member) -> tuple[Wait, ...]:
-    """Return that a new member runs and stays outside of the database that the others are in, and what can be done.
+    """Return the wait for a new member that runs outside the database of the others, with what to do.
 
-    Who has been in it counts as missing, and is replaced by itself. Who never was may be from another one: a cluster of
-    which the managers' volumes are gone, and with them its state. Only a person knows what its volume is worth.
+    A member that has joined before counts as missing, and is replaced automatically. A member that never joined may
+    belong to another cluster: one that lost the volumes of its managers, and with them its cluster state. Only the user
+    knows whether its volume is needed.
     """
     pod, name = member.pod, member.name
     if facts.database is None or pod is None or not pod.running or name in facts.obs.records or facts.joined(name):

@@ -1,10 +1,10 @@
-"""What has to be true before a member's pod or process may go, and the steps that make it true.
+"""Checks what must hold before a member's pod or process stops, and takes the steps that make it hold.
 
     chosen ──stage──▶ staged ──drain, move the vote──▶ prepared ──limit the allocation, flush, delete──▶ down
                          └──configuration in the pod, move the vote──▶ prepared ──limit, flush, stop──▶ down
 
-Nothing is remembered between the steps: each is recognised by what is there. The allocation is limited in the same
-breath as the pod is deleted and not before: a limit that waits would keep the copies of new indices from being placed.
+No memory is kept between the steps: the observation shows which step comes next. The allocation is limited together
+with the deletion of the pod and not earlier: a limit during a wait would keep the copies of new indices unassigned.
 """
 
 from collections.abc import Mapping, Sequence
@@ -63,7 +63,7 @@ def stage(facts: Facts, member: Member, why: str) -> Stage:
 
 
 def take_down(facts: Facts, members: Sequence[Member], changes: Mapping[str, Change]) -> tuple[Action, ...]:
-    """Return the deletion of the pods of prepared members, so that their copies are not rebuilt elsewhere meanwhile."""
+    """Return the deletion of the pods of prepared members, and the limit that prevents a reallocation of shards."""
     back = [m for m in members if keeps_pod(changes[m.name]) or not facts.ephemeral(m)]
     actions: list[Action] = list(quiet(facts, back))
     for member in members:
@@ -80,14 +80,14 @@ def take_down(facts: Facts, members: Sequence[Member], changes: Mapping[str, Cha
 
 
 def keeps_pod(change: Change) -> bool:
-    """Return whether a change is applied by a restart of the process in its pod."""
+    """Return whether a restart of the process in its pod applies the change."""
     return change.effect is Effect.RESTART
 
 
 def agent_problem(member: Member) -> tuple[str, str] | None:
-    """Return why the process cannot be stopped yet, as a word and a clause: its agent, or its new configuration.
+    """Return why the process cannot be stopped yet, as a reason and a clause: its agent, or its new configuration.
 
-    Stopped only when the configuration is in the pod, a member is not away for as long as that takes.
+    The process stops only after the configuration has arrived in the pod, so the member is not down while it arrives.
     """
     process = member.process
     if not isinstance(process, Process):
@@ -114,7 +114,8 @@ def unprepared(facts: Facts, member: Member, change: Change) -> str | None:
     if member.workload is None or not member.workload.observed:
         return "its StatefulSet controller has not observed the new template yet"
     if facts.database is not None and member.name not in facts.obs.records:
-        # An operator that died after this step would count on nobody who is away, and take the next one down as well.
+        # An operator that stops after this step would not count this member as unavailable, and would stop the next one
+        # too.
         return "the operator first records that it has joined"
     problem = agent_problem(member) if keeps_pod(change) else None
     if problem is not None:
@@ -125,17 +126,17 @@ def unprepared(facts: Facts, member: Member, change: Change) -> str | None:
 
 
 def needs_empty(facts: Facts, member: Member) -> bool:
-    """Return whether the member may hold data that would go with its pod."""
+    """Return whether the member may hold data that would be lost with its pod."""
     return facts.ephemeral(member) and facts.holds_data(member)
 
 
 def emptied(facts: Facts, member: Member) -> bool:
-    """Return whether the database moves data off the member, and nothing is left that is not elsewhere too."""
+    """Return whether the member is being drained, and every shard on it has a copy elsewhere."""
     told = facts.database is not None and member.name in facts.database.draining
     return told and (not facts.units_of(member.name) or droppable(facts, member))
 
 
 def excluded(facts: Facts, member: Member) -> bool:
-    """Return whether another manager has the member's vote now; it stays so until it is back."""
+    """Return whether another manager has the member's vote now; it keeps it until the member is back."""
     taken = facts.database is not None and member.name in facts.database.voting_exclusions
     return taken and bool(other_managers(facts, member))

@@ -1,9 +1,9 @@
-"""Changes and restarts that concern all members at once: members before and after cannot talk to each other.
+"""Coordinated changes and restarts of all members: members before and after the change cannot talk to each other.
 
-    asked for ──all configurations in the pods──▶ schedule-coordinated ──nobody else restarts──▶ stop-coordinated
+    requested ──all configurations in the pods──▶ schedule-coordinated ──no other restart──▶ stop-coordinated
 
-The module `restarts_in_progress` finishes what begins here. There is no safety check: everything goes down, and a
-cluster without a quorum can only be brought back like that.
+`restarts_in_progress` finishes what this module starts. There is no safety check: all members stop, and a cluster
+without a quorum can only be brought back in this way.
 """
 
 from collections.abc import Sequence
@@ -37,9 +37,10 @@ def together(facts: Facts, taken: frozenset[str]) -> Part:
 
 
 def concerned(facts: Facts, member: Member) -> bool:
-    """Return whether a coordinated restart was asked for on the member, or a change of it needs one.
+    """Return whether a coordinated restart was requested for the member, or a change of it needs one.
 
-    One that was started with what is written and does not serve is not stopped again: that would go on for ever.
+    A process that was started with the recorded configuration and does not serve is not stopped again: that would
+    repeat forever.
     """
     if facts.phase(member) is Phase.START_COORDINATED and staged(facts, member):
         return False
@@ -67,9 +68,10 @@ def preparation(facts: Facts, members: Sequence[Member]) -> tuple[tuple[Action, 
 
 
 def switch(facts: Facts) -> Part:
-    """Return what has to be written, or waited for, before the first process is stopped for the switch of all.
+    """Return the templates to write, and the waits, before the first process stops for the switch of all.
 
-    Everybody is written to, also who is away: whoever came back with the old program would find nobody to talk to.
+    Every member gets its template, including unavailable ones: a member that came back with the old program could talk
+    to no other member.
     """
     mine = [m for m in facts.obs.members if m.pool in facts.pools and m.workload is not None]
     why = f"all processes change to {facts.obs.desired.version} at one moment"
@@ -82,7 +84,7 @@ def switch(facts: Facts) -> Part:
 
 
 def unprepared(facts: Facts, member: Member) -> Wait | None:
-    """Return what a member waits for; one whose agent stays silent is made anew with the others, and not waited for."""
+    """Return what a member waits for; a member with a silent agent is recreated with the others, and not waited for."""
     if member.workload is None or not member.workload.observed:
         return Wait(
             member.name, "TemplateNotSeen", f"the StatefulSet of {member.name} has not observed its new template yet"

@@ -1,9 +1,9 @@
-"""The restart of one process in its kept pod that has begun: the next step, by what its agent says.
+"""The next step of a restart in progress of one process in its kept pod, from the agent's answer.
 
     stop ──stopped──▶ start ──the agent has the configuration: started──▶ joined ──▶ done
 
-The checksum in the agent's answer decides when the process may start: an annotation only says what was written, and a
-Secret takes up to two minutes to arrive in a pod. A member whose agent does not answer is made anew instead.
+The checksum in the agent's answer decides when the process may start: an annotation only shows what was written, and a
+Secret takes up to two minutes to arrive in a pod. If the agent does not answer, the pod is recreated instead.
 """
 
 from stateward.planning.facts.change import (
@@ -27,7 +27,7 @@ from stateward.planning.steps.rollout.prepare import stage
 from stateward.planning.steps.rollout.stop_process import UP, outdated, outrun, quiet, relief, standing, stop
 
 REVERT_PATIENCE = 120.0
-"""Seconds after which a process that does not join is given a configuration that was changed meanwhile."""
+"""Seconds after which a process that has not joined gets a configuration that was changed in between."""
 
 
 def step(facts: Facts, member: Member) -> Part:
@@ -55,7 +55,7 @@ def stopping(facts: Facts, member: Member, process: Process) -> Part:
 
 
 def kept_stopped(facts: Facts, member: Member) -> Part:
-    """Return what is said of a member that a person keeps down; it waits for no restart, but perhaps for a change."""
+    """Return the intent of a member that the user keeps stopped; it waits for no restart, but perhaps for a change."""
     text = f"{member.name} is kept stopped by annotation stateward.dev/stopped of the cluster"
     intents = told(State.STOPPED, [member], change_of(facts, member).effect, text)
     return Part(intents=intents, waits=(Wait(member.name, "KeptStopped", text),))
@@ -106,7 +106,7 @@ def start_process(member: Member) -> StartProcess:
 
 
 def finish(facts: Facts, member: Member) -> FinishRestart:
-    """Return the end of a restart: the pod is said to be made from what its process now runs with."""
+    """Return the end of a restart: the pod's record now names what its process runs with."""
     assert member.pod is not None  # noqa: S101 - only members with pods have phases
     pool = facts.pools.get(member.pool)
     inputs = confirmed(pool, member.pod.inputs, member.config) if pool and member.config else member.pod.inputs
@@ -115,7 +115,7 @@ def finish(facts: Facts, member: Member) -> FinishRestart:
 
 
 def reverted(facts: Facts, member: Member) -> tuple[Action, ...]:
-    """Return the writing of a configuration that was changed while a process does not come up with the one before.
+    """Return the writing of a configuration that was changed while the process does not start with the previous one.
 
     Without this a bad setting would block its own revert: the restart that it belongs to never ends.
     """
@@ -130,7 +130,7 @@ def reverted(facts: Facts, member: Member) -> tuple[Action, ...]:
 
 
 def silent(facts: Facts, member: Member) -> Part:
-    """Return what becomes of a member whose agent does not answer: after a while its pod is made anew."""
+    """Return the next step of a member whose agent does not answer: after a while its pod is recreated."""
     pod, workload = member.pod, member.workload
     why = unheard(member)
     part = held(member, "AgentSilent", f"its agent does not answer: {why}", state=State.RESTARTING)
@@ -138,7 +138,7 @@ def silent(facts: Facts, member: Member) -> Part:
         return part
     if workload is None or not workload.observed or not member.alive or facts.ephemeral(member):
         return part
-    # The stop was written down, and nobody knows whether it was carried out: the process may still serve.
+    # The stop was recorded, and it is unknown whether it was carried out: the process may still serve.
     problem = standing(facts, member)
     if problem is not None:
         part = held(member, "AgentSilent", f"its agent does not answer: {why}; {problem}", state=State.RESTARTING)
@@ -148,7 +148,7 @@ def silent(facts: Facts, member: Member) -> Part:
 
 
 def anew(facts: Facts, member: Member, why: str) -> Part:
-    """Return the making anew of the pod of a member that does not run, with what it should be made from."""
+    """Return the recreation of the pod of a member that does not run, with its desired template."""
     if member.pod is None or not staged(facts, member) or member.workload is None or not member.workload.observed:
         actions = (stage(facts, member, "it starts again"),) if member.pool in facts.pools else ()
         return Part(actions=actions if not staged(facts, member) else ())
@@ -161,9 +161,9 @@ def unheard(member: Member) -> str:
 
 
 def beyond_reach(facts: Facts, name: str) -> bool:
-    """Return whether nobody can end the restart that the member is in: its agent stays silent.
+    """Return whether the restart of the member cannot be finished, because its agent stays silent.
 
-    Such a member may leave. Were it held until its restart is over, it could not be replaced for that very silence.
+    Such a member may leave. If it were held until its restart ended, that silence would block its replacement.
     """
     silent_since = facts.obs.missing.get(name)
     silence = 0.0 if silent_since is None else facts.now - silent_since
@@ -171,12 +171,12 @@ def beyond_reach(facts: Facts, name: str) -> bool:
 
 
 def is_stopped(member: Member) -> bool:
-    """Return whether the agent says that no process runs."""
+    """Return whether the agent reports that no process runs."""
     return isinstance(member.process, Process) and member.process.state is ProcessState.STOPPED
 
 
 def arrived(member: Member) -> bool:
-    """Return whether what is mounted in the pod is what was written for it, by the agent's word."""
+    """Return whether the agent reports the configuration that was written for the member as mounted."""
     process = member.process
     return isinstance(process, Process) and member.config_checksum in ("", process.mounted)
 
@@ -188,11 +188,11 @@ def set_phase(member: Member, phase: Phase, why: str) -> SetPhase:
 
 
 def said(member: Member, text: str) -> Part:
-    """Return what is said of a member whose process is restarted."""
+    """Return the intent of a member whose process restarts."""
     return Part(intents=told(State.RESTARTING, [member], Effect.RESTART, f"{{}} {text}, in its pod"))
 
 
 def held(member: Member, code: str, reason: str, *, state: State) -> Part:
-    """Return what is said of a member that waits in the middle of its restart."""
+    """Return the intent of a member that waits during its restart."""
     intents = told(state, [member], Effect.RESTART, f"{{}} waits during its restart: {reason}")
     return Part(intents=intents, waits=(Wait(member.name, code, f"{member.name}: {reason}"),))

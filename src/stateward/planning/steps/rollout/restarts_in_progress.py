@@ -1,10 +1,10 @@
-"""Restarts of processes in kept pods that have begun: alone or all together; what was begun is always ended.
+"""Continues restarts of processes in kept pods, one or all together; a restart in progress is always finished.
 
     stop ──stopped──▶ start ──the agent has the configuration: started──▶ joined ──▶ done
     stop-coordinated ──all stopped──▶ start-coordinated ──all have the configuration: started──▶ joined ──▶ done
 
-A step is recognised by what the agent says and never by what was done before, so each may be repeated, and an operator
-that was killed goes on where it was. One whose pod is in trouble is left to `repair`.
+The agent's answer determines the step, never the history, so each step may be repeated, and an operator that was killed
+continues where it was. A member whose pod is in trouble is left to `repair`.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from stateward.planning.steps.rollout.stop_process import UP, quiet, stop
 
 
 def restart(facts: Facts, taken: frozenset[str]) -> Part:
-    """Return the next steps of all restarts that have begun, but for members that were taken."""
+    """Return the next steps of all restarts in progress, except of members that were taken."""
     going = [m for m in facts.obs.members if m.name in facts.going - taken and not facts.trouble(m)]
     together = [m for m in going if facts.phase(m) in COORDINATED]
     alone = merge(*(patient(facts, m, step(facts, m)) for m in going if m not in together))
@@ -37,10 +37,10 @@ def restart(facts: Facts, taken: frozenset[str]) -> Part:
 
 
 def left_out(facts: Facts, together: Sequence[Member], taken: frozenset[str]) -> list[Member]:
-    """Return the members that were to be stopped with others, and whose own word was not written any more.
+    """Return the members that were to stop with others, and whose own phase was not written yet.
 
-    The disaster this prevents: the operator dies between two of these words, half of the members change to what the
-    others do not talk to, and the others wait for a database that cannot answer.
+    The disaster this prevents: the operator stops between two of these writes, half of the members change to a version
+    that the others cannot talk to, and the others wait for a database that cannot answer.
     """
     begun = any(facts.phase(m) is Phase.STOP_COORDINATED for m in together)
     if not begun and not (together and facts.crossing is Crossing.SWITCHED):
@@ -50,7 +50,7 @@ def left_out(facts: Facts, together: Sequence[Member], taken: frozenset[str]) ->
 
 
 def patient(facts: Facts, member: Member, part: Part) -> Part:
-    """Return the part, without the member where there is nothing to be done for it and waiting was long enough."""
+    """Return the part, without the member if no step helps it and it has waited long enough."""
     hopeless = not part.actions and facts.overdue(member) and member.name not in facts.obs.stopped
     return Part(waits=part.waits, otherwise=part.intents) if hopeless else part
 
@@ -73,9 +73,9 @@ def coordinated(facts: Facts, together: Sequence[Member], late: Sequence[Member]
 
 
 def out_of_reach(facts: Facts, member: Member) -> bool:
-    """Return whether the others go on without a member: its agent stays silent, and its pod cannot be made anew.
+    """Return whether the others continue without a member: its agent stays silent, and its pod cannot be recreated.
 
-    The disaster this prevents: a machine dies while everything is stopped, and everything stays stopped.
+    The disaster this prevents: a machine fails while all members are stopped, and all stay stopped.
     """
     mute = facts.managed(member) and not isinstance(member.process, Process)
     patient = facts.waited(member.name, "AgentSilent") < AGENT_PATIENCE
@@ -83,24 +83,24 @@ def out_of_reach(facts: Facts, member: Member) -> bool:
 
 
 def endless(facts: Facts, member: Member) -> bool:
-    """Return whether a process does not end for so long that the others go on without it.
+    """Return whether a process has not ended for so long that the others continue without it.
 
-    The disaster this prevents: a disk dies, the kernel keeps a process that waits for it through every signal, and all
-    members stay stopped for one.
+    The disaster this prevents: a disk fails, no signal ends a process that waits for it, and all members stay stopped
+    because of one.
     """
     ending = isinstance(member.process, Process) and member.process.state not in (*UP, ProcessState.STOPPED)
     return ending and facts.overdue(member)
 
 
 def left_behind(member: Member, code: str, why: str) -> Part:
-    """Return what is said of a member that the others do not wait for any more."""
+    """Return the intent of a member that the others no longer wait for."""
     text = f"{why}; the others start without it"
     intents = told(State.RESTARTING, [member], Effect.RESTART, f"{{}} waits during its restart: {text}")
     return Part(intents=intents, waits=(Wait(member.name, code, f"{member.name}: {text}", stalled=True),))
 
 
 def stop_all(facts: Facts, down: Sequence[Member], members: Sequence[Member], *, waits: bool) -> Part:
-    """Return what stops those that still run; when none does, and no other one `waits` for it, all are to start."""
+    """Return the stops of members that still run; when none does and no member is in `waits`, the start of all."""
     part = merge(*(said(m, "is stopped together with the others") for m in members))
     managed = [m for m in down if facts.managed(m)]
     mute = [m for m in managed if not isinstance(m.process, Process)]

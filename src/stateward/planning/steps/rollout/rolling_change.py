@@ -1,9 +1,9 @@
-"""Who changes next: members in service that a change still has to take down, one safe set at a time.
+"""Chooses the next members to change: members that serve and have a pending change, one safe set at a time.
 
-    pending ──database whole──▶ in turn ──safe──▶ chosen ──`prepare`──▶ down ──joined──▶ up ──restored──▶ next
+    pending ──database healthy──▶ next in order ──safe──▶ chosen ──`prepare`──▶ down ──joined──▶ up ──restored──▶ next
 
-The pools change in order, data before managers and the elected manager last. Members that hold the only copy of
-something come after all others of which one may go now.
+The pools change in order, data before managers, and the elected manager last. Members with the only copy of a shard
+come after all others of which one may stop now.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,12 +27,12 @@ from stateward.planning.steps.rollout.prepare import keeps_pod, prepare, stage
 
 
 class Elsewhere(Struct, frozen=True):
-    """Other work that goes on and that a roll has to keep clear of."""
+    """Other work in progress that a rollout must not disturb."""
 
     moving: str | None = None
-    """Whose data is on the move."""
+    """The member whose data is moving."""
     unvoting: str | None = None
-    """Whose vote is being taken."""
+    """The member whose vote is being moved."""
     drained: frozenset[str] = frozenset()
     """Members that no data may come to."""
 
@@ -49,7 +49,7 @@ def roll(facts: Facts, taken: frozenset[str], elsewhere: Elsewhere) -> Part:
 
 
 def in_order(facts: Facts, waiting: list[Member], changes: Mapping[str, Change], elsewhere: Elsewhere) -> Part:
-    """Return what changes do that wait for a healthy database, for their pool's turn, and for each other."""
+    """Return the changes that wait for a healthy database, for the order of pools, and for each other."""
     waiting, fresh = settled(facts, waiting, changes)
     reason = unready(facts) if waiting else None
     if reason is not None:
@@ -65,7 +65,7 @@ def in_order(facts: Facts, waiting: list[Member], changes: Mapping[str, Change],
 
 
 def settled(facts: Facts, waiting: list[Member], changes: Mapping[str, Change]) -> tuple[list[Member], Part]:
-    """Split the waiting members into those that may begin, and those whose data has changed just now."""
+    """Split the waiting members into those that may start, and those whose data has changed just now."""
     fresh = [m for m in waiting if settles(facts.obs.changing, changes[m.name].because, facts.now)]
     reason = f"the data has changed just now, and {SETTLE_SECONDS:.0f} seconds without another change must pass"
     return [m for m in waiting if m not in fresh], hold(fresh, changes, SETTLING, reason)
@@ -82,10 +82,10 @@ def beside_maintenance(facts: Facts, waiting: list[Member], changes: Mapping[str
 
 
 def unproven(facts: Facts, changes: Mapping[str, Change]) -> str | None:
-    """Return a member that is down and already has what others wait for.
+    """Return a member that is down and already has the change that others wait for.
 
-    A change that does not start stops at the first member (or the first safe set), however many may be down. Also a new
-    member that breaks has shown what the change does, though nobody counts on it yet.
+    A change that does not start stops at the first member or the first safe set, even if more may be down. A new member
+    that fails also proves the change bad, although the cluster does not depend on it yet.
     """
     wanted: set[tuple[str, str]] = set()
     for name, change in changes.items():
@@ -94,7 +94,7 @@ def unproven(facts: Facts, changes: Mapping[str, Change]) -> str | None:
     pools = {facts.members[name].pool for name in changes}
     broken = {m.name for m in facts.obs.members if m.pool in pools and m.name not in facts.up and fails(facts, m)}
     for name in sorted(facts.down | broken):
-        # A process that is restarted in its pod is given what is written in its template.
+        # A process that restarts in its pod gets what its template contains.
         member = facts.members[name]
         made = member.workload if name in facts.going else member.pod or member.workload
         if made is not None and wanted & made.inputs.items():
@@ -103,7 +103,7 @@ def unproven(facts: Facts, changes: Mapping[str, Change]) -> str | None:
 
 
 def fails(facts: Facts, member: Member) -> bool:
-    """Return whether the member's pod has a place to run, and does not start there."""
+    """Return whether the member's pod is scheduled, and does not start."""
     trouble = facts.trouble(member)
     return bool(trouble) and not unschedulable(trouble)
 
@@ -127,8 +127,8 @@ def next_step(facts: Facts, waiting: list[Member], changes: Mapping[str, Change]
 def on_their_way(facts: Facts, members: Sequence[Member]) -> Sequence[Member]:
     """Return the members that only copies may be moved away from: one at a time.
 
-    The disaster this prevents: while the only copies of one member move to another one, those of the other move to the
-    first, and the next plan finds each with what the other had, for ever.
+    The disaster this prevents: the only copies of one member move to another one while those of the other move to the
+    first, and the next plan finds them exchanged, forever.
     """
     begun = [m for m in members if any(moving(unit, m.name) for unit in sole_units(facts, m.name))]
     return begun[:1] or members
@@ -146,9 +146,9 @@ def pending(facts: Facts, taken: frozenset[str]) -> dict[str, Change]:
 
 
 def due(facts: Facts, member: Member) -> Change:
-    """Return the change that takes the member down: one of what it is made from, or a restart that was asked for.
+    """Return the change that stops the member: a changed input, or a requested restart.
 
-    A member whose pool is gone leaves; nothing is restarted on the way.
+    A member of a removed pool leaves; it is not restarted before that.
     """
     change = change_of(facts, member)
     if member.pool not in facts.pools:
@@ -163,9 +163,9 @@ def due(facts: Facts, member: Member) -> Change:
 
 
 def at_once(facts: Facts, member: Member) -> bool:
-    """Return whether a person means this very member, now: it waits for no turn, and for no healthier database.
+    """Return whether the user asked for this member, now: it waits for no order and no healthier database.
 
-    Of a database that does not answer only the process is restarted: its pod may be the last that serves.
+    While the database does not answer, only the process restarts: its pod may be the last one that serves.
     """
     in_place = keeps_pod(due(facts, member))
     stopped = member.name in facts.obs.stopped and in_place
@@ -173,9 +173,9 @@ def at_once(facts: Facts, member: Member) -> bool:
 
 
 def in_turn(facts: Facts, waiting: list[Member], changes: Mapping[str, Change]) -> tuple[list[Member], Part]:
-    """Split the waiting members into those whose pool's turn it is, and a part that names the others' turn.
+    """Split the waiting members into those whose pool is next, and a part that names the order for the others.
 
-    During an upgrade no change overtakes it: a member restarts once, for everything that waits for it.
+    During an upgrade no other change overtakes it: a member restarts once, for all its pending changes.
     """
     turn = facts.turn
     if turn is None:
@@ -219,9 +219,9 @@ def pick(facts: Facts, candidates: Sequence[Member]) -> tuple[tuple[str, ...], d
 
 
 def begun(facts: Facts, members: Sequence[Member]) -> frozenset[str]:
-    """Return those that are drained already, or else those that are staged: what was begun goes on.
+    """Return the members that are already drained, or else those already staged: work in progress continues.
 
-    Without it two members could be drained in turns for ever, each onto the other.
+    Without this two members could be drained alternately forever, each onto the other.
     """
     draining = facts.database.draining if facts.database else frozenset[str]()
     drained = frozenset(m.name for m in members if m.name in draining)
@@ -229,7 +229,7 @@ def begun(facts: Facts, members: Sequence[Member]) -> frozenset[str]:
 
 
 def move_away(facts: Facts, member: Member, change: Change, verdict: str, moves: tuple[Move, ...]) -> Part:
-    """Return the moves that free a member of only copies; its template is staged before, so that none comes back."""
+    """Return the moves that free a member of only copies; its template is staged first, so that no copy moves back."""
     text = f"{{}} is prepared for a restart to apply {change.describe()}: {verdict}, which is moved away first"
     action = MoveCopies(why=f"{member.name} is about to restart", moves=moves)
     actions = (action,) if staged(facts, member) else (stage(facts, member, change.describe()),)

@@ -17,9 +17,9 @@ UP = (ProcessState.STARTING, ProcessState.RUNNING)
 
 
 def quiet(facts: Facts, members: Sequence[Member]) -> tuple[Action, ...]:
-    """Return what keeps the copies of members that will be back from being rebuilt elsewhere, and their recovery short.
+    """Return the settings that avoid reallocation of shards of members that will be back, and shorten their recovery.
 
-    Nothing can be asked of a database that does not answer; its processes are restarted all the same.
+    A database that does not answer accepts no settings; its processes restart all the same.
     """
     if facts.database is None or not any(facts.units_of(m.name) for m in members):
         return ()
@@ -33,10 +33,10 @@ def quiet(facts: Facts, members: Sequence[Member]) -> tuple[Action, ...]:
 
 
 def standing(facts: Facts, member: Member) -> str | None:
-    """Return why a process has to go on that was to be stopped and still runs; None when it may be stopped.
+    """Return why a process that was to stop and still runs must keep running; None if it may stop.
 
-    The disaster this prevents: the operator ends after it wrote the phase and before it stopped the process. Until its
-    successor goes on, others have gone down, and this member holds the only copy of something now.
+    The disaster this prevents: the operator stops between writing the phase and stopping the process. Before its
+    successor continues, other members have stopped, and this member now holds the only copy of a shard.
     """
     serving = serves(member, facts.database)
     if facts.database is None:
@@ -47,11 +47,12 @@ def standing(facts: Facts, member: Member) -> str | None:
 
 
 def outrun(facts: Facts, member: Member) -> str | None:
-    """Return why a process goes on for now that came up on another configuration than was written for it meanwhile.
+    """Return why a process with an outdated configuration keeps running for now.
 
-    Members count as down until their restart has ended, and several may serve on what was there when they started. The
-    disaster this prevents: they are all stopped at once, and with them every copy of what they hold. Members that
-    restart together were all down already, and those before and after a change that is taken back may never talk.
+    Members count as down until their restart has ended, and several may serve with the configuration that was mounted
+    when they started. The disaster this prevents: they all stop at once, and with them every copy of their shards.
+    Members of a coordinated restart were all down already, and those before and after a reverted change may be unable
+    to talk.
     """
     if facts.phase(member) in COORDINATED:
         return None
@@ -67,18 +68,18 @@ def outrun(facts: Facts, member: Member) -> str | None:
 
 
 def runs(member: Member) -> bool:
-    """Return whether a member's agent says that its process runs."""
+    """Return whether the member's agent reports that its process runs."""
     return isinstance(member.process, Process) and member.process.state in UP
 
 
 def outdated(member: Member) -> bool:
-    """Return whether a process runs, and with another configuration than was written for its member."""
+    """Return whether a process runs with another configuration than the one recorded for its member."""
     process, written = member.process, member.config_checksum
     return isinstance(process, Process) and process.state in UP and bool(written) and process.running != written
 
 
 def relief(facts: Facts, member: Member) -> tuple[Action, ...]:
-    """Return the moves of the only copies that keep a member from being stopped, or it would wait for ever."""
+    """Return the moves of the only copies that prevent a member from stopping; without them it would wait forever."""
     if facts.obs.desired.sole_copy is not SoleCopy.MOVE or not serves(member, facts.database):
         return ()
     moves = moves_for(facts, member, facts.database.draining if facts.database else frozenset())

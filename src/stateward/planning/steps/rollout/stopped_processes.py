@@ -1,14 +1,14 @@
-"""Members that do not serve, and what a person or an interrupted restart has left of their processes.
+"""Handles members that do not serve, after the user or an interrupted restart has changed their processes.
 
-    stopped, and nothing says why ──▶ start        a person took the phase off in the middle of a restart
-    kept stopped by a person ──▶ stop              also one that hangs, or crashes again and again
+    stopped without a reason ──▶ start             a user removed the phase during a restart
+    kept stopped by a user ──▶ stop                also one that hangs, or crashes again and again
     schedule ──▶ stop                              a process that hangs is restarted on request
-    runs what its pod does not say ──▶ start       a person took the phase off after the process was started
-    runs what its pod says ──▶ none                a person took the phase off before the process was stopped
+    runs what its pod does not record ──▶ start    a user removed the phase after the process started
+    runs what its pod records ──▶ none             a user removed the phase before the process stopped
 
-`rolling_change` looks at members that serve and `repair` at what members are made from. Without this module a process
-that was stopped would stay stopped, and a person could not restart the very member that misbehaves. A member that does
-not serve may restart at once, unless the database still counts on its copies or its vote.
+`rolling_change` handles members that serve, and `repair` members with an outdated template. Without this module a
+stopped process would stay stopped, and the user could not restart the very member that misbehaves. A member that does
+not serve may restart at once, unless the database still depends on its copies or its vote.
 """
 
 from collections.abc import Iterator
@@ -40,10 +40,10 @@ def idle(facts: Facts, taken: frozenset[str]) -> Part:
 
 
 def strayed(facts: Facts, member: Member) -> bool:
-    """Return whether a process runs with something else than its pod says, and no restart goes on.
+    """Return whether a process runs with another configuration than its pod records, and no restart is in progress.
 
-    The disaster this prevents: the change for which it was restarted is taken back, the pod looks as if it had never
-    been made, and the process runs for ever with what nobody wants.
+    The disaster this prevents: the change that caused the restart is reverted, the pod looks as if it had never been
+    made, and the process keeps an undesired configuration forever.
     """
     process, pod = member.process, member.pod
     if pod is None or pod.terminating or pod.phase is not Phase.NONE or not pod.checksum or not facts.managed(member):
@@ -62,7 +62,7 @@ def caught(member: Member) -> Part:
 
 
 def untouched(facts: Facts, member: Member) -> bool:
-    """Return whether a restart was begun, somebody took it off, and the process runs with what its pod says."""
+    """Return whether the annotation of a restart was removed, and the process runs with the recorded configuration."""
     process, pod = member.process, member.pod
     if pod is None or pod.terminating or not pod.begun or member.name in facts.obs.stopped:
         return False
@@ -72,13 +72,13 @@ def untouched(facts: Facts, member: Member) -> bool:
 
 
 def forget(member: Member) -> Part:
-    """Return that nothing is left of a restart, so that its agent need not be asked any more."""
+    """Return the end of a restart that left nothing behind, so that its agent need not be asked any longer."""
     why = "its restart annotation was removed, and its process runs with the recorded configuration"
     return Part(actions=(set_phase(member, Phase.NONE, why),))
 
 
 def candidates(facts: Facts, taken: frozenset[str]) -> Iterator[Member]:
-    """Yield the members with an agent that do not serve and whose processes nobody restarts."""
+    """Yield the members with an agent that do not serve and whose processes are not being restarted."""
     for member in facts.obs.members:
         if member.name in taken | facts.up | facts.going or not member.alive or not facts.managed(member):
             continue
@@ -93,23 +93,24 @@ def step(facts: Facts, member: Member) -> Part:
     if facts.trouble(member):
         return Part()
     if is_stopped(member):
-        # A pod whose configuration has not arrived is new: its agent waits for it, and starts it by itself.
+        # A pod whose configuration has not arrived is new: its agent waits for the configuration, and then starts the
+        # process.
         why = "its process is stopped without a reason"
         return begin(member, Phase.START, why) if arrived(member) else Part()
     return halt(facts, member) if wished(facts, member) else Part()
 
 
 def wished(facts: Facts, member: Member) -> bool:
-    """Return whether a person wants the process restarted; one that was asked for with all others may still start."""
+    """Return whether the user wants the process restarted; a member of a coordinated restart may still start."""
     phase = facts.phase(member)
     late = phase is Phase.SCHEDULE_ROLLING and facts.unwell(member) > REVERT_PATIENCE
     return phase is Phase.SCHEDULE or late
 
 
 def halt(facts: Facts, member: Member) -> Part:
-    """Return the stop of a process that a person wants stopped or restarted.
+    """Return the stop of a process that the user wants stopped or restarted.
 
-    Where there is trouble the container comes back, and its agent reads in the phase that the process stays stopped.
+    If the container restarts in trouble, its agent reads from the phase that the process stays stopped.
     """
     why = "a user asked for it"
     if facts.trouble(member) or is_stopped(member):
@@ -127,7 +128,7 @@ def halt(facts: Facts, member: Member) -> Part:
 
 
 def begin(member: Member, phase: Phase, why: str) -> Part:
-    """Return the writing of a phase, from which `restarts_in_progress` goes on."""
+    """Return the writing of a phase, from which `restarts_in_progress` continues."""
     action: SetPhase = set_phase(member, phase, why)
     text = "is started again" if phase is Phase.START else "is being stopped"
     return merge(said(member, f"{text}: {why}"), Part(actions=(action,)))

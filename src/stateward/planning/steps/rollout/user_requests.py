@@ -1,7 +1,7 @@
-"""What a person has asked for by annotations: restarts of the whole cluster, and members that are kept stopped.
+"""Reads the user's annotations: restarts of the whole cluster, and members that are kept stopped.
 
-A restart that is asked for on the cluster is written onto its pods, and then taken off the cluster. The pods' phases
-are what is worked from; `rolling_change` and `restart_all` see them.
+A restart requested on the cluster is recorded on its pods, and then removed from the cluster. The phases of the pods
+drive the work in `rolling_change` and `restart_all`.
 """
 
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ ACCEPTED = ", ".join(sorted(phase.value for phase in SCHEDULED))
 
 
 def schedule(facts: Facts, planned: Sequence[Action]) -> Part:
-    """Return the phases to write onto pods, and what was asked for and makes no sense.
+    """Return the phases to write onto pods, and the waits for invalid requests.
 
-    A pod that is `planned` to get a phase, or to go, gets no other one: a process that is being stopped would lose the
-    word by which it is started again.
+    A pod that is `planned` to get a phase or to be deleted gets no other phase: a stopping process would lose the phase
+    by which it starts again.
     """
     busy = {action.member for action in planned if isinstance(action, SetPhase | DeletePod)}
     return merge(spread(facts, busy), Part(waits=(*strange(facts), *unstoppable(facts))))
@@ -48,7 +48,7 @@ def spread(facts: Facts, busy: set[str]) -> Part:
 
 
 def strange(facts: Facts) -> tuple[Wait, ...]:
-    """Return the pods whose annotation is no phase."""
+    """Return the pods whose annotation is not a valid phase."""
     found = ((m.name, m.pod.strange_phase) for m in facts.obs.members if m.pod is not None and m.pod.strange_phase)
     text = "annotation stateward.dev/restart-phase of its pod is {!r} and must be one of " + ACCEPTED
     return tuple(Wait(n, "RestartPhaseUnknown", f"{n}: {text.format(said)}", stalled=True) for n, said in found)

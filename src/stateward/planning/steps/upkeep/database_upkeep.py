@@ -1,6 +1,6 @@
-"""What a database is told for its own sake, some time after it needs it: often it only misses a member that comes back.
+"""Changes settings of the database for its own sake, with a delay: often it only misses a member that comes back.
 
-A change of coordinators makes every client connect anew, so it is not made because one of them restarts.
+A change of coordinators makes every client reconnect, so the restart of one of them does not cause it.
 """
 
 from stateward.planning.facts.facts import Facts
@@ -12,7 +12,7 @@ PATIENCE = 60.0
 
 
 def tend(facts: Facts) -> Part:
-    """Return what the database is told now, or what is waited for first."""
+    """Return the settings to change now, or the wait before that."""
     why = facts.database.untended if facts.database is not None else ""
     if not why:
         return Part()

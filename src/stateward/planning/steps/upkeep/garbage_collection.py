@@ -1,6 +1,6 @@
-"""Configuration Secrets that belong to no member any more are deleted, some time later.
+"""Deletes configuration Secrets that belong to no member any longer, after a delay.
 
-A Secret is made before the pod that mounts it, so that the pod never waits for it; if nothing came of that pod, the
+A Secret is created before the pod that mounts it, so that the pod never waits for it. If the pod is never created, the
 Secret is left behind. Source: reference 1.
 """
 
@@ -9,7 +9,7 @@ from stateward.planning.model.actions import CollectConfiguration
 from stateward.planning.model.intent import Part
 
 PATIENCE = 900.0
-"""Seconds that a Secret may be there without its member: one that is just being made is not collected."""
+"""Seconds that a Secret may exist without its member: a Secret of a member that is being created is not collected."""
 
 
 def collect(facts: Facts) -> Part:

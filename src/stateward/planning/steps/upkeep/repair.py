@@ -1,15 +1,15 @@
-"""What is broken may always be fixed: a bad change must never block its own repair or its revert.
+"""Repairs broken members: a bad change must never block its own repair or its revert.
 
-A member that does not serve loses nothing when its pod is made anew, as long as its data stays: on its volume, or in
-copies elsewhere. So neither the order of pools nor the health of the database is asked here; the database may well be
-unhealthy because of the very change that is being taken back.
+A member that does not serve loses nothing when its pod is recreated, as long as its data stays: on its volume, or in
+copies elsewhere. So neither the order of pools nor the health of the database delays a repair; the database may be
+unhealthy because of the very change that is being reverted.
 
-A member that only starts is left alone: it will be back sooner than a new pod, and after a full outage all of them
-start at once; there a first crash is no more than the end of what was. And a change that has just broken one member is
-not given to the next one that happens to be down. What was begun is ended: a staged member whose trouble goes away
-meanwhile does not come back by itself, as its pod waits for the configuration that it was made for.
+A member that is only starting is left alone: it is back sooner than a new pod. After a full outage all members start at
+once, and a first crash is only a consequence of that outage. A change that has just broken one member is not given to
+the next one that happens to be down. A repair in progress is finished: a staged member does not come back by itself
+when its trouble ends, because its pod waits for the configuration that it was created for.
 
-    broken ──another one is not already broken by it──▶ staged ──seen by its StatefulSet──▶ pod deleted ──▶ starting
+    broken ──the change broke no other member──▶ staged ──observed by its StatefulSet──▶ pod deleted ──▶ starting
 """
 
 from stateward.planning.facts.change import (
@@ -34,20 +34,21 @@ from stateward.planning.steps.rollout.prepare import emptied, needs_empty, stage
 from stateward.planning.steps.rollout.restart_one import set_phase
 
 PODLESS = 60.0
-"""Seconds after which a StatefulSet that has made no pod is taken not to be able to."""
+"""Seconds after which a StatefulSet without a pod counts as unable to create one."""
 CRASHED = "CrashLoopBackOff"
 """How the trouble begins of a container that has ended and is started again."""
 FIRST_CRASH = 45.0
-"""Seconds for which a crash is no trouble while nobody serves: a kubelet's first back-off takes 10, and what was seen
-of a pod is half a minute old where the database that was asked after it does not answer."""
+"""Seconds during which a crash does not count as trouble while no member serves: the kubelet's first back-off takes 10
+seconds, and the observation of a pod is up to half a minute old if the database then does not answer.
+"""
 BEREFT = 30.0
-"""Seconds after which a member whose pod waits for a configuration that was overwritten is made anew."""
+"""Seconds after which a member is recreated whose pod waits for a configuration that was overwritten."""
 
 
 def repair(facts: Facts, taken: frozenset[str], drained: frozenset[str]) -> Part:
-    """Return the repairs of members that do not serve and should be made from something else.
+    """Return the repairs of members that do not serve and have an outdated template.
 
-    Those in `taken` are not touched, and no data is moved to those in `drained`.
+    Members in `taken` are not touched, and no data moves to members in `drained`.
     """
     part, going = Part(), frozenset[str]()
     for member in facts.obs.members:
@@ -69,10 +70,10 @@ def repair(facts: Facts, taken: frozenset[str], drained: frozenset[str]) -> Part
 
 
 def repair_change(facts: Facts, member: Member) -> Change | None:
-    """Return what a broken member lacks: of its pod, or else of what the next pod is made from.
+    """Return the change that a broken member needs: of its pod, or else of its next pod's template.
 
-    The second also counts while there is a pod that is as it should be: it may wait for the configuration it was made
-    for, which a change that was taken back half-way has left overwritten.
+    The second case also counts if the pod is up to date: it may wait for the configuration that it was created for,
+    which a change that was reverted half-way has overwritten.
     """
     change = change_of(facts, member)
     if disrupts(change.effect):
@@ -85,16 +86,16 @@ def repair_change(facts: Facts, member: Member) -> Change | None:
 
 
 def broken(facts: Facts, member: Member) -> bool:
-    """Return whether the member will not come back by waiting.
+    """Return whether waiting does not bring the member back.
 
-    Silence alone says nothing while the database does not answer: then every member waits for its managers.
+    Silence alone proves nothing while the database does not answer: then every member waits for its managers.
     """
     pod = member.pod
     if pod is None:
         return facts.unwell(member) > PODLESS
     if pod.terminating:
         return False
-    # But the managers are what it waits for: one that hangs with a bad setting is never heard of again by waiting.
+    # The managers themselves are what it waits for: waiting never brings back a manager with a bad setting.
     judged = facts.database is not None or member.name not in facts.obs.records or facts.votes(member)
     if (facts.trouble(member) and not starts_again(facts, member)) or (judged and facts.overdue(member)):
         return True
@@ -102,16 +103,16 @@ def broken(facts: Facts, member: Member) -> bool:
 
 
 def starts_again(facts: Facts, member: Member) -> bool:
-    """Return whether a member has crashed with all others, and its container is started again in a moment."""
+    """Return whether the member has crashed with all others, and its container restarts in a moment."""
     crashed = facts.trouble(member).startswith(CRASHED)
     return crashed and not facts.up and facts.unwell(member) < FIRST_CRASH
 
 
 def bereft(facts: Facts, member: Member) -> bool:
-    """Return whether the member's pod waits for the configuration that it was made for, and that was overwritten.
+    """Return whether the member's pod waits for the configuration that it was created for, and that was overwritten.
 
-    That is so when its container starts anew after its next template was written: with an agent a process takes what is
-    there, without one the start script waits for the very content that the pod was made for.
+    This happens if its container restarts after its next template was written. With an agent the process uses what is
+    mounted; without one the start script waits for the content that the pod was created for.
     """
     pod, pool = member.pod, facts.pools[member.pool]
     if pod is None or pod.agent or member.config is None or not staged(facts, member):
@@ -121,9 +122,9 @@ def bereft(facts: Facts, member: Member) -> bool:
 
 
 def odd_one_out(facts: Facts, member: Member, inputs: Inputs) -> bool:
-    """Return whether others of its pool serve with what this one should be made from, and none with what it is.
+    """Return whether others of its pool serve with the desired inputs, and none with its current ones.
 
-    So a change that was taken back is taken back at once, also where it only made the member wait in silence.
+    A reverted change is then reverted at once, also if it only made the member wait silently.
     """
     target = member_target(facts, member, facts.pools[member.pool])
     peers = [m.pod.inputs for m in facts.obs.members if m.pool == member.pool and m.name in facts.up and m.pod]
@@ -131,7 +132,7 @@ def odd_one_out(facts: Facts, member: Member, inputs: Inputs) -> bool:
 
 
 def unsafe(facts: Facts, member: Member, change: Change) -> str | None:
-    """Return why the broken member may not be made anew."""
+    """Return why the broken member may not be recreated."""
     if change.effect is Effect.REPLACE and member.name in facts.obs.records:
         return f"{change.describe()} cannot change on {member.name}: a new member takes its place"
     problem = stranded(facts, member) or tried(facts, member)
@@ -141,7 +142,7 @@ def unsafe(facts: Facts, member: Member, change: Change) -> str | None:
 
 
 def heals_within(facts: Facts, member: Member, change: Change) -> bool:
-    """Return whether a member whose pod must stay, as its data would go with it, can be repaired inside its pod."""
+    """Return whether a member that must keep its pod, because the pod holds its data, can be repaired inside it."""
     gentle = change.effect is Effect.RESTART or not disrupts(change.effect)
     blocked = stranded(facts, member) or tried(facts, member)
     return gentle and blocked is None and facts.managed(member) and bool(facts.trouble(member))
@@ -164,7 +165,7 @@ def within(facts: Facts, member: Member, change: Change) -> Part:
 
 
 def tried(facts: Facts, member: Member) -> str | None:
-    """Return which other member is broken by the very change that this one would get; None once it has been staged."""
+    """Return the other member that this very change has broken; None once this member is staged."""
     if staged(facts, member):
         return None
     target = member_target(facts, member, facts.pools[member.pool])
@@ -186,9 +187,9 @@ def loses_state(facts: Facts, member: Member) -> str | None:
 
 
 def serving(facts: Facts, member: Member, going: frozenset[str]) -> str | None:
-    """Return what a member still does that is in the database, though its pod is not ready.
+    """Return what a member still serves that has joined although its pod is not ready.
 
-    A broken sidecar makes pods unready whose databases serve: they go one after the other, like healthy ones.
+    A broken sidecar makes pods unready whose databases serve: they restart one after the other, like healthy ones.
     """
     if not facts.joined(member.name):
         return None

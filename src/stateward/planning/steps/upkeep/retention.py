@@ -1,9 +1,9 @@
-"""Which volumes go with the cluster resource: those that it owns, as an owner reference on their claims says.
+"""Decides which volumes are deleted with the cluster resource, by an owner reference on their claims.
 
-`volumes.onClusterDelete` may change while the cluster lives. `Retain` is for every claim that the cluster owns, also of
-members that have left: it destroys nothing, so it is also done while the cluster is paused or an edit is refused.
-`Delete` is for the claims of members that are there. A volume that was kept when its member left may be one that an
-earlier cluster of this name has left, so it stays kept.
+`volumes.onClusterDelete` may change during the cluster's life. `Retain` applies to every claim that the cluster owns,
+including those of members that have left: it destroys nothing, so it also runs while the cluster is paused or an edit
+is refused. `Delete` applies to the claims of current members. A volume that was kept when its member left may come from
+an earlier cluster with this name, so it stays kept.
 """
 
 from stateward.planning.facts.facts import Facts
@@ -13,7 +13,7 @@ from stateward.planning.model.observation import Claim, Member
 
 
 def retention(facts: Facts, *, hold: bool) -> Part:
-    """Return the owners to take off claims or to write on them; with `hold` none is written."""
+    """Return the owner references to remove or write; with `hold` none is written."""
     owned = facts.obs.desired.own_volumes
     if owned is None:
         return Part()
@@ -36,6 +36,6 @@ def retention(facts: Facts, *, hold: bool) -> Part:
 
 
 def owned_by_another(member: Member, claim: Claim) -> Wait:
-    """Return what is said of a claim that cannot go with this cluster, because another object owns it."""
+    """Return the wait for a claim that is not deleted with this cluster, because another object owns it."""
     text = f"claim {claim.ref.name} belongs to another owner (UID {claim.owner}), so it is not deleted with the cluster"
     return Wait(member.name, "VolumeOwnedByAnother", text, stalled=True)

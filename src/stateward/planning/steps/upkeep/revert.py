@@ -1,7 +1,7 @@
-"""What was set in the database is lifted, always: after a crash too, and when the work it was set for was given up.
+"""Reverts the settings made in the database, always: also after a crash, and after the work was abandoned.
 
-No memory is needed: the database itself says what Stateward has set (`limited`, `balance_paused`, `draining`, the
-voting exclusions), and the parts of the plan say what they need now. The difference is undone.
+This needs no memory: the database reports what Stateward has set (`limited`, `balance_paused`, `draining`, the voting
+exclusions), and the parts of the plan say what they need now. The difference is reverted.
 """
 
 from stateward.planning.facts.departed_voters import departed
@@ -22,9 +22,9 @@ from stateward.planning.safety.availability import sole_units
 from stateward.planning.safety.sole_copies import moving
 
 REJOIN_PATIENCE = 300.0
-"""Seconds that copies are not rebuilt elsewhere while a member that Stateward took down comes back.
+"""Seconds that shards are not reallocated while a member that Stateward stopped comes back.
 
-Long enough for an image pull and a start; short, because a member that stays away costs redundancy all that time.
+Long enough for an image pull and a start; short, because an unavailable member costs redundancy all that time.
 """
 
 
@@ -50,7 +50,7 @@ def undo(facts: Facts, part: Part, *, hold: bool) -> tuple[Action, ...]:
 
 
 def allocation_needed(facts: Facts, part: Part) -> bool:
-    """Return whether a member with copies is being taken down or is on its way back."""
+    """Return whether a member with copies is stopping or coming back."""
     taken = [facts.members[a.member] for a in part.actions if isinstance(a, DeletePod)]
     if any(facts.units_of(m.name) and not facts.ephemeral(m) for m in taken):
         return True
@@ -60,14 +60,14 @@ def allocation_needed(facts: Facts, part: Part) -> bool:
 
 
 def pause_needed(facts: Facts, part: Part) -> bool:
-    """Return whether only copies move away from a member, or one that they have left is being taken down now."""
+    """Return whether only copies are moving away from a member, or a member that they have left is stopping now."""
     if any(isinstance(action, MoveCopies | DeletePod | StopProcess) for action in part.actions):
         return True
     return any(moving(unit, name) for name in facts.up for unit in sole_units(facts, name))
 
 
 def coming_back(facts: Facts, name: str) -> bool:
-    """Return whether a member that is down will be back at once: it starts, without trouble, for minutes at most."""
+    """Return whether a member that is down will be back soon: it starts, without trouble, for minutes at most."""
     member = facts.members[name]
     pod = member.pod
     if name in facts.obs.stopped:
@@ -77,18 +77,18 @@ def coming_back(facts: Facts, name: str) -> bool:
 
 
 def still_draining(facts: Facts) -> frozenset[str]:
-    """Return the drained members that are let go until nothing is left of them that goes with them.
+    """Return the drained members that were released, until all objects that are deleted with them are gone.
 
-    The disasters this prevents: the drain is lifted as soon as the pod is told to stop, the database moves a shard back
-    to the member, and the shard goes with the pod; and a pod that nobody expected any more comes up from what is left,
-    and is given data again.
+    The disasters this prevents: the drain is lifted as soon as the pod is deleted, the database moves a shard back to
+    the member, and the shard is lost with the pod; or an unexpected pod starts from what is left, and receives data
+    again.
     """
     draining = facts.database.draining if facts.database else frozenset[str]()
     return frozenset(m.name for m in facts.obs.members if m.name in draining and goes(facts, m))
 
 
 def goes(facts: Facts, member: Member) -> bool:
-    """Return whether a member is let go, and something of it is still there that goes, too."""
+    """Return whether the member was released, and some of its objects still exist."""
     if member.pod is not None and facts.ephemeral(member) and facts.joined(member.name):
         return member.pod.terminating
     volume = member.claim is not None and member.claim.terminating
@@ -96,7 +96,7 @@ def goes(facts: Facts, member: Member) -> bool:
 
 
 def still_excluded(facts: Facts) -> frozenset[str]:
-    """Return the members without a vote that are on their way back: a vote is worth nothing while they are away."""
+    """Return the members without a vote that are coming back: a vote is of no use while they are down."""
     excluded = facts.database.voting_exclusions if facts.database else frozenset[str]()
     return frozenset(name for name in facts.down & excluded if facts.members[name].alive)
 

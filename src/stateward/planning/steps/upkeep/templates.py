@@ -1,10 +1,10 @@
-"""Templates that may be written at once, because no restart hangs on them.
+"""Writes the templates that may be written at once, because no restart depends on them.
 
-What a member's next pod is made from has to be what its pod is made from, or what it is about to become: a change that
-restarts nobody is written without waiting, and one that was taken back before its turn is taken back here too. Else an
-eviction, days later, would bring to life what nobody asks for any more.
+A member's next pod must be created from what its current pod has, or from the change that is about to be applied. A
+change that restarts no member is written without waiting, and a change that was reverted before it was applied is
+reverted here too. Otherwise an eviction, days later, would apply what the spec no longer asks for.
 
-A new version of Stateward restarts nothing; its agent comes with each member's next pod, whatever that is made for.
+A new version of Stateward restarts no member; its agent comes with each member's next pod.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
-"""Bigger, smaller, other: what a change of storage means for each member.
+"""Decides what a change of storage means for each member.
 
-A larger volume is asked for in place and disturbs nobody. A smaller one, a larger one that its storage class does not
-allow, another class, or the step between a volume and data in the pod cannot be had on the same member: a new member
-takes its place, or the change is refused when the user said so.
+A larger volume is requested in place and disturbs no member. A smaller one, a larger one that its storage class does
+not allow, another class, or the step between a volume and data in the pod is impossible on the same member: a new
+member takes its place, or the change is refused if the user chose that.
 """
 
 from stateward.api.values.quantity import readable
@@ -14,7 +14,7 @@ from stateward.planning.model.observation import Claim, Effect, Member
 
 
 def to_replace(facts: Facts, member: Member) -> str | None:
-    """Return why the member's storage can only be had on a new member; None when it fits or can grow."""
+    """Return why the member's storage needs a new member; None if it fits or can grow."""
     pool = facts.pools.get(member.pool)
     if pool is None or member.workload is None:
         return None
@@ -26,7 +26,7 @@ def to_replace(facts: Facts, member: Member) -> str | None:
 
 
 def volumes(facts: Facts) -> Part:
-    """Return the volumes to grow, and what waits: for the storage class, or for the refusal the user asked for."""
+    """Return the volumes to grow, and the waits: for the storage class, or for the refusal that the user chose."""
     parts: list[Part] = []
     for member in facts.obs.members:
         pool, claim = facts.pools.get(member.pool), member.claim

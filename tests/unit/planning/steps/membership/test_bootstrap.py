@@ -123,7 +123,7 @@ def test_a_manager_that_has_leave_and_forms_nothing_is_made_anew_ever_more_rarel
     made = [when - began for when, action in world.log if isinstance(action, a.DeletePod)]
     assert len(made) == 4
     assert all(later > 1.8 * earlier for earlier, later in pairwise(made))
-    assert "has not for more than 10 minutes" in reasons(world)["Forming"]
+    assert "has not formed the cluster for more than 10 minutes" in reasons(world)["Forming"]
     world.may_form = True
     world.run()
     assert "Forming" not in reasons(world)

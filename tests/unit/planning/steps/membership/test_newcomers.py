@@ -56,7 +56,7 @@ def test_who_serves_for_the_first_time_is_written_down_before_it_is_taken_down(*
         made = world.tick()
     assert not world.did(a.StopProcess)
     assert not world.did(a.DeletePod)
-    assert "written down" in made.intents["c-hot-2"].sentence
+    assert "first records" in made.intents["c-hot-2"].sentence
     world.run()
     assert sorted(world.did(a.StopProcess if agents else a.DeletePod)) == ["c-hot-0", "c-hot-1", "c-hot-2"]
 

@@ -31,7 +31,7 @@ def test_members_leave_with_the_wait_between_them_and_say_so() -> None:
     waits = [w for w in world.plan().waits if w.reason == "RemovalPaced"]
     assert waits
     assert "another member left at 1970-" in waits[0].message
-    assert "at the earliest" in waits[0].message
+    assert "no earlier than" in waits[0].message
     assert not waits[0].stalled
     world.run(900)
     assert len(released(world)) == 3

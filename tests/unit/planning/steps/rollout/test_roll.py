@@ -268,7 +268,7 @@ def test_a_member_to_which_an_only_copy_is_on_its_way_does_not_go_down() -> None
     assert any(isinstance(x, a.DeletePod) and x.member == other for x in world.plan().actions)
     made = plan(on_its_way(world, holder, other), world.now)
     assert not any(isinstance(x, a.DeletePod) for x in made.actions)
-    assert any("is on its way to" in w.message for w in made.waits if w.subject == other)
+    assert any("is relocating to" in w.message for w in made.waits if w.subject == other)
 
 
 def test_two_members_do_not_go_together_where_a_copy_is_on_its_way_between_them() -> None:

@@ -179,7 +179,7 @@ def test_a_kept_volume_that_cannot_be_used_and_may_hold_the_last_copy_is_named()
     world.indices[0].copies.clear()
     waits = {w.subject: w.message for w in world.plan().waits if w.reason == "MayHoldLastCopy"}
     assert "c-hot-2" in waits
-    assert "pool hot keeps data in pods" in waits["c-hot-2"]
+    assert "pool hot keeps its data in pods" in waits["c-hot-2"]
 
 
 def claim(size: int, storage_class: str, *, expandable: bool | None, gone: bool = False) -> Claim:
