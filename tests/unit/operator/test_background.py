@@ -136,7 +136,7 @@ async def test_small_work_starts_no_process_and_large_work_does(monkeypatch: pyt
 @pytest.mark.parametrize(
     ("template", "limit"),
     [
-        ("{{ repeat 999999 `- a\n` }}", "repeat: would make"),
+        ("{{ repeat 999999 `- a\n` }}", "repeat: would produce"),
         ("{{ $x := repeat 200000 `- a\n` }}{{ $x }}{{ $x }}{{ $x }}", "more than 200000 nodes"),
         (HEAD + "  a: {{ range until 9000 }}{{ repeat 999 `x` }}{{ end }}", "output"),
     ],

@@ -150,7 +150,7 @@ class Carried:
     async def send(self, call: Call) -> Answer:
         """Return the whole answer, whatever its status; raise `UnreachableError` where there is none."""
         if call.method != "GET" and call.path not in QUESTIONS:
-            raise RefusedError(f"{call.method} {call.path} only reads")
+            raise RefusedError(f"{call.method} {call.path} is not a read-only request")
         try:
             raw = RawRequest(call.endpoint + call.path, call.method, call.params, call.body)
             return Answer(200, await self._api.request(raw))

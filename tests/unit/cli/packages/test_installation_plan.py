@@ -125,7 +125,7 @@ def test_a_plan_that_runs_is_told_of_and_what_comes_after_it(run: Run, api: Shel
     _, said = asked(run, document({"COUNT": 2, "FILE": "other.sql"}))
     assert "plan backup: other values of FILE" in said
     assert "note: plan deploy runs now and continues" in said
-    assert "note: its last plan has not come to its end" in said
+    assert "note: its last plan has not ended" in said
 
 
 def test_a_wish_runs_its_plan(run: Run) -> None:

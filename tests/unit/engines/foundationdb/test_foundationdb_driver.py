@@ -22,7 +22,7 @@ async def test_only_a_database_that_says_that_it_is_not_there_is_made(town: Town
     assert database.identity == "bank_ledger_01234567"
     assert len(database.nodes) == 11
     assert database.voters == {f"ledger-storage-{i}" for i in range(3)}
-    with pytest.raises(RefusedError, match="does not say"):
+    with pytest.raises(RefusedError, match="does not report"):
         await town.engine.form(town.target())
     assert not [c for c in town.commands if c.startswith("configure")]
 

@@ -190,7 +190,7 @@ def test_members_are_excluded_a_zone_at_a_time_and_none_while_another_may_be_on_
     assert seen is not None
     assert excludable(seen.members, {"log-3", "log-2"}, 2, {}) == (("log-2",), "1 more wait until these are empty")
     now, why = excludable(seen.members, {"log-3"}, 2, {"log-4": 60.0})
-    assert (now, "on its way back" in str(why)) == ((), True)
+    assert (now, "coming back" in str(why)) == ((), True)
     assert excludable(seen.members, {"log-3"}, 1, {"log-4": 400.0}) == (("log-3",), None)
     assert excludable(seen.members, {"log-3"}, 0, {})[0] == ()
 

@@ -174,6 +174,6 @@ def test_switching_tls_of_a_foundationdb_cluster_that_is_there_is_refused_and_ta
         runs = {"version": "7.1.67", "clusterUuid": "id", "security": {"enabled": on}}
         as_made, other = ledger(runs, security={"enabled": on}), ledger(runs, security={"enabled": not on})
         refused = found(other, as_made).refused
-        assert any("spec.security.enabled" in text and "was made with" in text for text in refused)
+        assert any("spec.security.enabled" in text and "was created with" in text for text in refused)
         assert found(as_made, other).refused == ()
         assert found(ledger(runs), as_made).refused == ()

@@ -162,7 +162,7 @@ async def test_what_somebody_has_put_in_the_place_of_an_object_is_not_overwritte
     hands = Hands(Tools(town.api, KnownKinds(), DigestKey(b"k" * 32)), live, familiar)
     place = next(iter(places(use.package, "deploy")))
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m0"}, "data": {"a": "3"}}
-    with pytest.raises(HeldError, match="is there already"):
+    with pytest.raises(HeldError, match="already exists"):
         await hands.make(use, place, body)
     assert town.there("ConfigMap", "m0")["data"] == {"a": "mine"}
 

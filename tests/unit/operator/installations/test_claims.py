@@ -146,5 +146,5 @@ async def test_what_a_person_makes_between_the_look_and_the_making_is_not_taken_
             raise NotFound("there was no such map a moment ago")
 
     async with town.operator(Late()):
-        await town.until(lambda: "is there already" in waits_for(town, "first"))
+        await town.until(lambda: "already exists" in waits_for(town, "first"))
     assert town.there("ConfigMap", "config")["data"] == {"of": "person"}

@@ -356,7 +356,7 @@ async def test_secrets_and_claims_need_the_label_where_the_operator_asks_for_it(
     }
     cluster = search(podTemplate={"spec": spec})
     assert await asked(api, cluster, labelled=False) == []
-    assert [" is not there" in text for text in await asked(api, cluster)] == [True, True]
+    assert [" does not exist" in text for text in await asked(api, cluster)] == [True, True]
     await put(api, kinds.SECRETS, "keys")
     await put(api, kinds.CLAIMS, "theirs")
     assert [" must have the label" in text for text in await asked(api, cluster)] == [True, True]
@@ -443,7 +443,7 @@ async def test_storage_that_is_named_by_its_address_cannot_be_used_and_a_claim_w
 async def test_credentials_of_a_registry_need_the_label_too(api: WorldApi) -> None:
     cluster = search(podTemplate={"spec": {"imagePullSecrets": [{"name": "pull"}]}})
     assert await asked(api, cluster, labelled=False) == []
-    assert [" is not there" in text for text in await asked(api, cluster)] == [True]
+    assert [" does not exist" in text for text in await asked(api, cluster)] == [True]
     await put(api, kinds.SECRETS, "pull", **ALLOWED)
     assert await asked(api, cluster) == []
 
