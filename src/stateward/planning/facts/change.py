@@ -1,4 +1,4 @@
-"""How hard does a change hit a member: compare what its pod was made from with what it should be made from."""
+"""Compares what a member's pod was created from with its desired inputs, and derives the effect of the change."""
 
 from msgspec import Struct
 
@@ -15,9 +15,9 @@ class Change(Struct, frozen=True):
     effect: Effect = Effect.NONE
     because: tuple[str, ...] = ()
     coordinated: bool = False
-    """Whether members with it and without it cannot talk to each other, so that all change together."""
+    """Whether members with and without the change cannot talk to each other, so that all change together."""
     note: str = ""
-    """Why its pod is made anew though a restart of its process would be enough."""
+    """Why its pod is recreated although a restart of its process would be enough."""
 
     def describe(self) -> str:
         """Return what differs as a clause, for example `version, config/path.repo`."""
@@ -26,9 +26,9 @@ class Change(Struct, frozen=True):
 
 
 def differing(before: Inputs, after: Inputs) -> tuple[str, ...]:
-    """Return the names whose digests differ, in order, with those that came and those that went.
+    """Return the names whose digests differ, in order, including added and removed ones.
 
-    Data of others is no part of that when it comes or goes: see `referenced_data`.
+    Added or removed data of ConfigMaps and Secrets of others is not included: see `referenced_data`.
     """
     return tuple(sorted(name for name in before.keys() | after.keys() if changed(name, before, after)))
 
@@ -57,7 +57,7 @@ def change_of(facts: Facts, member: Member) -> Change:
 
 
 def in_place_problem(facts: Facts, member: Member) -> str | None:
-    """Return why the member's process cannot be restarted in its pod; None when it can."""
+    """Return why the member's process cannot be restarted in its pod; None if it can."""
     if not facts.obs.desired.in_place:
         return "update.inPlace is Never"
     if not facts.managed(member):
@@ -68,27 +68,27 @@ def in_place_problem(facts: Facts, member: Member) -> str | None:
 
 
 def confirmed(pool: Pool, before: Inputs, config: Inputs) -> Inputs:
-    """Return what a pod is made from after its process was restarted with a configuration.
+    """Return the inputs of a pod after its process was restarted with a configuration.
 
-    Only what a restart applies is taken from the configuration: it may have been written together with a new template,
-    which this pod still lacks.
+    Only inputs that a restart applies are taken from the configuration: it may have been written together with a new
+    template, which this pod does not have yet.
     """
     kept = {name: digest for name, digest in before.items() if effect_of(pool, name) > Effect.RESTART}
     return kept | {name: digest for name, digest in config.items() if effect_of(pool, name) <= Effect.RESTART}
 
 
 def member_target(facts: Facts, member: Member, pool: Pool) -> Inputs:
-    """Return what this member should be made from: at the deployed version until its turn has come."""
+    """Return the member's desired inputs: at the deployed version until the member is next in the upgrade."""
     if facts.crossing and pool.crossings:
         return pool.crossings[facts.crossing]
     return pool.inputs if member_version(facts, member, pool) == facts.obs.desired.version else pool.held_inputs
 
 
 def kept(facts: Facts, member: Member, pool: Pool) -> Inputs | None:
-    """Return what only a new member can change, as this one has it; None of one that has never joined.
+    """Return the inputs that only a new member can change, as this member has them; None if it has never joined.
 
     The disaster this prevents: all members restart together for a knob, and each starts with the number of processes
-    that the spec asks for by now; what the others had written stays behind on all volumes at once.
+    that the spec now asks for; the data of the other processes stays behind on all volumes at once.
     """
     made = member.pod or member.workload
     if made is None or not pool.retained or member.name not in facts.obs.records:
@@ -97,21 +97,21 @@ def kept(facts: Facts, member: Member, pool: Pool) -> Inputs | None:
 
 
 def keeping(pool: Pool, inputs: Inputs, keeps: Inputs | None) -> Inputs:
-    """Return the inputs of a member's objects, with what it keeps."""
+    """Return the inputs of a member's objects, with those that it keeps."""
     if keeps is None:
         return inputs
     return {name: digest for name, digest in inputs.items() if name not in pool.retained} | dict(keeps)
 
 
 def written_target(facts: Facts, member: Member, pool: Pool) -> Inputs:
-    """Return what the member's objects should be made from: all that it should be and that is no new member's."""
+    """Return the inputs to write into the member's objects: the desired ones without those that need a new member."""
     return keeping(pool, member_target(facts, member, pool), kept(facts, member, pool))
 
 
 def member_version(facts: Facts, member: Member, pool: Pool) -> str:
-    """Return the version the member should run now: its pool's, or the desired one once it has begun to change.
+    """Return the version that the member should run now: its pool's, or the desired one once it has started to change.
 
-    Also one that left the deployed version on the way to a third one does not go back to it: its data could not.
+    A member that has left the deployed version towards a third one does not return to it either: its data could not.
     """
     version = facts.versions[pool.name]
     if facts.crossing:
@@ -124,8 +124,8 @@ def member_version(facts: Facts, member: Member, pool: Pool) -> str:
 def misfit(facts: Facts, member: Member) -> bool:
     """Return whether the configuration was written for another version than the pod's, which is the right one.
 
-    The disaster this prevents: an operator that begins on an old state writes the configuration of the version before;
-    the process is started with it in the pod of the new one, which then looks as if it had everything.
+    The disaster this prevents: an operator that starts with an old state writes the configuration of the previous
+    version. The process starts with it in the pod of the new version, which then looks up to date.
     """
     pool, pod = facts.pools.get(member.pool), member.pod
     if pool is None or pod is None or member.config is None or stranded(facts, member):
@@ -135,7 +135,7 @@ def misfit(facts: Facts, member: Member) -> bool:
 
 
 def stranded(facts: Facts, member: Member) -> str | None:
-    """Return why a member may not be made anew as it should be: its data is from a later version; None when it may."""
+    """Return why a member may not be recreated as desired: its data has a later version; None if it may."""
     pool, version = facts.pools.get(member.pool), reached(facts.obs, member)
     if pool is None or facts.crossing or not newer(version, member_version(facts, member, pool)):
         return None
@@ -143,7 +143,7 @@ def stranded(facts: Facts, member: Member) -> str | None:
 
 
 def staged(facts: Facts, member: Member) -> bool:
-    """Return whether the member's next pod would be made from what it should be made from."""
+    """Return whether the member's next pod would have the desired inputs."""
     pool, workload = facts.pools.get(member.pool), member.workload
     if pool is None or workload is None:
         return False
@@ -152,11 +152,11 @@ def staged(facts: Facts, member: Member) -> bool:
 
 
 def overtaken(facts: Facts, member: Member) -> bool:
-    """Return whether a process that is stopped would start with a later version than is wanted, for the first time.
+    """Return whether a stopped process would start with a later version than desired, for the first time.
 
-    The disaster this prevents: an upgrade is taken back while a member is kept stopped in its new pod; started in it,
-    the member joins with the new version, and there is no way back any more. With its data in that very pod there is
-    no other way than to start it.
+    The disaster this prevents: an upgrade is reverted while a member is kept stopped in its new pod. Started in that
+    pod, the member joins with the new version, and a downgrade is impossible. If its data is in that very pod, starting
+    it is the only way.
     """
     pool, pod = facts.pools.get(member.pool), member.pod
     if pool is None or pod is None or facts.crossing or facts.ephemeral(member):

@@ -1,7 +1,7 @@
-"""Changes of data that come together are one restart: a member begins when nothing has changed for a while.
+"""Combines changes of data that come together into one restart: a member starts when nothing has changed for a while.
 
-People and tools write one Secret after the other. Without this the first member would restart for the first of them,
-and again for the last. What has begun is not stopped, and what is broken is repaired with what is there.
+People and tools write one Secret after the other. Without this the first member would restart for the first Secret, and
+again for the last. A restart in progress is not stopped, and a broken member is repaired with what is there.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def heard(before: Changing | None, was: Inputs, data: Inputs, now: float) -> Cha
 
 
 def settles(changing: Changing | None, names: Sequence[str], now: float) -> bool:
-    """Return whether a change of these inputs waits at time `now`, because it is one of data that may change again."""
+    """Return whether a change of these inputs waits at time `now`, as its data may change again."""
     if changing is None or not any(of_others(name) or name.startswith(f"{KEPT}/") for name in names):
         return False
     return seconds_left(changing.since, changing.last, now) > 0

@@ -1,8 +1,9 @@
-"""Voters that are nobody's any more: the database still counts them, and no member will ever come back as one of them.
+"""Finds voters without a member: the database still counts them, and no member will come back as one of them.
 
-A cluster that was deleted while it had three managers, and made again with two on the volumes that were kept, has such
-a voter: three votes are not made two by a node that merely went away. Without it the two that are left could never be
-restarted, as one of three is down already. Its vote is taken for as long as it is counted, which is for seconds.
+A cluster that was deleted while it had three managers, and created again with two on the kept volumes, has such a
+voter: the database keeps three votes when a node merely goes away. The two remaining managers could never be restarted,
+because one of three is already down. So this vote is excluded until the database no longer counts it, which takes
+seconds.
 """
 
 from stateward.planning.facts.facts import Facts
@@ -12,10 +13,10 @@ NOBODY: frozenset[str] = frozenset()
 
 
 def departed(facts: Facts) -> frozenset[str]:
-    """Return the ids of the voters that belong to nobody; none while any member is away that may be one of them.
+    """Return the ids of the voters without a member; empty while an unavailable member may be one of them.
 
-    The disaster this prevents: a manager that only restarts is known by its id alone, too. Without its vote the others
-    would go on as a smaller cluster, and one more that fails would end it.
+    The disaster this prevents: a manager that only restarts is also known by its id alone. Without its vote the others
+    would continue as a smaller cluster, and one more failure would break the quorum.
     """
     database = facts.database
     if database is None or not database.nameless or not database.leader:
@@ -26,8 +27,8 @@ def departed(facts: Facts) -> frozenset[str]:
 
 
 def might_vote(facts: Facts, member: Member) -> bool:
-    """Return whether a member may have the vote of a node that is away: also one of whose pool nothing is known.
+    """Return whether a member may have the vote of an unavailable node, including members of unknown pools.
 
-    What is left of a member that was let go is a volume, which nobody starts from again.
+    A member that was released leaves a volume at most, and no member starts from it.
     """
     return member.present and (facts.votes(member) or member.pool not in facts.pools)

@@ -22,7 +22,7 @@ from stateward.planning.model.observation import (
 from stateward.planning.model.phase import BEGUN, Phase
 
 TROUBLE_PATIENCE = 20.0
-"""Seconds that a new pod may be unschedulable: often only until the volume of the pod before it is let go."""
+"""Seconds that a new pod may be unschedulable: often only until the volume of the previous pod is detached."""
 
 OVERDUE = 600.0
 """Seconds after which a member that names no trouble and does not serve is taken not to come by waiting."""
@@ -39,9 +39,9 @@ class Facts(Struct, frozen=True):
     up: frozenset[str]
     """Members that serve: pod ready, and in the database with the version that their pod runs."""
     down: frozenset[str]
-    """Members that have been in the cluster, are still meant to be, and do not serve now, for whatever reason."""
+    """Members that have joined before, are still desired, and do not serve now, for any reason."""
     going: frozenset[str]
-    """Members whose processes are being restarted in their pods: they count as down until that is ended."""
+    """Members whose processes are restarting in their pods: they count as down until the restart ends."""
     turn: Pool | None
     """The pool that changes its version now."""
     versions: Mapping[str, str]
@@ -55,12 +55,12 @@ class Facts(Struct, frozen=True):
 
     @property
     def formed(self) -> bool:
-        """Whether the cluster was formed at some time: it answers now, or the status remembers it."""
+        """Return whether the cluster was ever formed: it answers now, or the status records it."""
         remembered = self.obs.bootstrap is not None and self.obs.bootstrap.formed
         return self.database is not None or remembered or bool(self.obs.records)
 
     def node(self, name: str) -> Node | None:
-        """Return what the database says about a member; None when it is not in it, or nothing is known."""
+        """Return the database's node of the member; None if it is not in the cluster, or nothing is known."""
         return self.database.nodes.get(name) if self.database else None
 
     def units_of(self, name: str) -> tuple[Unit, ...]:
@@ -72,7 +72,7 @@ class Facts(Struct, frozen=True):
         return self.node(name) is not None
 
     def votes(self, member: Member) -> bool:
-        """Return whether the member may vote, by the database or else by its pool."""
+        """Return whether the member may vote, from the database or else from its pool."""
         node = self.node(member.name)
         if node is not None:
             return node.voting
@@ -81,16 +81,16 @@ class Facts(Struct, frozen=True):
         return in_configuration or (pool is not None and pool.voting)
 
     def holds_data(self, member: Member) -> bool:
-        """Return whether the member may hold data, by the database or else by its pool."""
+        """Return whether the member may hold data, from the database or else from its pool."""
         node = self.node(member.name)
         pool = self.pools.get(member.pool)
         return node.data if node is not None else pool is None or pool.data
 
     def ephemeral(self, member: Member) -> bool:
-        """Return whether the member's data goes with its pod.
+        """Return whether the member loses its data with its pod.
 
-        A claim that is not seen is not one that is not there: a pod that uses one keeps its data on it, unless its pool
-        keeps none on claims, and the claim is one that the user has given to the pod besides.
+        An unobserved claim is not an absent claim: a pod with a claim keeps its data on it, unless its pool uses no
+        claims and the claim is one that the user has added to the pod.
         """
         pool = self.pools.get(member.pool)
         if member.claim is not None or member.pod is None:
@@ -98,10 +98,10 @@ class Facts(Struct, frozen=True):
         return not member.pod.claims or (pool is not None and pool.ephemeral)
 
     def blank(self, member: Member) -> bool:
-        """Return whether nothing was ever written on the member: it never ran, and its volume was never there.
+        """Return whether no data was ever written on the member: it never ran, and its volume never existed.
 
-        Such a member may go without asking the database, or a wrong storage class could not be corrected before the
-        cluster is formed.
+        Such a member may leave without asking the database; otherwise a wrong storage class could not be corrected
+        before the cluster is formed.
         """
         voting = self.database is not None and member.name in self.database.voters
         if member.name in self.obs.records or self.joined(member.name) or voting:
@@ -120,7 +120,7 @@ class Facts(Struct, frozen=True):
         return member.pod.phase if member.pod is not None and not member.pod.terminating else Phase.NONE
 
     def managed(self, member: Member) -> bool:
-        """Return whether the member's process may be restarted in its pod: there is an agent, and nobody forbids it."""
+        """Return whether the member's process may be restarted in its pod: it has an agent, and the spec allows it."""
         return self.obs.desired.in_place and member.pod is not None and member.pod.agent
 
     def zone(self, name: str) -> str:
@@ -133,18 +133,18 @@ class Facts(Struct, frozen=True):
         return max(0.0, self.now - self.obs.since.get(name, self.now))
 
     def unwell(self, member: Member) -> float:
-        """Return for how long, in seconds, a member that does not serve has been so; too short rather than too long.
+        """Return how long, in seconds, the member has not served; rather too short than too long.
 
-        The time goes on through all its states. The disaster this prevents: each change of state begins it anew, and
-        two parts of the plan that wait for a member in turn hand it to each other for ever.
+        The time continues through all states. The disaster this prevents: each change of state resets it, and two steps
+        that wait for a member alternately hand it to each other forever.
         """
         since = self.obs.away.get(member.name, self.now)
         return max(0.0, self.now - (since if member.pod is None else max(since, member.pod.created)))
 
     def away(self, member: Member) -> float | None:
-        """Return since when the member does not serve; None while it does, or a person keeps it stopped.
+        """Return since when the member does not serve; None while it does, or while the user keeps it stopped.
 
-        While the database does not answer, nobody can tell that one is back: its pod may be ready for nothing.
+        While the database does not answer, no member counts as back: its pod may be ready without serving.
         """
         before = self.obs.away.get(member.name)
         known = self.database is not None or before is None
@@ -153,11 +153,11 @@ class Facts(Struct, frozen=True):
         return self.now if before is None else before
 
     def overdue(self, member: Member) -> bool:
-        """Return whether a member has not served for so long that nothing more is expected of waiting for it."""
+        """Return whether the member has not served for so long that waiting is no longer expected to help."""
         return self.unwell(member) > OVERDUE
 
     def trouble(self, member: Member) -> str:
-        """Return what keeps the member's pod from running and will not go away by waiting a moment."""
+        """Return what keeps the member's pod from running and does not end by waiting a moment."""
         pod = member.pod
         if pod is None:
             return ""
@@ -195,7 +195,7 @@ def derive(obs: Observation, now: float) -> Facts:
 
 
 def index(units: tuple[Unit, ...]) -> tuple[dict[str, tuple[Unit, ...]], dict[str, frozenset[str]]]:
-    """Return the units by member, and the members with a live copy by unit: asked for again and again."""
+    """Return the units by member, and the members with a live copy by unit; computed once, because it is read often."""
     found: dict[str, list[Unit]] = {}
     holders: dict[str, frozenset[str]] = {}
     for unit in units:
@@ -215,10 +215,10 @@ def index(units: tuple[Unit, ...]) -> tuple[dict[str, tuple[Unit, ...]], dict[st
 
 
 def expected(obs: Observation, database: Database | None, member: Member, *, held: bool) -> bool:
-    """Return whether the cluster counts on a member that has been in it.
+    """Return whether the cluster depends on a member that has joined before.
 
-    One whose StatefulSet somebody removed or scaled to zero counts as long as it has data or a vote, or it will be made
-    again as its pool has too few: nobody else may go down in its place.
+    A member whose StatefulSet was removed or scaled to zero counts as long as it has data or a vote, or while it will
+    be created again because its pool has too few: no other member may stop in its place.
     """
     if member.name not in obs.records:
         return False
@@ -231,10 +231,10 @@ def expected(obs: Observation, database: Database | None, member: Member, *, hel
 
 
 def serves(member: Member, database: Database | None) -> bool:
-    """Return whether a member is in service.
+    """Return whether a member serves.
 
-    A live process proves nothing: a node of the wrong version stays alive and never joins. So where the database
-    answers, the member must be in it, with a version whose programs are in its pod.
+    A live process proves nothing: a node of the wrong version stays alive and never joins. So if the database answers,
+    the member must be listed, with a version whose programs are in its pod.
     """
     pod = member.pod
     if pod is None or pod.terminating or not pod.ready:
@@ -246,10 +246,10 @@ def serves(member: Member, database: Database | None) -> bool:
 
 
 def disrupts(effect: Effect) -> bool:
-    """Return whether an effect takes the member down for a while."""
+    """Return whether an effect stops the member for a while."""
     return effect >= Effect.RESTART
 
 
 def unschedulable(trouble: str) -> bool:
-    """Return whether a pod's trouble is that no Kubernetes node takes it: room can be made for it."""
+    """Return whether the scheduler finds no node for the pod: a departure may make room for it."""
     return trouble.startswith("Unschedulable")

@@ -1,8 +1,8 @@
-"""Who is missing, and why: the member should be there, has been there, and is not, whatever its process says of itself.
+"""Decides which members are missing, and why: desired, joined before, and absent now, whatever the process reports.
 
-Being missing is not being down: a member that restarts is down. What tells them apart is time, which the status keeps.
-Nothing is concluded from what could not be read: while the database does not answer, nobody is missing from it, and
-nobody that was is taken to be back.
+Missing is not the same as down: a member that restarts is down. The time, which the status keeps, distinguishes them.
+Nothing follows from what could not be read: while the database does not answer, no member becomes missing from it, and
+no missing member counts as back.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ class Missing(Struct, frozen=True):
 
 
 def missing(facts: Facts, member: Member) -> Missing | None:
-    """Return why the member is missing, the deepest cause first; None when it is not, or nothing can be told."""
+    """Return why the member is missing, the root cause first; None if it is not, or if that is unknown."""
     if not member.alive or member.pool not in facts.pools or member.name not in facts.obs.records:
         return None
     if member.name in facts.obs.stopped:
@@ -88,10 +88,10 @@ def of_pod(pod: Pod) -> Iterator[Missing]:
 
 
 def still_missing(facts: Facts, member: Member, cause: str) -> bool:
-    """Return whether nobody can tell that a member is back which was missing from a database that now is silent."""
+    """Return whether a member that was missing from a database that now is silent still counts as missing."""
     return facts.database is None and cause in (Cause.NOT_IN_CLUSTER, Cause.DISK_FAULT) and member.alive
 
 
 def comparable(before: str, now: Cause) -> bool:
-    """Return whether the time of one cause may be counted for another: not that of a taint for a failure."""
+    """Return whether the time of one cause counts for another: the time of a taint does not count for a failure."""
     return before == now if {before, now} & STILL_SERVING else True

@@ -1,7 +1,7 @@
-"""Would a new pod of a pool find a node, and what it names: asked before a change is made.
+"""Checks, before a change is applied, whether a new pod finds a node and whether the objects that it names exist.
 
-What is found is a warning, and never a refusal: a node or a class may be added later, and an autoscaler may add a node
-for the very pod. What could not be read is `None`, and nothing is said about it.
+Findings are warnings and never refusals: a node or a class may be added later, and an autoscaler may add a node for
+this very pod. What could not be read is `None`, and causes no finding.
 """
 
 from collections import Counter
@@ -16,11 +16,11 @@ from stateward.api.values.quantity import QuantityError, format_quantity, parse_
 Json = Mapping[str, Any]
 
 HARD = ("NoSchedule", "NoExecute")
-"""Effects of taints that keep a pod away."""
+"""Effects of taints that keep pods away."""
 
 
 class Machine(Struct, frozen=True):
-    """What the scheduler looks at of one Kubernetes node; memory in bytes, CPU in millicores, None where not known."""
+    """What the scheduler uses of a Kubernetes node; memory in bytes, CPU in millicores, None if unknown."""
 
     name: str
     labels: Mapping[str, str] = {}
@@ -32,25 +32,25 @@ class Machine(Struct, frozen=True):
 
 
 class Inventory(Struct, frozen=True):
-    """What new pods may name or need, as the server has it; None where it could not be read."""
+    """The objects on the server that new pods may name or need; None if they could not be read."""
 
     machines: tuple[Machine, ...] | None = None
     storage_classes: Mapping[str, bool] | None = None
-    """By name, whether it is the default one."""
+    """Storage classes by name, and whether each is the default."""
     priority_classes: Mapping[str, bool] = {}
-    """By name, whether it exists, of those that were asked for and could be read."""
+    """Whether each requested priority class exists, by name; without those that could not be read."""
     pull_secrets: Mapping[str, bool] = {}
     """The same for Secrets with credentials of registries."""
 
 
 class Need(Struct, frozen=True):
-    """What the pods of one pool need: where the pool is in the spec, the pod, and the class of its volume."""
+    """The needs of one pool's pods: the path of the pool in the spec, the pod, and the storage class."""
 
     path: str
     pod: Json
     """`spec` of the pods."""
     own: Json = {}
-    """`spec` of the pool's own pod template: what it does not have comes from the cluster's."""
+    """`spec` of the pool's own pod template; other fields come from the cluster's template."""
     volume: bool = True
     storage_class: str | None = None
 
@@ -66,7 +66,7 @@ def pull_secrets(needs: Sequence[Need]) -> frozenset[str]:
 
 
 def obstacles(needs: Sequence[Need], inventory: Inventory) -> tuple[Problem, ...]:
-    """Return what keeps new pods from starting, as warnings on the fields that say so."""
+    """Return what keeps new pods from starting, as warnings on the fields that cause it."""
     found = [problem for need in needs for problem in _of_pool(need, inventory)]
     return tuple({(p.path, p.message): p for p in found}.values())
 
@@ -186,7 +186,7 @@ def _matches(term: Json, machine: Machine) -> bool:
 
 
 def _holds(rule: Json, labels: Mapping[str, str]) -> bool:
-    """Return whether a node selector requirement holds; one that is not known holds, as nothing is known against it."""
+    """Return whether a node selector requirement holds; an unknown operator counts as holding."""
     found, values = labels.get(rule.get("key", "")), rule.get("values") or ()
     match rule.get("operator"):
         case "In":
@@ -213,7 +213,7 @@ def _items(holder: Json, name: str) -> Sequence[Json]:
 
 
 def _template(need: Need, field: str) -> str:
-    """Return where a field of the pods is written: in the pool's template, or else in the cluster's."""
+    """Return the path of a pod's field: in the pool's template, or else in the cluster's."""
     holder = need.path if field in need.own else "spec"
     return f"{holder}.podTemplate.spec.{field}"
 

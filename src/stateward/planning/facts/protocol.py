@@ -1,12 +1,13 @@
-"""Upgrades to a version whose processes do not talk to those of the deployed one: all processes change at one moment.
+"""Upgrades to a version that cannot talk to the deployed one: all processes change at one moment.
 
-Changed one pod at a time, the database would be down from the first to the last. So:
+If pods changed one at a time, the database would be down from the first to the last. So:
 
     deployed ──pod by pod: the new programs beside the old ones──▶ beside ──all serve so──▶ switched
     switched ──in every pod, by its agent's word──▶ all stopped, all started ──one has joined──▶ images, pod by pod
 
-Nothing is remembered: how far it is follows from what members are made from and from what they have joined with. Until
-the first process was stopped it can be taken back; after that data is of the new version, and nothing goes back.
+No memory is needed: the progress follows from the members' inputs and from the versions they have joined with. Until
+the first process stops, the upgrade can be reverted; after that the data has the new version, and a downgrade is
+impossible.
 """
 
 from collections.abc import Mapping
@@ -33,7 +34,7 @@ def crossing(obs: Observation, up: AbstractSet[str], database: Database | None) 
 
 
 def arrived(obs: Observation) -> bool:
-    """Return whether any member has joined with what the desired version talks to: from there nothing goes back."""
+    """Return whether any member has joined with a version that talks to the desired one: no downgrade is possible."""
     wanted = series(obs.desired.version)
     return any(series(record.version) == wanted for record in obs.records.values())
 
@@ -51,7 +52,7 @@ def runs(pool: Pool, member: Member) -> bool:
 
 
 def told(pool: Pool, config: Inputs | None) -> bool:
-    """Return whether a member's configuration says that it is to run the very programs that are beside its own."""
+    """Return whether a member's configuration makes it run the programs beside those of its image."""
     switched = pool.crossings[Crossing.SWITCHED]
     return config is not None and all(config.get(name) == switched.get(name) for name in (PROGRAMS, PROGRAM))
 

@@ -11,9 +11,9 @@ from stateward.planning.facts.facts import Facts
 
 
 def tainted_domains(facts: Facts) -> list[str]:
-    """Return the fault domains of members on nodes with a taint that is named, in order.
+    """Return the fault domains of members on nodes with a named taint, in order.
 
-    A domain is a zone. A node of which no zone is known counts as one of its own: it may be in any.
+    A domain is a zone. A node without a known zone counts as a domain of its own: it may be in any zone.
     """
     keys = facts.obs.desired.replacement.taints.keys()
     pods = [m.pod for m in facts.obs.members if m.pod is not None and m.pod.node and keys & set(m.pod.taints)]

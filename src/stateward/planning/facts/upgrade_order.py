@@ -1,8 +1,8 @@
-"""Whose turn is it in a version upgrade.
+"""Decides which pool is next in a version upgrade.
 
-Pools change one after the other: data without votes, then data with votes, then the rest; among the rest the members
-without a vote come first, so that managers are last. Until its turn a pool's members keep the version they run, also
-when one of them is evicted and comes back. Source: the upgrade reconciler (reference 3).
+Pools change one after the other: data without votes, then data with votes, then the rest; among the rest, members
+without a vote come first, so that managers are last. Until a pool is next, its members keep the version they run, also
+if one of them is evicted and comes back. Source: the upgrade reconciler (reference 3).
 
     Pending ──every pool before it is Upgraded──▶ Upgrading ──every member serves with the new version──▶ Upgraded
 """
@@ -27,7 +27,7 @@ def newer(first: str, second: str) -> bool:
 
 
 def upgrading(obs: Observation) -> bool:
-    """Return whether another version than the deployed one is wanted."""
+    """Return whether the desired version differs from the deployed one."""
     return bool(obs.deployed_version) and obs.desired.version != obs.deployed_version
 
 
@@ -39,7 +39,7 @@ def rank(pool: Pool) -> int:
 
 
 def pool_order(obs: Observation) -> list[Pool]:
-    """Return the pools in the order in which they change: by role, then tier, then as the user says, then as listed."""
+    """Return the pools in the order of change: by role, then tier, then by the user's order, then as listed."""
     wish = {name: i for i, name in enumerate(obs.desired.order)}
     return sorted(obs.desired.pools, key=lambda pool: (rank(pool), pool.tier, wish.get(pool.name, len(wish))))
 
@@ -47,7 +47,8 @@ def pool_order(obs: Observation) -> list[Pool]:
 def changed(obs: Observation, up: AbstractSet[str], members: Iterable[Member]) -> bool:
     """Return whether all these members serve with the desired version.
 
-    One that was let go does not count, or a pod that cannot end on a dead machine would hold the upgrade up for ever.
+    A released member does not count; otherwise a pod that cannot end on a failed machine would block the upgrade
+    forever.
     """
     living = (m for m in members if m.alive)
     return all(m.name in up and m.pod is not None and m.pod.version == obs.desired.version for m in living)
@@ -59,21 +60,21 @@ def upgraded(obs: Observation, up: AbstractSet[str], pool: Pool) -> bool:
 
 
 def pool_in_turn(obs: Observation, up: AbstractSet[str]) -> Pool | None:
-    """Return the pool that changes its version now; None when all have it, or no upgrade is wanted."""
+    """Return the pool that changes its version now; None if all have it, or if no upgrade is desired."""
     if not upgrading(obs):
         return None
     return next((pool for pool in pool_order(obs) if not upgraded(obs, up, pool)), None)
 
 
 def versions(obs: Observation, turn: Pool | None, database: Database | None, step: Crossing) -> dict[str, str]:
-    """Return by pool the version that its members should be made for now.
+    """Return by pool the version that its members are created with now.
 
-    A pool whose turn has not come keeps the deployed version, unless every node of the cluster already runs the new
-    one: then an older node could not join any more, and would be waited for without end.
+    A pool that is not next keeps the deployed version, unless every node of the cluster already runs the new one: then
+    an older node could no longer join, and the wait for it would never end.
     """
     order = [pool.name for pool in pool_order(obs)]
     if any(pool.crossings for pool in obs.desired.pools):
-        # All of them change at one moment: before it no image does, and after it each may.
+        # All of them change at one moment: before it no image changes, and after it each may.
         return dict.fromkeys(order, obs.deployed_version if step else obs.desired.version)
     limit = len(order) if turn is None or all_new(obs, database) else order.index(turn.name) + 1
     return {name: obs.desired.version if i < limit else obs.deployed_version for i, name in enumerate(order)}
@@ -94,7 +95,7 @@ def reached(obs: Observation, member: Member) -> str:
 def ahead(obs: Observation) -> list[Member]:
     """Return the members that have joined with a later version than the desired one.
 
-    The disaster this prevents: an upgrade is taken back half-way, the old version is started on data that the new one
-    has written, and it never comes up again.
+    The disaster this prevents: an upgrade is reverted half-way, the old version starts on data that the new one has
+    written, and never comes up again.
     """
     return [m for m in obs.members if m.workload is not None and newer(reached(obs, m), obs.desired.version)]

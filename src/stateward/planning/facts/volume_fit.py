@@ -1,4 +1,4 @@
-"""Does a volume that is there fit what its pool asks for, and may a new member start with it."""
+"""Decides whether an existing volume fits its pool, and whether a new member may start with it."""
 
 from stateward.api.values.quantity import readable
 from stateward.planning.model.observation import Claim, Database, Member, Pool
@@ -7,9 +7,9 @@ from stateward.planning.model.observation import Claim, Database, Member, Pool
 def claim_mismatch(pool: Pool, claim: Claim) -> str | None:
     """Return why a claim cannot become what the pool asks for.
 
-    A volume that was asked to grow and has not yet may still be asked for its old size; one that is not bound to a disk
-    cannot be asked for another size at all. Where any class will do, one that is not bound and whose class is gone, or
-    never was, is not waited for: the disaster this prevents is a name that was misspelt, and taken back to none.
+    A volume that was asked to grow and has not yet may be asked for its old size again; a claim that is not bound
+    cannot be asked for another size. If any class is acceptable, an unbound claim whose class does not exist is not
+    waited for. The disaster this prevents: a misspelt class name that was then removed from the spec.
     """
     if pool.storage_class is not None and claim.storage_class and claim.storage_class != pool.storage_class:
         return f"storage class {claim.storage_class} becomes {pool.storage_class}"
@@ -21,10 +21,10 @@ def claim_mismatch(pool: Pool, claim: Claim) -> str | None:
 
 
 def ungrowable(pool: Pool, claim: Claim) -> str | None:
-    """Return why a claim that is too small never grows to what the pool asks for; None when it may.
+    """Return why a claim that is too small can never grow to the pool's size; None if it may.
 
-    A class that could not be read may allow it. Where the pool names the very class that is gone, a new volume could
-    not be had either.
+    A class that could not be read may allow it. If the pool names the very class that is gone, a new volume is
+    impossible too.
     """
     if not claim.capacity or claim.requested >= pool.volume_size:
         return None
@@ -37,12 +37,12 @@ def ungrowable(pool: Pool, claim: Claim) -> str | None:
 
 
 def mismatch(pool: Pool, claim: Claim) -> str | None:
-    """Return why a claim cannot become what the pool asks for: another class, a smaller size, or one it cannot have."""
+    """Return why a claim cannot become what the pool asks for: another class, a smaller size, or an impossible one."""
     return claim_mismatch(pool, claim) or ungrowable(pool, claim)
 
 
 def unfit(pool: Pool, member: Member) -> bool:
-    """Return whether a claim of this ordinal is there and cannot become what the pool asks for."""
+    """Return whether a claim with this ordinal exists and cannot become what the pool asks for."""
     claim = member.claim
     if claim is None:
         return False
@@ -50,11 +50,11 @@ def unfit(pool: Pool, member: Member) -> bool:
 
 
 def passed_over(pool: Pool, member: Member, database: Database | None) -> bool:
-    """Return whether no new member starts with the volume that was kept under this ordinal.
+    """Return whether no new member starts with the kept volume of this ordinal.
 
-    One that is unfit and may hold the last copy of something is used all the same: its member comes back, and is
-    replaced once nothing is missing. The disaster this prevents: a cluster is deleted and made again with another size,
-    forms anew on empty volumes, and everything that it held stays on the volumes of before.
+    An unfit volume that may hold the last copy of a shard is used all the same: its member comes back, and is replaced
+    once no shard is missing. The disaster this prevents: a cluster is deleted and created again with another size,
+    forms on empty volumes, and all its data stays on the earlier volumes.
     """
     if not unfit(pool, member):
         return False
@@ -62,14 +62,14 @@ def passed_over(pool: Pool, member: Member, database: Database | None) -> bool:
 
 
 def usable(pool: Pool, member: Member) -> bool:
-    """Return whether a member of the pool could start with the volume, whatever its size and class."""
+    """Return whether a member of the pool could start with the volume, for any size and class."""
     return member.claim is not None and not member.claim.terminating and not pool.ephemeral
 
 
 def may_hold_last_copy(pool: Pool, member: Member, database: Database | None) -> bool:
-    """Return whether something may be on a kept volume that is nowhere else: unknown is not absent.
+    """Return whether a kept volume may hold a shard that exists nowhere else: unknown is not absent.
 
-    One that was never bound holds nothing; one that a replaced member has left was left while nothing was missing.
+    A claim that was never bound holds nothing; one that a replaced member has left was left while no shard was missing.
     """
     claim = member.claim
     if claim is None or not claim.capacity or claim.left:

@@ -47,7 +47,7 @@ def availability(obs: Observation) -> str:
 
 
 def stuck_member(facts: Facts, plan: Plan) -> Wait | None:
-    """Return the member that keeps a change from going on because it does not start."""
+    """Return the member that does not start and thereby holds a change up."""
     for intent in plan.intents.values():
         member = facts.members.get(intent.member)
         if intent.state is State.DOWN and member is not None and facts.trouble(member):

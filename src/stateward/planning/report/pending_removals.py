@@ -11,17 +11,17 @@ from stateward.planning.plan import Plan
 AUTOMATIC, PERSON, SPEC = "Automatic", "Person", "Spec"
 
 TERMINATING = "Terminating"
-"""The phase of a member that was let go, of which something is still there."""
+"""The phase of a released member while some of its objects still exist."""
 
 IN_FLIGHT = ("Waiting", "Draining", "Leaving")
-"""Phases in which a replacement takes up room that others may need; one that finds no room takes none."""
+"""Phases in which a replacement uses room that others may need; one without room uses none."""
 
 ROOM_PATIENCE = 60.0
-"""Seconds without a pod, or of steps that fail, after which a new member counts as one for which there is no room."""
+"""Seconds without a pod, or with failing steps, after which a new member counts as one without room."""
 
 
 def pending_removals(facts: Facts, plan: Plan, before: ClusterStatus) -> list[RemovalStatus]:
-    """Return the list in order of name: what was decided and is kept, and what follows from the spec each time anew."""
+    """Return the list in order of name: the recorded decisions, and those derived from the spec each time."""
     by_spec = sorted(plan.leaving.keys() - plan.removals.keys())
     entries = [decided(facts, plan, name) for name in sorted(plan.removals)]
     return entries + [derived(facts, plan, name, before) for name in by_spec]
@@ -42,7 +42,7 @@ def decided(facts: Facts, plan: Plan, name: str) -> RemovalStatus:
 
 
 def derived(facts: Facts, plan: Plan, name: str, before: ClusterStatus) -> RemovalStatus:
-    """Return an entry that is there as long as the spec asks for it."""
+    """Return an entry that exists as long as the spec asks for it."""
     earlier = next((r for r in before.pending_removals if r.name == name and r.by == SPEC), None)
     since = earlier.since if earlier is not None else rfc3339(facts.now)
     return RemovalStatus(name=name, reason=plan.leaving[name], by=SPEC, since=since, phase=phase(facts, plan, name))
@@ -64,9 +64,9 @@ def phase(facts: Facts, plan: Plan, name: str) -> str:
 
 
 def no_room(facts: Facts) -> bool:
-    """Return whether a new member finds no node, or a quota keeps its objects or its pod from being made.
+    """Return whether the scheduler finds no node for a new member, or a quota refuses its objects or its pod.
 
-    What leaves may have to make the room.
+    A leaving member may have to make the room.
     """
     new = (m for m in facts.obs.members if m.alive and m.name not in facts.obs.records)
     crowded = any(unschedulable(facts.trouble(m)) or (m.pod is None and facts.age(m.name) > ROOM_PATIENCE) for m in new)
@@ -74,7 +74,7 @@ def no_room(facts: Facts) -> bool:
 
 
 def removals(status: ClusterStatus) -> dict[str, Removal]:
-    """Return what the status remembers of the members whose replacement was decided."""
+    """Return the status's record of the members whose replacement was decided."""
     return {
         entry.name: Removal(
             reason=entry.reason,
@@ -89,5 +89,5 @@ def removals(status: ClusterStatus) -> dict[str, Removal]:
 
 
 def let_go(status: ClusterStatus) -> frozenset[str]:
-    """Return the members that the status says were let go."""
+    """Return the members that the status records as released."""
     return frozenset(entry.name for entry in status.pending_removals if entry.phase == TERMINATING)

@@ -1,4 +1,4 @@
-"""Where each pool stands: how many of the members that it asks for serve, and with which version."""
+"""Reports the state of each pool: how many of its desired members serve, and with which version."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from stateward.planning.steps.membership.scale import replacements, scale
 
 
 def standings(facts: Facts, removals: Mapping[str, Removal], before: ClusterStatus) -> list[PoolStatus]:
-    """Return where the pools stand; under a spec that makes no sense, those of the one before, which go on running."""
+    """Return the state of the pools; under an invalid spec, of those in the previous spec, which keep running."""
     pools = facts.obs.desired.pools
     if not pools:
         return [standing(facts, pool.name, pool.desired, _up(facts, pool.name), "") for pool in before.pools]
@@ -18,16 +18,16 @@ def standings(facts: Facts, removals: Mapping[str, Removal], before: ClusterStat
 
 
 def standing(facts: Facts, name: str, desired: int, ready: int, upgrade: str) -> PoolStatus:
-    """Return where a pool of this name stands."""
+    """Return the state of the pool with this name."""
     pods = (m.pod for m in facts.obs.members if m.pool == name and m.workload is not None)
     versions = sorted({pod.version for pod in pods if pod is not None and pod.version})
     return PoolStatus(name=name, ready=ready, desired=desired, version=", ".join(versions), upgrade=upgrade)
 
 
 def serving(facts: Facts, pool: Pool, removals: Mapping[str, Removal]) -> int:
-    """Return how many of the members that the pool asks for serve.
+    """Return how many of the pool's desired members serve.
 
-    Those that leave are not among them. One that is replaced is, until the one in its place serves.
+    Leaving members do not count. A replaced member counts until its successor serves.
     """
     mine = {m.name for m in facts.obs.members if m.pool == pool.name and m.workload is not None}
     if len(mine) <= pool.replicas:

@@ -1,6 +1,6 @@
-"""What a cluster's status says while the operator's rounds over it fail: that, and else what it said before.
+"""The status of a cluster while its reconciliation fails: that failure, and otherwise the previous status.
 
-Nothing is known of what such a round would have found, so the observed generation and all that was known stay.
+The failed reconciliation would have changed it in unknown ways, so the observed generation and everything else stay.
 """
 
 from msgspec.structs import replace

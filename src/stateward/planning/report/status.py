@@ -1,7 +1,7 @@
-"""What people read: the status of a cluster, made from its observation and plan, and from what the status said before.
+"""The status of a cluster, from its observation, its plan and the previous status.
 
-Times are kept from the previous status as long as what they are about stays the same, so they survive the operator.
-All times are RFC 3339 in UTC with seconds.
+A time stays as long as its subject stays the same, so it survives the operator. All times are RFC 3339 in UTC with
+seconds.
 """
 
 import msgspec
@@ -24,11 +24,11 @@ __all__ = ["parse_time", "rfc3339", "status"]
 
 
 def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> ClusterStatus:
-    """Return the status to write after a plan was made (and, where it was, carried out) at time `now`."""
+    """Return the status to write after a plan was made (and, if it was, carried out) at time `now`."""
     facts = derive(obs, now)
     version = deployed(facts, before)
     if version != obs.deployed_version:
-        # What this very status records it also speaks of: a version that is deployed is not being upgraded to.
+        # The status also describes what it records itself: a version that is deployed is no longer an upgrade target.
         facts = derive(msgspec.structs.replace(obs, deployed_version=version), now)
     present = [m for m in obs.members if m.present or m.name in plan.intents]
     pools = standings(facts, plan.removals, before)
@@ -60,7 +60,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
 
 
 def removed_last(facts: Facts, plan: Plan, before: ClusterStatus) -> str:
-    """Return when a member was last let go: now, where this plan does it, or its trace is seen for the first time."""
+    """Return when a member was last released: now, if this plan does it or its trace is observed for the first time."""
     released = any(isinstance(a, Release) and counts(facts, facts.members[a.member]) for a in plan.actions)
     last = facts.now if released else last_removal(facts)
     return before.last_removal if last is None or last == facts.obs.last_removal else rfc3339(last)
@@ -95,10 +95,10 @@ def deployed(facts: Facts, before: ClusterStatus) -> str:
 
 
 def identity(facts: Facts, plan: Plan, before: ClusterStatus) -> str:
-    """Return the database's identity; that of a cluster which is formed anew is not known before it answers.
+    """Return the database's identity; a new cluster in place of a lost one has none before it answers.
 
-    The disaster this prevents: a person has accepted that the old cluster is lost, the new one is formed, and nobody
-    ever speaks to it, because it is not the old one.
+    The disaster this prevents: the user has accepted the loss of the old cluster, the new one is formed, and the
+    operator never talks to it because it is not the old one.
     """
     if facts.database is not None:
         return facts.database.identity
@@ -118,7 +118,7 @@ def bootstrap_status(plan: Plan, before: ClusterStatus, *, formed: bool) -> Boot
 
 
 def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatus, now: float) -> MemberStatus:
-    """Return where a member stands; `since` is kept while its state and what waits for it stay the same."""
+    """Return the state of a member; `since` stays while its state and its wait stay the same."""
     intent = plan.intents.get(member.name)
     earlier = next((m for m in before.member_states if m.name == member.name), None)
     node = facts.node(member.name)
@@ -153,7 +153,7 @@ def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatu
 
 
 def missing_status(facts: Facts, member: Member, earlier: MemberStatus | None) -> tuple[str, str]:
-    """Return since when a member is missing, and why; nothing that was known is forgotten because nobody can tell."""
+    """Return since when a member is missing, and why; an unknown state erases no record."""
     found = missing(facts, member)
     if found is None:
         if earlier is not None and still_missing(facts, member, earlier.missing):
@@ -165,7 +165,7 @@ def missing_status(facts: Facts, member: Member, earlier: MemberStatus | None) -
 
 
 def wait_status(wait: Wait, before: ClusterStatus, now: float) -> WaitStatus:
-    """Return a wait with the time since which it is there; a text that changes does not start it anew."""
+    """Return a wait with the time of its start; a changed text does not restart it."""
     earlier = next((w for w in before.waiting if (w.subject, w.reason) == (wait.subject, wait.reason)), None)
     since = earlier.since if earlier and earlier.since else rfc3339(now)
     return WaitStatus(subject=wait.subject, reason=wait.reason, message=wait.message, since=since)
