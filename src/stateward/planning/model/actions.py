@@ -1,18 +1,18 @@
-"""What a plan may ask for. Every action is idempotent: doing it twice is doing it once.
+"""The actions of a plan. Every action is idempotent.
 
-They are carried out in the order of the plan, and what follows a failed one is not carried out: a pod is deleted right
-after its allocation was limited, and not at all if that failed.
+They run in the order of the plan, and the first failure ends the run: a pod is deleted right after its allocation was
+limited, and not at all if that failed.
 
-Whatever an action changes, in Kubernetes, in the database or by an agent, it is carried out only from a plan that was
-made of live reads (`needs_live`), and names the exact objects (UID and resourceVersion) that it means. The few kinds
-that may go out on what the caches show say why. A command to the database is no less than the deletion of a pod: by the
-size that an old cache shows, members are drained that are wanted, or data goes back to those that are about to go.
+An action that changes Kubernetes, the database or an agent runs only from a plan that was made from live reads
+(`needs_live`), and names the exact objects (UID and resourceVersion). The few kinds that may run on cached reads say
+why. A command to the database is as dangerous as the deletion of a pod: with the size from an old cache, desired
+members are drained, or data moves back to members that are about to leave.
 
-The disaster on the other side: a cache that lags keeps a process stopped, or an allocation limited. So what only ends
-something never waits for the caches (`ends`): it is the reason to read live at once. RestoreAllocation needs not even
-that, as what the database does by itself is always safe. Drain and ExcludeVoters say for whom something holds, and for
-no others: they only end something where they take members off and add none (`lifts`). By an old cache to lift is as
-wrong as to begin, so that needs live reads, too.
+The opposite disaster: a cache that lags behind keeps a process stopped, or an allocation limited. So an action that
+only ends something never waits for the caches (`ends`): it is a reason to read live at once. RestoreAllocation does not
+even need that, because the database's own allocation is always safe. Drain and ExcludeVoters name the full set of
+members: they only end something if they remove members from it and add none (`lifts`). Lifting on an old cache is as
+wrong as setting, so this needs live reads too.
 """
 
 from typing import ClassVar
@@ -27,19 +27,19 @@ class Action(Struct, frozen=True, tag=True):
     """Base of all actions; `why` is a clause that completes the sentence about it."""
 
     needs_live: ClassVar[bool] = True
-    """Whether only a plan that was made of live reads may have it carried out."""
+    """Whether it may run only from a plan that was made from live reads."""
     why: str
 
     @property
     def ends(self) -> bool:
-        """Whether it only ends, or takes back, what was begun."""
+        """Whether it only ends or reverts something."""
         return False
 
 
 class Create(Action, frozen=True):
-    """Make the member's configuration Secret, claim and StatefulSet; one that was scaled to zero is scaled up again."""
+    """Create the member's configuration Secret, claim and StatefulSet, or scale an existing one up again."""
 
-    # It asks the API server itself what is there, and one member too many leaves again.
+    # It reads the API server itself, and a superfluous member leaves again.
     needs_live: ClassVar[bool] = False
     member: str
     pool: str
@@ -49,19 +49,19 @@ class Create(Action, frozen=True):
 
 
 class Stage(Action, frozen=True):
-    """Write the member's new configuration and template, so that its next pod is made from them."""
+    """Write the member's new configuration and template, from which its next pod is created."""
 
-    # It is written over what is there: an old cache shows the spec of before, and a process is about to start with it.
+    # It overwrites: an old cache has the previous spec, and a process is about to start with it.
     member: str
     pool: str
     version: str
     crossing: Crossing = Crossing.NONE
     keeps: Inputs | None = None
-    """The inputs that only a new member can change, as this one has them; None where it is written as a new one."""
+    """The inputs that only a new member can change, as this one has them; None if it is written as a new one."""
 
 
 class DeletePod(Action, frozen=True):
-    """Delete the member's pod; its StatefulSet makes the next one."""
+    """Delete the member's pod; its StatefulSet creates the next one."""
 
     member: str
     pod: Ref
@@ -70,14 +70,14 @@ class DeletePod(Action, frozen=True):
 class SetPhase(Action, frozen=True):
     """Write down how far the restart of the member's process is, on its very pod."""
 
-    # It destroys nothing by itself, but a phase that is read off an old cache would begin a restart again.
+    # It destroys nothing by itself, but a phase from an old cache would start a restart again.
     member: str
     pod: Ref
     phase: Phase
 
     @property
     def ends(self) -> bool:
-        """Whether a process that is stopped is to start again."""
+        """Whether a stopped process is to start again."""
         return self.phase in (Phase.START, Phase.START_COORDINATED)
 
 
@@ -92,7 +92,7 @@ class StopProcess(Action, frozen=True):
 class StartProcess(Action, frozen=True):
     """Have the agent start the member's process with exactly this configuration (empty: with what is mounted)."""
 
-    # It destroys nothing, but started before its phase is written down, the process would be stopped once more.
+    # It destroys nothing, but a process that starts before its phase is recorded would be stopped once more.
     member: str
     address: str
     checksum: str
@@ -106,7 +106,7 @@ class StartProcess(Action, frozen=True):
 class FinishRestart(Action, frozen=True):
     """End a restart: take the phase off the pod, and say what its process now runs with."""
 
-    # It destroys nothing, but a person may have asked for another restart meanwhile.
+    # It destroys nothing, but the user may have requested another restart in between.
     member: str
     pod: Ref
     inputs: Inputs
@@ -121,7 +121,7 @@ class FinishRestart(Action, frozen=True):
 class NoteData(Action, frozen=True):
     """Say on the member's pod which data it uses: what was not known of it, and is no change."""
 
-    # The API server refuses it on a pod that has changed since it was read.
+    # The API server refuses it on a pod that has changed since the read.
     needs_live: ClassVar[bool] = False
     member: str
     pod: Ref
@@ -129,15 +129,16 @@ class NoteData(Action, frozen=True):
 
 
 class ClearSchedule(Action, frozen=True):
-    """Take the request for a restart off the cluster, since it stands on its pods."""
+    """Remove the request for a restart from the cluster, because it is recorded on its pods."""
 
-    # With what was to be written onto the pods left out, the request would be lost.
+    # If the writes to the pods were left out, the request would be lost.
 
 
 class ClearConsent(Action, frozen=True):
-    """Take the leave to form the cluster anew off the cluster resource: it was used, or nothing needs it any more.
+    """Remove the consent to form a new cluster from the cluster resource: it was used, or is no longer needed.
 
-    The disaster this prevents: it is still there a year later, when volumes are lost that could have been found again.
+    The disaster this prevents: the consent is still there a year later, when volumes are lost that could have been
+    recovered.
     """
 
 
@@ -169,18 +170,18 @@ class DeleteVolume(Action, frozen=True):
 
 
 class GrowVolume(Action, frozen=True):
-    """Ask for another size: a larger one, or the one it still has while it has not grown yet."""
+    """Request another size: a larger one, or the current one if the volume has not grown yet."""
 
-    # A size that was set back since would stay: no volume becomes smaller.
+    # A size that was reverted in between would stay: no volume can shrink.
     member: str
     claim: Ref
     size: int
 
 
 class MarkVolume(Action, frozen=True):
-    """Say on a claim whether its member has left it: no new member starts with one that was left."""
+    """Mark on a claim whether its member has left it: no new member starts with such a volume."""
 
-    # It is judged anew by every plan, and taken back by one that sees better.
+    # Every plan decides it again, and a plan from better reads reverts it.
     needs_live: ClassVar[bool] = False
     member: str
     claim: Ref
@@ -190,7 +191,7 @@ class MarkVolume(Action, frozen=True):
 class RetainVolume(Action, frozen=True):
     """Take the cluster off the owners of a claim, so that the volume stays when the cluster is deleted."""
 
-    # To keep a volume is always safe; from an old cache it is owned again a moment later.
+    # Keeping a volume is always safe; on an old cache the next plan reverts it.
     needs_live: ClassVar[bool] = False
     member: str
     claim: Ref
@@ -199,7 +200,7 @@ class RetainVolume(Action, frozen=True):
 class OwnVolume(Action, frozen=True):
     """Make the cluster the owner of a claim, so that the volume is deleted with the cluster."""
 
-    # From an old cache it would undo that a person has asked to keep the volume.
+    # On an old cache it would undo the user's request to keep the volume.
     member: str
     claim: Ref
 
@@ -223,7 +224,7 @@ class TakeBack(Action, frozen=True):
 class RecordBootstrap(Action, frozen=True):
     """Write down which member, with which volume, may form the cluster: before it is allowed to."""
 
-    # It destroys nothing, but it is said once in a cluster's life: a volume read off an old cache would stay in it.
+    # It destroys nothing, but it is recorded once for the cluster's life: a volume from an old cache would stay in it.
     member: str
     volume: str
 
@@ -236,13 +237,13 @@ class GrantBootstrap(Action, frozen=True):
 
 
 class Form(Action, frozen=True):
-    """Tell a database that says of itself that nothing was ever made in it to make itself, empty."""
+    """Create an empty database, after the database itself has reported that it was never created."""
 
-    # It would destroy what is there, if anything were.
+    # It would destroy an existing database.
 
 
 class Tend(Action, frozen=True):
-    """Tell the database what it should be told for its own sake: how much it keeps, and who its coordinators are."""
+    """Change settings of the database for its own sake: its redundancy and its coordinators."""
 
 
 class LimitAllocation(Action, frozen=True):
@@ -250,13 +251,13 @@ class LimitAllocation(Action, frozen=True):
 
     allocation: Allocation
     members: frozenset[str] = frozenset()
-    """These members; none where nobody stays that could be told of them."""
+    """The members concerned; empty if no remaining member needs the setting."""
 
 
 class RestoreAllocation(Action, frozen=True):
     """Give the allocation back the value it had."""
 
-    # What the database does by itself is always safe, and copies that are not rebuilt are not.
+    # The database's own allocation is always safe, and shards that are not reallocated are not.
     needs_live: ClassVar[bool] = False
 
     @property
@@ -266,9 +267,9 @@ class RestoreAllocation(Action, frozen=True):
 
 
 class ResumeBalancing(Action, frozen=True):
-    """Let the database move copies for the sake of balance again: `MoveCopies` keeps it from that."""
+    """Let the database rebalance copies again, which `MoveCopies` prevents."""
 
-    # What the database does by itself is always safe.
+    # The database's own rebalancing is always safe.
     needs_live: ClassVar[bool] = False
 
     @property
@@ -282,28 +283,28 @@ class Flush(Action, frozen=True):
 
 
 class Drain(Action, frozen=True):
-    """Make these members, and no others, the ones that data is moved away from."""
+    """Make exactly these members the ones that data moves away from."""
 
     members: frozenset[str]
     lifts: bool = False
-    """Whether it takes members off, and adds none."""
+    """Whether it removes members from the set, and adds none."""
 
     @property
     def ends(self) -> bool:
-        """Whether it only takes members off."""
+        """Whether it only removes members from the set."""
         return self.lifts
 
 
 class ExcludeVoters(Action, frozen=True):
-    """Make these members, and no others, the ones without a vote."""
+    """Make exactly these members the ones without a vote."""
 
     members: frozenset[str]
     lifts: bool = False
-    """Whether it takes members off, and adds none."""
+    """Whether it removes members from the set, and adds none."""
 
     @property
     def ends(self) -> bool:
-        """Whether it only takes members off."""
+        """Whether it only removes members from the set."""
         return self.lifts
 
 
@@ -316,10 +317,10 @@ class Move(Struct, frozen=True):
 
 
 class MoveCopies(Action, frozen=True):
-    """Move single copies away from a member that is about to go down, and keep the database from moving them back.
+    """Move single copies away from a member that is about to stop, and prevent the database from moving them back.
 
-    The disaster this prevents: of two members the one that is freed has fewer copies then, the database moves one back
-    for the sake of balance before the next plan sees the member free, and no restart ever begins.
+    The disaster this prevents: of two members the freed one then has fewer copies, the database moves one back to
+    rebalance before the next plan sees the member free, and no restart ever starts.
     """
 
     moves: tuple[Move, ...]

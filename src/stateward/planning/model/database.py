@@ -1,8 +1,8 @@
-"""What a database says about itself, in neutral words.
+"""The database's report about itself, in neutral terms.
 
 A *unit* is a shard (or a tablet, or a team), a *copy* is one of its replicas, a *voter* is a cluster manager (or a
-coordinator). Engines translate what their database says into it, and planning knows no engine. What could not be read
-is `Unknown`, a value of its own: it is never taken for absent, empty, green or zero.
+coordinator). Engines translate their database's answers into these terms, and planning knows no engine. What could not
+be read is `Unknown`, a value of its own: it never counts as absent, empty, green or zero.
 """
 
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ class Unknown(Struct, frozen=True):
 
 
 class Unformed(Unknown, frozen=True):
-    """The database itself says that nothing was ever made in it: the only word on which one may be made."""
+    """The database itself reports that it was never created: the only state in which it may be created."""
 
 
 class CopyState(StrEnum):
-    """Where one copy of a unit stands."""
+    """The state of one copy of a unit."""
 
     STARTED = "started"
     INITIALIZING = "initializing"
@@ -46,13 +46,13 @@ class Copy(Struct, frozen=True):
     why: str = ""
     """For an unassigned copy: since which event, in the database's words."""
     held: bool = False
-    """For an unassigned copy: the database has tried, and says that it may be placed nowhere as things are."""
+    """For an unassigned copy: the database has tried, and reports that no node may take it now."""
     since: float = 0.0
     """For an unassigned copy: since when."""
 
     @property
     def live(self) -> bool:
-        """Whether it serves: started, or started and moving, with all acknowledged writes."""
+        """Whether it serves with all acknowledged writes: started, or started and relocating."""
         return self.state in (CopyState.STARTED, CopyState.RELOCATING) and self.in_sync
 
 
@@ -79,7 +79,7 @@ class Node(Struct, frozen=True):
     disk_total: int = 0
     disk_free: int = 0
     fault: str = ""
-    """What the database says is wrong with the node's disk, as a clause; empty when it says nothing."""
+    """The database's report of a fault of the node's disk, as a clause; empty without one."""
 
 
 class Allocation(StrEnum):
@@ -114,25 +114,25 @@ class Database(Struct, frozen=True):
     voting_exclusions: frozenset[str] = frozenset()
     """Members without a vote, and ids of nodes that are not there, as far as they were excluded by id."""
     draining: frozenset[str] = frozenset()
-    """Members that Stateward told the database to move data away from."""
+    """Members that Stateward drains."""
     undrainable: Mapping[str, str] = {}
-    """By member: why the database would not be told now to move away from it what it holds or does, as a clause."""
+    """By member: why the database would refuse to drain it now, as a clause."""
     unmovable: Mapping[str, str] = {}
-    """By voter: why nobody could take its vote over now, as a clause."""
+    """By voter: why no other member could take over its vote now, as a clause."""
     allocation: Allocation = Allocation.ALL
     secured: bool = False
     """Whether it answered over a secured connection."""
     maintenance: str = ""
-    """The zone that is in maintenance: its members are away on purpose."""
+    """The zone in maintenance: its members are down on purpose."""
     maintained: frozenset[str] = frozenset()
     """The members of that zone."""
     tolerance: int | None = None
-    """How many more failures cost no data and no availability; None where the database does not say."""
+    """How many more failures cost no data and no availability; None if the database does not report it."""
     connection: str = ""
-    """How clients find it, where that is not a Service; empty where it is, or the database does not say."""
+    """How clients connect if not through a Service; empty otherwise, or if the database does not report it."""
     untended: str = ""
-    """What the database should be told for its own sake and nobody's move, as a clause; empty when there is nothing."""
+    """The settings that the database needs for its own sake, as a clause; empty if there are none."""
     limited: bool = False
-    """Whether it was Stateward that limited the allocation, or began the maintenance (and so must lift it)."""
+    """Whether Stateward has limited the allocation or started the maintenance (and so must end it)."""
     balance_paused: bool = False
-    """Whether Stateward keeps the database from moving copies for the sake of balance (and so must end that)."""
+    """Whether Stateward prevents the database from rebalancing copies (and so must end that)."""

@@ -19,12 +19,12 @@ class Effect(IntEnum):
 
 
 class Crossing(StrEnum):
-    """How far a cluster is on the way to a version whose processes do not talk to those of the deployed one."""
+    """The progress of a change to a version whose processes do not talk to those of the deployed one."""
 
     NONE = ""
     """It is not on such a way, or has arrived: what is left changes like anything else."""
     BESIDE = "beside"
-    """Each pod is given the programs of the new version beside those of its image, and goes on running the old ones."""
+    """Each pod gets the programs of the new version beside those of its image, and keeps running the old ones."""
     SWITCHED = "switched"
     """All processes are to run the new programs, from one moment to the next."""
 
@@ -45,7 +45,7 @@ class Surge(StrEnum):
 
 
 class Pool(Struct, frozen=True):
-    """A pool as it should be."""
+    """The desired state of a pool."""
 
     name: str
     replicas: int
@@ -55,7 +55,7 @@ class Pool(Struct, frozen=True):
     inputs: Inputs
     """Inputs of its members at the desired version."""
     held_inputs: Inputs
-    """The same at the version that was last deployed: for members whose turn has not come."""
+    """The same at the version that was last deployed: for members that are not next in the upgrade."""
     effects: Mapping[str, Effect]
     """Effect by first part of an input's name (`config`, `template`, `version` …); an unlisted part recreates."""
     volume_size: int = 0
@@ -63,39 +63,40 @@ class Pool(Struct, frozen=True):
     coordinated: frozenset[str] = frozenset()
     """First parts of names of inputs that members before and after cannot talk across: all change together."""
     crossings: Mapping[Crossing, Inputs] = {}
-    """Inputs on the way to the desired version, where its processes do not talk to those of the deployed one."""
+    """Inputs during a change to a version whose processes do not talk to those of the deployed one."""
     retained: frozenset[str] = frozenset()
-    """Names of inputs that a member keeps for its life: its objects are written with them, whatever the spec says."""
+    """Names of inputs that a member keeps for its life: its objects are written with them, whatever the spec asks for.
+    """
     tier: int = 0
     """Tiers change from the lowest number to the highest: frozen, cold, warm, hot."""
 
 
 class Refusal(Struct, frozen=True):
-    """Something that was asked for and is not done: the field, the reason, and whether the rest goes on."""
+    """A request that is refused: the field, the reason, and whether the rest of the spec applies."""
 
     subject: str
     reason: str
     message: str
     everything: bool = True
-    """Whether the whole edit is held back, or (False) only what it is about, such as the version."""
+    """Whether the whole edit is held back, or (False) only its subject, such as the version."""
 
 
 class Replacement(Struct, frozen=True):
-    """Which members are replaced: by themselves when they are missing, and as a person says. Times in seconds."""
+    """Which members are replaced: automatically when they are missing, and by the user's request. Times in seconds."""
 
     enabled: bool = False
     after: float = 1800.0
     """How long a member has to be missing."""
     max_concurrent: int = 1
     per_zone: bool = False
-    """Whether all missing members of one zone are replaced together, and meanwhile none of another zone."""
+    """Whether all missing members of one zone are replaced together, and none of another zone in that time."""
     taints: Mapping[str, float] = {}
     """How long a member has to be on a node with a taint, by the taint's key."""
     max_tainted: int = 1
     """In how many fault domains nodes may have these taints so that a replacement because of one begins."""
     replace: frozenset[str] = frozenset()
     undrained: frozenset[str] = frozenset()
-    """To be replaced without moving their data away first."""
+    """Members to replace without moving their data away first."""
     accepted: frozenset[str] = frozenset()
     """Those for which a person has accepted that the last copy of something may be lost."""
     keep: frozenset[str] = frozenset()
@@ -106,30 +107,30 @@ class Desired(Struct, frozen=True):
     """What should be, with every default filled in."""
 
     version: str
-    """The version to run; the deployed one where the version that was asked for is refused."""
+    """The version to run; the deployed one if the requested version is refused."""
     pools: tuple[Pool, ...]
     connection_secret: str = ""
-    """Name of the Secret by which clients find the database, and get in; empty where they need none."""
+    """Name of the Secret with which clients find the database and log in; empty if they need none."""
     max_unavailable: int | None = 1
     """Members that may be down at once for changes; None for as many as are safe."""
     min_live_copies: int = 1
     sole_copy: SoleCopy = SoleCopy.MOVE
     surge: Surge = Surge.REQUIRED
     wait_between_removals: float = 0.0
-    """Seconds between one member that is let go and the next."""
+    """Seconds between the release of one member and the next."""
     paused: bool = False
     formed_by_word: bool = False
-    """Whether the database makes itself when it is told to, and not when a member of it starts with leave to."""
+    """Whether a command creates the database, rather than a first member with a bootstrap grant."""
     order: tuple[str, ...] = ()
     replace_on_shrink: bool = True
-    """Whether a smaller volume or another class is done member by member, or refused."""
+    """Whether a smaller volume or another class replaces member by member, or is refused."""
     in_place: bool = True
-    """Whether a process is restarted in its pod where that is enough."""
+    """Whether a process is restarted in its pod if that is enough."""
     agent: str = ""
-    """Version of the agent that new pods get; empty where that is not known, or they get none."""
+    """Version of the agent that new pods get; empty if it is unknown, or if they get none."""
     delete_volumes: bool = False
     """Whether volumes of members that left are deleted."""
     own_volumes: bool | None = None
-    """Whether volumes are deleted with the cluster resource; None where that is not known."""
+    """Whether volumes are deleted with the cluster resource; None if that is unknown."""
     replacement: Replacement = Replacement()
     refusals: tuple[Refusal, ...] = ()

@@ -1,4 +1,4 @@
-"""What a plan says about each member and about everything that is held back."""
+"""A plan's report about each member and about everything that is held back."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -10,7 +10,7 @@ from stateward.planning.model.observation import Effect, Member
 
 
 class State(StrEnum):
-    """Where a member stands on its way to what it should be."""
+    """The state of a member on the way to its desired state."""
 
     READY = "Ready"
     CREATING = "Creating"
@@ -43,7 +43,7 @@ class Wait(Struct, frozen=True):
     reason: str
     message: str
     stalled: bool = False
-    """Whether it will not go on without a person."""
+    """Whether manual intervention is required."""
 
 
 class Part(Struct, frozen=True):
@@ -56,7 +56,7 @@ class Part(Struct, frozen=True):
     """What to say of members that this question holds back, if no later question claims them."""
     waits: tuple[Wait, ...] = ()
     drain: frozenset[str] = frozenset()
-    """Members that data has to move away from for this part."""
+    """Members whose data has to move away for this part."""
     exclude: frozenset[str] = frozenset()
     """Members that must not vote for this part."""
 
@@ -65,7 +65,7 @@ NOTHING = Part()
 
 
 def merge(*parts: Part) -> Part:
-    """Return parts as one; where two claim a member, the later one has it."""
+    """Return parts as one; if two claim a member, the later one has it."""
     parts = tuple(part for part in parts if part != NOTHING)
     if len(parts) < 2:
         return parts[0] if parts else NOTHING

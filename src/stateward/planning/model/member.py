@@ -12,10 +12,9 @@ from stateward.planning.model.phase import Phase
 from stateward.planning.model.process import Process
 
 Inputs = Mapping[str, str]
-"""What a member is made from: names such as `version`, `config/path.repo`, `template/containers`, each with a digest.
+"""The inputs of a member: names such as `version`, `config/path.repo`, `template/containers`, each with a digest.
 
-Only what somebody asked for is in it, never what a template of Stateward adds by itself: a new Stateward restarts
-nothing.
+They contain only what the user asked for, never what a template of Stateward adds: a new Stateward restarts no member.
 """
 
 
@@ -35,10 +34,10 @@ class Workload(Struct, frozen=True):
     version: str
     replicas: int
     observed: bool
-    """Whether the StatefulSet controller has seen the newest template."""
+    """Whether the StatefulSet controller has observed the latest template."""
     terminating: bool = False
     agent: str = ""
-    """Version of the agent that its next pod gets; empty where it gets none."""
+    """Version of the agent that its next pod gets; empty if it gets none."""
 
 
 class Pod(Struct, frozen=True):
@@ -53,7 +52,7 @@ class Pod(Struct, frozen=True):
     """Whether the database's container is running now."""
     terminating: bool = False
     gone_by: float = 0.0
-    """When the time that it has to end is over, in seconds since the epoch; 0 where it was not told to end."""
+    """When its grace period ends, in seconds since the epoch; 0 if it was not deleted."""
     trouble: str = ""
     """What keeps it from running, in Kubernetes' words, such as `CrashLoopBackOff: …` or `Unschedulable: …`."""
     node: str = ""
@@ -63,23 +62,23 @@ class Pod(Struct, frozen=True):
     beside: str = ""
     """Another version whose programs are in it, beside those of its image."""
     claims: bool = False
-    """Whether its data is on the member's own claim, whether or not that claim was seen."""
+    """Whether its data is on the member's own claim, even if that claim was not observed."""
     taints: tuple[str, ...] = ()
-    """Keys of the taints of its node that keep new pods away or evict those that are there."""
+    """Keys of the taints of its node that keep new pods away or evict existing ones."""
     bootstrap: str = ""
     """The grant that was given to this very pod: empty or `granted`."""
     candidate: bool = False
-    """Whether it waits for the grant to form the cluster when its volume is empty."""
+    """Whether it waits for the grant to form the cluster if its volume is empty."""
     agent: bool = False
     """Whether an agent is process 1 of its container."""
     checksum: str = ""
-    """Checksum of the configuration that its process is said to run with; empty where nothing is said."""
+    """Recorded checksum of the configuration that its process runs with; empty without a record."""
     phase: Phase = Phase.NONE
     """How far the restart of its process is, by its annotation."""
     begun: bool = False
-    """Whether a restart was begun and its end not written down, also where somebody has taken its phase off."""
+    """Whether a restart was started and its end not recorded, even if its phase annotation was removed."""
     strange_phase: str = ""
-    """What the annotation says where that is no phase."""
+    """The annotation's value if it is not a phase."""
 
 
 class Claim(Struct, frozen=True):
@@ -90,16 +89,16 @@ class Claim(Struct, frozen=True):
     capacity: int
     storage_class: str
     expandable: bool | None = None
-    """Whether its class allows expansion; None when that could not be read."""
+    """Whether its class allows expansion; None if that could not be read."""
     classless: bool = False
-    """Whether the class that it names is none of those that there are."""
+    """Whether the class that it names does not exist."""
     terminating: bool = False
     left: bool = False
-    """Whether it says that its member was replaced and has left it."""
+    """Whether it is marked as left by a replaced member."""
     owner: str = ""
-    """UID of the object that owns it, and with which it is deleted; empty where it is kept."""
+    """UID of the object that owns it, and with which it is deleted; empty if it is kept."""
     message: str = ""
-    """What the volume's controller says about a resize that does not go on."""
+    """The volume controller's message about a resize that does not continue."""
 
 
 class Member(Struct, frozen=True):
@@ -112,20 +111,20 @@ class Member(Struct, frozen=True):
     pod: Pod | None = None
     claim: Claim | None = None
     config: Inputs | None = None
-    """Inputs of the configuration Secret; None when there is no Secret."""
+    """Inputs of the configuration Secret; None without a Secret."""
     config_checksum: str = ""
-    """Checksum of what is in that Secret; empty where it was made before checksums were written."""
+    """Checksum of that Secret's content; empty if it was created before checksums were written."""
     process: Process | Unknown | None = None
-    """What the agent says about the process; None where it was not asked."""
+    """The agent's answer about the process; None if it was not asked."""
 
     @property
     def alive(self) -> bool:
-        """Whether it is meant to run: its StatefulSet asks for its pod."""
+        """Whether it should run: its StatefulSet asks for its pod."""
         return self.workload is not None and self.workload.replicas > 0 and not self.workload.terminating
 
     @property
     def present(self) -> bool:
-        """Whether it has more than a volume that was kept."""
+        """Whether it has more than a kept volume."""
         return self.workload is not None or self.pod is not None
 
 
@@ -144,7 +143,7 @@ class Record(Struct, frozen=True):
     volume: str = ""
     """UID of the claim it joined with; empty when its data is ephemeral."""
     zone: str = ""
-    """Zone that its pod was last seen in: where it counts as down while it has no pod."""
+    """Zone in which its pod was last observed: it counts as down there while it has no pod."""
     address: str = ""
     """Address at which its process was last in the cluster, for databases that exclude by address."""
 
@@ -155,9 +154,9 @@ class Removal(Struct, frozen=True):
     reason: str
     since: float
     automatic: bool = False
-    """Whether the operator decided it, or (False) a person."""
+    """Whether the operator decided it, or (False) the user."""
     volume: str = ""
-    """UID of its claim when it was decided; empty when it had none."""
+    """UID of its claim at the time of the decision; empty if it had none."""
     address: str = ""
     """Last known address of its process, for databases that exclude by address."""
 

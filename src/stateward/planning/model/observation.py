@@ -1,4 +1,4 @@
-"""Everything known about one cluster at one instant, immutable: the only thing that a plan is made from.
+"""The whole state of one cluster at one instant, immutable: a plan follows from nothing else.
 
 Its parts are in `member`, `database` and `desired`, and may be imported from here. Times are seconds since the epoch.
 """
@@ -72,7 +72,7 @@ class Bootstrap(Struct, frozen=True):
 
 
 class Schedule(Struct, frozen=True):
-    """A restart that a person has asked for on the cluster, of some pools or (none named) of all."""
+    """A restart that the user has requested on the cluster, of some pools or (none named) of all."""
 
     phase: str
     pools: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ class Observation(Struct, frozen=True):
     states: Mapping[str, str] = {}
     """The state that the status names for each member: what `since` speaks of."""
     away: Mapping[str, float] = {}
-    """Since when each member that does not serve has not done so, whatever states it went through."""
+    """Since when each member has not served, through all states in between."""
     missing: Mapping[str, float] = {}
     """Since when each missing member is missing."""
     causes: Mapping[str, str] = {}
@@ -104,28 +104,28 @@ class Observation(Struct, frozen=True):
     removals: Mapping[str, Removal] = {}
     """Members that are replaced, as the status lists them."""
     last_removal: float | None = None
-    """When a member was last let go, as the status has it."""
+    """When a member was last released, from the status."""
     let_go: frozenset[str] = frozenset()
-    """Members that the status knows to be let go: `last_removal` speaks of them, too."""
+    """Members that the status records as released: `last_removal` includes them."""
     slots: int | None = None
     """How many automatic replacements the operator's limit leaves to this cluster; None without a limit."""
     protection: Protection | None = None
-    """Whether and by what the cluster is secured; None where it never was, or that could not be read."""
+    """Whether and how the cluster is secured; None if it never was, or if that could not be read."""
     bootstrap: Bootstrap | None = None
     bootstrap_again: bool = False
-    """Whether a person accepted that a lost cluster is formed anew and empty."""
+    """Whether the user accepted a new and empty cluster in place of a lost one."""
     waits: Mapping[str, float] = {}
     """Since when each thing that the status names waits, by subject and reason with a space between them."""
     changing: Changing | None = None
-    """When the data of others that the members use last changed; None where it never did."""
+    """When the data of ConfigMaps and Secrets that the members use last changed; None if it never did."""
     schedule: Schedule | None = None
     stopped: frozenset[str] = frozenset()
-    """Members whose processes a person wants kept stopped."""
+    """Members whose processes the user wants kept stopped."""
     orphans: tuple[Orphan, ...] = ()
     settled_writes: bool = True
-    """Whether every cache this was made from has caught up with the operator's own writes, or nothing is destroyed."""
+    """Whether every cache has caught up with the operator's own writes; if not, nothing is destroyed."""
     live: bool = False
-    """Whether it was read from the API server for this very decision, and not from a cache.
+    """Whether it was read live from the API server for this decision, and not from a cache.
 
-    Planning makes the same plan either way: `Plan.needs_live` says that it has to be made again from a live reading.
+    Planning makes the same plan either way: `Plan.needs_live` requires the plan to be made again from live reads.
     """

@@ -1,8 +1,8 @@
-"""The phases in which a process is restarted inside its pod, and how one follows another. Source: reference 1.
+"""The phases in which a process is restarted inside its pod, and their order. Source: reference 1.
 
-The phase is an annotation of the pod, so that it survives the operator and the agent; the agent reads it too, and what
-it comes back as is what the phase says. Whoever has reached `start` does not stop again, but for one case: its process
-does not come up, and meanwhile all members have to restart together.
+The phase is an annotation of the pod, so it survives the operator and the agent. The agent reads it too: after its own
+restart it acts on the phase. A member that has reached `start` does not stop again, with one exception: its process
+does not start, and in between all members have to restart together.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class Phase(StrEnum):
-    """The values of the annotation `stateward.dev/restart-phase`; without it there is nothing to do."""
+    """The values of the annotation `stateward.dev/restart-phase`; without it no restart is in progress."""
 
     NONE = ""
     SCHEDULE = "schedule"
@@ -44,7 +44,7 @@ AFTER: Mapping[Phase, frozenset[Phase]] = {
 
 
 def parse_phase(text: str) -> Phase | None:
-    """Return the phase that an annotation names; None when it names none."""
+    """Return the phase that an annotation names; None if it names none."""
     try:
         return Phase(text)
     except ValueError:

@@ -1,11 +1,11 @@
-"""What an agent says about the database process in its pod."""
+"""The agent's answer about the database process in its pod."""
 
 from enum import StrEnum
 
 from msgspec import Struct
 
 AGENT_PATIENCE = 60.0
-"""Seconds without an answer of its agent after which a member is made anew: a container needs some to come back."""
+"""Seconds without an answer of its agent after which a pod is recreated: a container needs some to restart."""
 
 
 class ProcessState(StrEnum):
@@ -19,17 +19,17 @@ class ProcessState(StrEnum):
 
 
 class Process(Struct, frozen=True):
-    """One answer of an agent. Checksums are empty where there is none."""
+    """One answer of an agent. Checksums are empty if there is none."""
 
     state: ProcessState
     mounted: str
     """Of the configuration that is mounted in the pod now."""
     running: str
-    """Of the configuration that the process was started with; empty while none runs."""
+    """Checksum of the configuration that the process was started with; empty while none runs."""
     version: str = ""
     """Of the agent."""
     problem: str = ""
-    """Why the configuration that is mounted cannot be read; empty where it can."""
+    """Why the mounted configuration cannot be read; empty if it can."""
 
     @property
     def lateness(self) -> str:

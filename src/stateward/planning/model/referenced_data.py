@@ -1,9 +1,9 @@
-"""Data of others that members use: ConfigMaps and Secrets that nobody of ours has written.
+"""Data that members use but the operator does not write: ConfigMaps and Secrets of others.
 
-Each key of it is an input, called `Kind/name:key`. It counts when it is another one than the member's pod was made
-with, and not because an object has appeared, is gone, or is said to restart nothing: such a member goes on as it is.
-What its pod does not say of such data is written down on it without a restart, so that the next change of it is seen.
-That is also how pods made before Stateward looked at data come to know of it.
+Each key is an input, named `Kind/name:key`. It counts if it differs from what the member's pod was created with, and
+not because an object was created, deleted, or marked as irrelevant for restarts: such a member continues as it is. Data
+that its pod does not record yet is recorded on the pod without a restart, so that its next change is noticed. This also
+applies to pods that were created before Stateward tracked data.
 """
 
 from stateward.api.values.digests import comparable, differs
@@ -12,11 +12,11 @@ from stateward.planning.model.observation import Inputs, Member
 
 KINDS = ("ConfigMap", "Secret", "SecretProviderClass")
 KEPT = "keystore"
-"""First part of the names of inputs that are data which the operator itself hands on, so that it is never away."""
+"""First part of the names of inputs that are data which the operator itself copies, so that it is never absent."""
 
 
 def changed(name: str, before: Inputs, after: Inputs) -> bool:
-    """Return whether an input differs between what something was made from and what it should be made from."""
+    """Return whether an input differs between the current and the desired inputs."""
     if of_others(name):
         return differs(name, before, after)
     was, now = before.get(name), after.get(name)
@@ -30,7 +30,7 @@ def of_others(name: str) -> bool:
 
 
 def noted(was: Inputs, target: Inputs) -> Inputs:
-    """Return the inputs of a pod with what is known now of the data that it uses; what is away now stays known."""
+    """Return the inputs of a pod with the current state of the data that it uses; absent data stays recorded."""
     data = {name: digest for name, digest in target.items() if of_others(name) or name.startswith(f"{KEPT}/")}
     whole = {name for name in data if name.endswith(":")}
     kept = {name: digest for name, digest in was.items() if f"{name.partition(':')[0]}:" not in whole}

@@ -1,6 +1,6 @@
-"""What planning knows of a cluster's security: whether it is to be secured, by what, and until when.
+"""The security of a cluster as planning needs it: whether it is desired, the certificates, and their expiry.
 
-Times are seconds since the epoch, 0 where nothing is known. No secret is in here: planning needs none.
+Times are seconds since the epoch, 0 if unknown. It contains no secret: planning needs none.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from stateward.planning.model.times import rfc3339
 CERTIFICATES = "certificates"
 """The input by which members are restarted that do not take new certificates while they run."""
 RELOAD_PATIENCE = 900.0
-"""Seconds after which somebody should look why a member does not take a new certificate: it takes two minutes."""
+"""Seconds after which a member that does not load a new certificate needs attention: it takes two minutes."""
 
 
 class Protection(Struct, frozen=True):
@@ -34,9 +34,9 @@ class Protection(Struct, frozen=True):
     mark: str = ""
     """Tells one set of the members' certificates from the next."""
     rotation: str = ""
-    """Where a change of the authority stands, in a sentence."""
+    """The progress of a change of the CA, in a sentence."""
     administrator: bool = False
-    """Whether the first administrator was made: it is done once in a cluster's life."""
+    """Whether the first administrator was created: this happens once in a cluster's life."""
     faults: Mapping[str, str] = {}
     """What cannot be used of what was given, as sentences by field of the spec."""
 
@@ -59,5 +59,5 @@ class Protection(Struct, frozen=True):
 
 
 def said(moment: float) -> str:
-    """Return a time for people; empty where there is none."""
+    """Return a time for users; empty if there is none."""
     return rfc3339(moment) if moment else ""

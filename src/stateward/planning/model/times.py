@@ -9,7 +9,7 @@ def rfc3339(seconds: float) -> str:
 
 
 def parse_time(text: str) -> float | None:
-    """Return an RFC 3339 time as seconds since the epoch; None when it is empty or no time."""
+    """Return an RFC 3339 time as seconds since the epoch; None if it is empty or not a time."""
     try:
         return datetime.fromisoformat(text).timestamp()
     except ValueError:
