@@ -78,7 +78,7 @@ def show(made: ssl.SSLContext, certificate: str, key: str) -> None:
 
 @contextmanager
 def _file(content: str) -> Generator[str]:
-    """Give a text the path that the TLS library insists on, in memory only: no key ever comes to a disk."""
+    """Provide a text at the file path that the TLS library needs, in memory only: no key is ever on a disk."""
     descriptor = os.memfd_create("stateward")
     try:
         os.write(descriptor, content.encode())

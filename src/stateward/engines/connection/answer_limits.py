@@ -90,7 +90,7 @@ class LookRoom:
 
     @property
     def left(self) -> int:
-        """Bytes that may still be answered."""
+        """Bytes that are left."""
         return self._rooms.largest - self._taken
 
     async def take(self, size: int) -> None:

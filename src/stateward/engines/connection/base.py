@@ -86,12 +86,12 @@ class Room(Protocol):
 
     @property
     def largest(self) -> int:
-        """Bytes of all answers that share the room."""
+        """Limit in bytes of all answers that share the room."""
         ...
 
     @property
     def left(self) -> int:
-        """Bytes that may still be answered."""
+        """Bytes that are left."""
         ...
 
     async def take(self, size: int) -> None:

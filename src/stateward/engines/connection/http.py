@@ -21,7 +21,7 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """How long to wait, in seconds, and how much to read, in bytes."""
+    """Limits of time, in seconds, and of answers, in bytes."""
 
     connect: float = 2
     total: float = 15

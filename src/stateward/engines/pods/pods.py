@@ -22,7 +22,7 @@ def made_from(inputs: Inputs, version: str) -> dict[str, str]:
 
 
 def agent_annotations(files: Mapping[str, str]) -> dict[str, str]:
-    """Return the annotations of a pod with an agent: the agent's version, and the checksum of the configuration to run."""
+    """Return the annotations of a pod with an agent: the agent's version, and the checksum of its configuration."""
     return {names.ANNOTATION_AGENT: agent.VERSION, names.ANNOTATION_CHECKSUM: agent.checksum(files)}
 
 
@@ -49,7 +49,7 @@ def security_context(user: int) -> Json:
 
 
 def overridden(own: Json, template: Json) -> Json:
-    """Return a pod template with the user's overrides, except for the labels and annotations that the operator needs."""
+    """Return a pod template with the user's overrides, except for labels and annotations of the operator."""
     merged = merge(own, template)
     metadata: Json = merged.get("metadata") or {}
     marks = cast("dict[str, Json]", own["metadata"])
