@@ -154,7 +154,7 @@ class Agent:
         self._changed()
 
     def _changed(self) -> None:
-        """End when the database has exited unexpectedly, so that Kubernetes sees it, or when the agent itself must end."""
+        """End when the database has exited unexpectedly, so that Kubernetes sees it, or when the agent must end."""
         facts = self._database.facts
         gone = facts.pid is None and facts.state is State.EXITED
         if gone or (self._leaving and facts.state is State.STOPPED):

@@ -50,7 +50,7 @@ def read(directory: Path) -> dict[str, bytes]:
 
 
 def _root(directory: Path) -> Path:
-    """Return the directory of the files: the kubelet writes a new directory each time and switches the link `..data` to it."""
+    """Return the directory of the files: for each version the kubelet switches the link `..data` to a new one."""
     current = directory / _CURRENT
     return directory / current.readlink() if current.is_symlink() else directory
 

@@ -81,7 +81,7 @@ class Launcher:
         self._start(configuration.read(self._settings.configuration) if files is None else files)
 
     def start(self, expected: str | None) -> None:
-        """Start with the mounted configuration, if it is the expected one. A process that already runs with it continues.
+        """Start with the mounted configuration, if it is the expected one; a process that runs with it continues.
 
         A Secret takes up to two minutes to arrive in the pod. Without this check a member could start with the old
         configuration while the operator assumes the new one. The compared bytes are the bytes kept for the process, so

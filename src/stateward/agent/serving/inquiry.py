@@ -1,4 +1,4 @@
-"""Queries the database in the same pod: does it serve?"""
+"""Queries the database in the same pod, to see whether it serves."""
 
 import base64
 import re
