@@ -1,4 +1,4 @@
-"""For each reason to wait: what ends the wait, and what a person can do. One place, so that none is forgotten."""
+"""For each reason of a wait: what ends it, and what the user can do. One place, so that no reason is missing."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,14 @@ from stateward.planning.model.intent import State
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What ends a wait, and what a person can do; the latter is empty where waiting is all that is needed."""
+    """What ends a wait, and what the user can do; the latter is empty if waiting is enough."""
 
     ends: str
     do: str = ""
 
 
 UNKNOWN = Advice("the operator takes it up again by itself when the reason is gone")
-"""For a reason that this program does not know: the operator may be newer."""
+"""For an unknown reason: the operator may be newer than this program."""
 
 ADVICE = {
     "AgentSilent": Advice(
