@@ -1,4 +1,4 @@
-"""The agent as a whole: one process over one database."""
+"""The whole agent: one process that manages one database."""
 
 import os
 import signal
@@ -22,8 +22,8 @@ from stateward.agent.serving.api import Api
 from stateward.agent.serving.probes import Probes
 from stateward.agent.serving.server import Server, listen
 
-_PATIENCE = 300.0  # seconds in which the configuration of a new pod arrives; Kubernetes promises about two minutes
-_LAST_WORDS = 1.0  # seconds in which open answers are sent before the agent ends
+_PATIENCE = 300.0  # seconds for the configuration of a new pod to arrive; Kubernetes takes up to about two minutes
+_LAST_WORDS = 1.0  # seconds to send open answers before the agent ends
 
 
 def run(settings: Settings, arguments: Sequence[str]) -> int:
@@ -44,7 +44,7 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
 
 
 class Agent:
-    """Ties signals, the API and the probes to the database."""
+    """Connects signals, the API and the probes to the database."""
 
     def __init__(self, settings: Settings, arguments: Sequence[str]) -> None:
         self._settings = settings
@@ -63,7 +63,7 @@ class Agent:
         self._probes = Probes(settings, self._database, self._launcher, lambda: self._broken)
 
     def begin(self, inherited: Handover | None) -> None:
-        """Listen, and start the database or take over the one that runs."""
+        """Listen, and start the database or adopt the running one."""
         api, probes = self._listeners(inherited)
         self._servers = [
             Server(self._loop, api, self._api.answer, self._certificate.context),
@@ -91,7 +91,7 @@ class Agent:
         self._reap()
 
     def work(self) -> int:
-        """Turn the loop until the database has ended and return the exit code of the agent."""
+        """Run the loop until the database has ended, and return the exit code of the agent."""
         while self._exit_code is None:
             self._loop.turn()
         self._loop.spawn(self._last_words())
@@ -117,7 +117,7 @@ class Agent:
                     self._database.forward(number)
 
     def _reap(self) -> None:
-        """Take in every child that has ended, also orphans that the kernel has given to process 1."""
+        """Reap every ended child, including orphans that the kernel has reparented to process 1."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -129,9 +129,9 @@ class Agent:
             self._replacement.reaped(pid, status)
 
     async def _boot(self) -> None:
-        """Start the process of a new pod with the configuration that the pod was made for, once it has arrived.
+        """Start the process of a new pod with the pod's configuration, once it has arrived.
 
-        Minutes may pass until then, and the word to stop may come in one of them.
+        This may take minutes, and a stop request may arrive meanwhile.
         """
         say("waiting for the configuration that this pod was made for")
         deadline = seconds_from_now(_PATIENCE)
@@ -154,7 +154,7 @@ class Agent:
         self._changed()
 
     def _changed(self) -> None:
-        """End when the database has ended by itself, which Kubernetes must see, or when the agent was told to end."""
+        """End when the database has exited unexpectedly, so that Kubernetes sees it, or when the agent must end."""
         facts = self._database.facts
         gone = facts.pid is None and facts.state is State.EXITED
         if gone or (self._leaving and facts.state is State.STOPPED):

@@ -17,7 +17,7 @@ Options of run:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Carry out one command and return its exit code."""
+    """Run one command and return its exit code."""
     words, command = split(arguments)
     match words:
         case ["version"]:
@@ -49,7 +49,7 @@ def _refuse(why: str) -> int:
 
 
 def split(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Return the words before `--`, and the command after it."""
+    """Return the arguments before `--`, and the command after it."""
     words = list(arguments)
     if "--" not in words:
         return words, ()

@@ -1,7 +1,6 @@
-"""The options of `run`: what each is called, how it is read, and what it says in the settings.
+"""The options of `run`: their names, their parsing, and their settings.
 
-They are not read by `argparse`: with what that loads, it takes half a megabyte of every database's pod and never gives
-it back.
+`argparse` is not used: it would permanently take half a megabyte in every database pod.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,11 +12,11 @@ from stateward.agent.serving import inquiry
 
 
 class UsageError(ValueError):
-    """The command line is not understood."""
+    """An invalid command line."""
 
 
 class Option(NamedTuple):
-    """One option, which has a value."""
+    """One option with a value."""
 
     setting: str
     """The field of the settings."""
@@ -26,7 +25,7 @@ class Option(NamedTuple):
 
 
 def settings(words: Sequence[str], command: tuple[str, ...]) -> Settings:
-    """Return what the options say; one that is given twice counts as it was given last. Raises `UsageError`."""
+    """Return the settings; the last of a repeated option applies. Raise `UsageError`."""
     found: dict[str, Any] = {}
     left = iter(words)
     for word in left:
@@ -48,7 +47,7 @@ def settings(words: Sequence[str], command: tuple[str, ...]) -> Settings:
 
 
 def listed() -> str:
-    """Return all options with their meanings, one on each line."""
+    """Return all options with their meanings, one per line."""
     width = max(map(len, OPTIONS))
     return "\n".join(f"  {name:<{width}}  {option.meaning}" for name, option in OPTIONS.items())
 

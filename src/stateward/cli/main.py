@@ -35,11 +35,11 @@ COMMANDS = {
 
 
 INTERRUPTED = 130
-"""Exit code of a program that was ended by Ctrl-C, as shells expect it."""
+"""Exit code of a program that Ctrl-C has ended, as shells expect it."""
 
 
 class Commands(click.Group):
-    """A group whose commands are imported when they are needed, and whose failures are one line."""
+    """A group that imports its commands on demand and reports failures in one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of all commands."""
@@ -55,19 +55,19 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that is meant; for one that there is not, name the nearest."""
+        """Find the command; for an unknown name, suggest the nearest one."""
         if args and (meant := get_close_matches(args[0], COMMANDS, n=1)) and args[0] not in COMMANDS:
             raise click.UsageError(f"No such command {args[0]!r}; did you mean {meant[0]}?", ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; what it could not do is said in one line, unless `--debug` asks for the whole story."""
+        """Run the command; report a failure in one line, or with a traceback under `--debug`."""
         try:
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:
-            # Ctrl-C is how a watch is ended: nothing went wrong, and nothing needs to be said.
+            # Ctrl-C is the normal end of a watch, so report nothing.
             ctx.exit(INTERRUPTED)
         except Exception as error:
             known = failure_of(error)
@@ -80,15 +80,15 @@ class Commands(click.Group):
 @click.option("--debug", is_flag=True, envvar="STATEWARD_DEBUG", help="Show the whole traceback of a failure.")
 @click.version_option(__version__, prog_name="stateward")
 def cli(*, debug: bool) -> None:
-    """Look at clusters, read what a change would do before it is made, and run the operator.
+    """Show clusters, preview changes before you make them, and run the operator.
 
-    Exit codes: 0 done, 1 it could not be done or something is wrong, 2 the command was not understood.
+    Exit codes: 0 success, 1 failure or a problem found, 2 invalid command line.
     """
     del debug  # Read by Commands.invoke.
 
 
 def program(argv0: str) -> str:
-    """Return how the program was called, as its user would write it."""
+    """Return the program name as the user has typed it."""
     return "kubectl stateward" if Path(argv0).name == "kubectl-stateward" else "stateward"
 
 

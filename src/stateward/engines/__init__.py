@@ -1,4 +1,4 @@
-"""Kinds of databases: what each must answer and be told, and the Kubernetes objects its members are made of.
+"""Kinds of databases: the driver of each, and the Kubernetes objects of its members.
 
 pods          what the pods of all engines have in common
 connection    the driver's interface, HTTP with limits, workers for large answers

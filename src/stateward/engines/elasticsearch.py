@@ -1,7 +1,7 @@
-"""Elasticsearch: its names and defaults, and what the operator asks of it, where it differs from OpenSearch.
+"""Elasticsearch: its names, defaults and differences from OpenSearch.
 
-`GET /` is no probe here: it needs a module that some builds of 8.x lack, where it answers 405. What a node says about
-itself is answered by all, with a cluster and without.
+`GET /` is not used as a probe: some builds of 8.x lack the module that serves it and answer 405. Every build answers
+the local node info, in a cluster and without one.
 """
 
 from stateward.api.values.roles import ELASTICSEARCH_ROLES, VOTING_ONLY
@@ -20,7 +20,7 @@ ELASTICSEARCH = Flavor(
     entrypoint="/usr/local/bin/docker-entrypoint.sh",
     alive="/_nodes/_local/http?filter_path=_nodes",
     java_options="ES_JAVA_OPTS",
-    # 8.x reads what 7.x has written, and talks to no node older than 7.17.
+    # 8.x reads the data of 7.x, and does not talk to nodes older than 7.17.
     lineage=Lineage(example="8.19.4", stones={8: Version(7, 17, 0)}),
     default_roles=frozenset(ELASTICSEARCH_ROLES.since) - {VOTING_ONLY},
     data_roles=ELASTICSEARCH_ROLES.data,
@@ -28,18 +28,18 @@ ELASTICSEARCH = Flavor(
     shield=Shield.XPACK,
     announces=True,
     settings={
-        # As for OpenSearch: it needs prepared nodes, so it is left to those who prepared theirs.
+        # As for OpenSearch: memory mapping needs prepared nodes, so users of such nodes enable it.
         "node.store.allow_mmap": "false",
-        # Since 8.0 security is on unless it is switched off; spec.security decides.
+        # Since 8.0 security is on by default; spec.security decides.
         "xpack.security.enabled": "false",
     },
     settings_from={
-        # Without these the first start of 8.x writes certificates, passwords and settings of its own.
+        # Without these settings the first start of 8.x generates its own certificates, passwords and settings.
         8: {"xpack.security.autoconfiguration.enabled": "false", "xpack.security.enrollment.enabled": "false"},
     },
 )
 
 
 def driver(transport: Transport, rooms: Rooms | None = None) -> Engine:
-    """Return the driver for Elasticsearch clusters; `rooms` is shared by those whose answers are bounded together."""
+    """Return the driver for Elasticsearch clusters; drivers that share `rooms` share its memory limit."""
     return SearchEngine(ELASTICSEARCH, transport, rooms)

@@ -1,6 +1,6 @@
-"""OpenSearch: its names and defaults, and what the operator asks of it.
+"""OpenSearch: its names and defaults, and the objects and driver of its clusters.
 
-The functions are pure; `driver` is the only thing here that talks to a database.
+The functions are pure. Only `driver` returns an object that talks to a database.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,8 +31,8 @@ OPENSEARCH = Flavor(
     entrypoint="/usr/share/opensearch/opensearch-docker-entrypoint.sh",
     alive="/",
     java_options="OPENSEARCH_JAVA_OPTS",
-    # 3.x nodes close the connection of anything older than 2.19.0 ("minimal compatible version is: [2.19.0]"); 2.x is
-    # documented from 1.3 on, and 1.0.0 cannot talk to it at all.
+    # 3.x nodes close the connection of nodes older than 2.19.0 ("minimal compatible version is: [2.19.0]"). 2.x is
+    # documented to work with 1.3 and newer; 1.0.0 cannot talk to it.
     lineage=Lineage(example="2.19.5", renamed=2, stones={2: Version(1, 3, 0), 3: Version(2, 19, 0)}),
     default_roles=frozenset({"cluster_manager", "data", "ingest", "remote_cluster_client"}),
     data_roles=frozenset({"data", "search", "warm"}),
@@ -40,21 +40,22 @@ OPENSEARCH = Flavor(
     shield=Shield.PLUGIN,
     environment={
         "DISABLE_INSTALL_DEMO_CONFIG": "true",
-        # Unless the configuration says otherwise, which can change within one pod, as its environment cannot.
+        # This is only the default: the configuration can override it within one pod; the environment cannot change
+        # there.
         "DISABLE_SECURITY_PLUGIN": "true",
         "DISABLE_PERFORMANCE_ANALYZER_AGENT_CLI": "true",
     },
     settings={
-        # Mapping files into memory needs vm.max_map_count of 262144 on every Kubernetes node, and the database refuses
-        # to start where it is less. Raising it takes a privileged container, which many clusters forbid, so it is left
-        # to those who prepared their nodes: `config: {node.store.allow_mmap: true}`.
+        # Memory mapping needs vm.max_map_count of 262144 on every Kubernetes node; with less the database refuses to
+        # start. Raising it takes a privileged container, which many clusters forbid. On prepared nodes, users set
+        # `config: {node.store.allow_mmap: true}`.
         "node.store.allow_mmap": "false",
     },
 )
 
 
 def desired(cluster: SearchCluster) -> Desired:
-    """Return what should be, with every default filled in and a refused version left out."""
+    """Return the desired state, with all defaults filled in and a refused version left out."""
     return family_desired.desired(OPENSEARCH, cluster)
 
 
@@ -63,17 +64,17 @@ def member_objects(
 ) -> MemberObjects:
     """Return configuration, claim and StatefulSet of a member; raise KeyError when the spec has no such pool.
 
-    Pods are made with an agent from `agent_image`, Stateward's own, if there is one.
+    `agent_image` is Stateward's own image. Without it the pods get no agent.
     """
     flavor = replace(OPENSEARCH, agent_image=agent_image)
     return family_member.member_objects(flavor, cluster, pool, ordinal, version)
 
 
 def cluster_objects(cluster: SearchCluster, voters: Iterable[str], budgets: Sequence[Budget] = ()) -> list[Json]:
-    """Return Services, ConfigMaps and budgets; `voters` are the addresses of the pods that vote, Ready or not."""
+    """Return Services, ConfigMaps and budgets; `voters` are the addresses of all voting pods, Ready or not."""
     return family_shared.cluster_objects(OPENSEARCH, cluster, voters, budgets)
 
 
 def driver(transport: Transport, rooms: Rooms | None = None) -> Engine:
-    """Return the driver for OpenSearch clusters; `rooms` is shared by those whose answers are bounded together."""
+    """Return the driver for OpenSearch clusters; drivers that share `rooms` share its memory limit."""
     return SearchEngine(OPENSEARCH, transport, rooms)

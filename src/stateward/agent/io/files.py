@@ -1,4 +1,4 @@
-"""Files that others replace while the agent runs: tokens, certificates, credentials."""
+"""Files that are replaced while the agent runs: tokens, certificates, credentials."""
 
 import ssl
 from collections.abc import Sequence
@@ -12,25 +12,25 @@ Mark = tuple[tuple[int, int, int, int], ...]
 
 
 def mark(paths: Sequence[Path]) -> Mark:
-    """Return what changes whenever one of the files does. Raises `OSError`."""
+    """Return a value that changes whenever one of the files does. Raise `OSError`."""
     found = [path.stat() for path in paths]
     return tuple((each.st_dev, each.st_ino, each.st_mtime_ns, each.st_size) for each in found)
 
 
 def secret(path: Path) -> bytes:
-    """Return what a short file holds now, without white space around it. Raises `OSError`."""
+    """Return the present content of a short file, without surrounding white space. Raise `OSError`."""
     with path.open("rb") as file:
         return file.read(_TOKEN_LIMIT).strip()
 
 
 class Token:
-    """The agent's token, read again for each request: it is short, and a rotated one counts at once."""
+    """The agent's token, read again for each request: it is short, and a rotation takes effect at once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def matches(self, authorization: bytes) -> bool:
-        """Whether the field is `Bearer` and the token. A token that is empty or cannot be read lets nobody in."""
+        """Whether the header field is `Bearer` and the token. An empty or unreadable token refuses every request."""
         try:
             token = secret(self._path)
         except OSError as error:
@@ -40,7 +40,7 @@ class Token:
 
 
 class Certificate:
-    """The TLS context of the server, made anew when the files have changed."""
+    """The TLS context of the server, recreated when the files have changed."""
 
     def __init__(self, certificate: Path, key: Path, client_ca: Path | None) -> None:
         self._certificate = certificate
@@ -53,9 +53,9 @@ class Certificate:
     def context(self) -> ssl.SSLContext:
         """Return the context for a new connection.
 
-        The disaster this prevents: a certificate ends while the agent runs on with it for months, and the operator can
-        no longer reach any member. A pair that does not fit together, half-way through a rotation, is left for the next
-        connection; until then the last good one serves.
+        This prevents that a certificate expires while the agent still uses it months later, and the operator can no
+        longer reach any member. During a rotation the pair may not match for a moment; then the last good pair serves
+        until a later connection.
         """
         try:
             now = mark(self._paths)
@@ -80,5 +80,5 @@ class Certificate:
 
 
 def _no_password() -> str:
-    """Refuse keys with a password, for which OpenSSL would otherwise wait on a terminal."""
+    """Refuse keys with a password, for which OpenSSL would otherwise prompt on a terminal."""
     raise PermissionError("the agent's key has a password; it must have none")

@@ -1,4 +1,4 @@
-"""One line at a time to the container's log, in the shape of the start script's lines."""
+"""Writes single lines to the container's log, in the format of the start script's lines."""
 
 import os
 import select
@@ -10,9 +10,9 @@ _STDERR = 2
 def say(message: str) -> None:
     """Write one line, or drop it.
 
-    The disaster this prevents: the reader of the log hangs, the pipe is full, and an agent that waits to write into it
-    no longer answers probes or stops the database. The pipe belongs to the database too, so it cannot be made
-    non-blocking; it is asked for room instead.
+    A blocking write would be dangerous: if the log reader hangs and the pipe is full, the agent would no longer answer
+    probes or stop the database. The database shares the pipe, so it cannot be made non-blocking; the agent checks for
+    room instead.
     """
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     line = f"[{stamp}] [stateward] {message}\n".encode(errors="backslashreplace")
@@ -20,4 +20,4 @@ def say(message: str) -> None:
         if select.select([], [_STDERR], [], 0)[1]:
             os.write(_STDERR, line[: select.PIPE_BUF])
     except (OSError, ValueError):
-        return  # nobody reads the log; that must not end a database
+        return  # the log has no reader; that must not end a database

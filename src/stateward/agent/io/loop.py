@@ -1,7 +1,6 @@
-"""Tasks that wait for sockets and clocks, in one thread.
+"""A single-threaded loop of tasks that wait for sockets and timers.
 
-`asyncio` does more of the same and takes 5 MB of the 20 MB that the agent may have. One thread means that the state of
-the database is never seen half changed.
+`asyncio` would take 5 MB of the agent's 20 MB. With one thread no task sees a half-changed state of the database.
 """
 
 import contextlib
@@ -19,7 +18,7 @@ Task = Coroutine[Any, Any, None]
 
 
 class Wait(NamedTuple):
-    """What a task waits for: a file descriptor that is ready, or a moment of the monotonic clock."""
+    """The condition that a task waits for: a file descriptor is ready, or a moment of the monotonic clock has come."""
 
     descriptor: int | None
     events: int
@@ -27,13 +26,13 @@ class Wait(NamedTuple):
 
 
 def seconds_from_now(seconds: float) -> float:
-    """Return the deadline that many seconds ahead."""
+    """Return the deadline in this number of seconds."""
     return time.monotonic() + seconds
 
 
 @coroutine
 def ready(descriptor: int, events: int, deadline: float) -> Generator[Wait, None, None]:
-    """Wait until the descriptor can be read or written. Raises `TimeoutError` at the deadline."""
+    """Wait until the descriptor is readable or writable. Raise `TimeoutError` at the deadline."""
     yield Wait(descriptor, events, deadline)
 
 
@@ -43,13 +42,13 @@ def _until(deadline: float) -> Generator[Wait, None, None]:
 
 
 async def sleep(seconds: float) -> None:
-    """Wait that many seconds."""
+    """Wait for this number of seconds."""
     with contextlib.suppress(TimeoutError):
         await _until(seconds_from_now(seconds))
 
 
 class Loop:
-    """Runs tasks. A task that fails is reported and ends alone: no bug in an answer may take the database with it."""
+    """Runs tasks. A failing task is logged and ends alone: no bug in an answer may end the database."""
 
     def __init__(self, report: Callable[[Exception], None]) -> None:
         self._report = report
@@ -57,11 +56,11 @@ class Loop:
         self._waiting: dict[Task, Wait] = {}
 
     def spawn(self, task: Task) -> None:
-        """Run the task up to where it first waits."""
+        """Run the task up to its first wait."""
         self._step(task, None)
 
     def turn(self) -> None:
-        """Wait for what comes first and run every task that waited for it."""
+        """Wait for the first event and resume every task that waited for it."""
         first = min((wait.deadline for wait in self._waiting.values()), default=0.0)
         patience = None if first == NEVER else max(0.0, first - time.monotonic())
         for key, _ in self._selector.select(patience):
@@ -73,7 +72,7 @@ class Loop:
     def _resume(self, task: Task, error: TimeoutError | None) -> None:
         wait = self._waiting.pop(task, None)
         if wait is None:
-            return  # resumed already in this turn
+            return  # already resumed in this turn
         if wait.descriptor is not None:
             self._selector.unregister(wait.descriptor)
         self._step(task, error)

@@ -1,4 +1,4 @@
-"""Signals, noted when they arrive and handled by the loop one after the other."""
+"""Signals, recorded on arrival and handled by the loop one after the other."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ HANDLED = frozenset({*FORWARDED, *ENDING, signal.SIGCHLD})
 
 
 class Signals:
-    """Collects signals in a set, so that a storm of one kind cannot crowd out a TERM of another."""
+    """Collects signals in a set, so that many signals of one kind cannot displace a TERM."""
 
     def __init__(self) -> None:
         self._reader, self._writer = socket.socketpair()
@@ -21,7 +21,7 @@ class Signals:
         self._noted: set[int] = set()
 
     def install(self) -> None:
-        """Begin to listen, also for what arrived while a replaced agent had the signals blocked."""
+        """Start to receive signals, including those that arrived while a replaced agent had them blocked."""
         for number in HANDLED:
             signal.signal(number, lambda received, _frame: self._noted.add(received))
         signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
@@ -37,11 +37,11 @@ class Signals:
         return numbers
 
     def hold(self) -> None:
-        """Keep signals waiting over an `exec`, also those that have been noted and not yet obeyed.
+        """Keep signals pending over an `exec`, including recorded ones that are not handled yet.
 
-        The disaster this prevents: between the old agent and the new one process 1 has no handlers, the kernel drops
-        the TERM of a pod that is being deleted, and the database is killed at the end of the grace period. Held
-        signals stay pending through the `exec`; what was noted already is sent again to wait with them.
+        Between the old agent and the new one, process 1 has no handlers. Without this the kernel would drop the TERM of
+        a pod that is being deleted, and the database would be killed at the end of the grace period. Blocked signals
+        stay pending through the `exec`; recorded ones are sent again to be pending too.
         """
         signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
         for number in self._noted:
@@ -49,5 +49,5 @@ class Signals:
         self._noted.clear()
 
     def release(self) -> None:
-        """Let signals through again when an `exec` was refused."""
+        """Unblock signals after a failed `exec`."""
         signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)

@@ -1,4 +1,4 @@
-"""A connection, plain or TLS, whose operations wait in the loop and never longer than their deadline."""
+"""A connection, plain or TLS, with operations that wait in the loop until their deadline at most."""
 
 import contextlib
 import socket
@@ -15,7 +15,7 @@ _LINGER_BYTES = 64 * 1024
 
 
 class Stream:
-    """One connection. Every operation raises `OSError` when the other side fails and `TimeoutError` when it is slow."""
+    """One connection. Every operation raises `OSError` when the peer fails and `TimeoutError` when it is slow."""
 
     def __init__(self, connection: socket.socket) -> None:
         connection.setblocking(False)
@@ -31,13 +31,13 @@ class Stream:
             raise OSError(error, "the connection was refused")
 
     async def secure(self, context: ssl.SSLContext, deadline: float, *, server: bool) -> None:
-        """Shake hands."""
+        """Do the TLS handshake."""
         wrapped = context.wrap_socket(self._socket, server_side=server, do_handshake_on_connect=False)
         self._socket = wrapped
         await self._patiently(wrapped.do_handshake, READ, deadline)
 
     async def receive(self, deadline: float) -> bytes:
-        """Return some bytes, none when the other side has ended."""
+        """Return some bytes; empty when the peer has closed."""
         return await self._patiently(lambda: self._socket.recv(_CHUNK), READ, deadline)
 
     async def send(self, data: bytes, deadline: float) -> None:
@@ -48,10 +48,10 @@ class Stream:
             rest = rest[sent:]
 
     async def finish(self) -> None:
-        """End after an answer, reading on for a moment.
+        """Close after an answer; read for a short time before that.
 
-        Closing while unread bytes wait would reset the connection, and the other side would never see the answer that
-        says why its request was refused.
+        Closing with unread bytes would reset the connection, and the client would never see why its request was
+        refused.
         """
         deadline = seconds_from_now(_LINGER_SECONDS)
         room = _LINGER_BYTES
@@ -64,9 +64,9 @@ class Stream:
                 room -= len(data)
 
     def cut(self) -> None:
-        """End a connection that somebody still waits for; whoever does finds it ended."""
+        """Cut a connection that a task still waits for; the task sees it as closed."""
         with contextlib.suppress(OSError):
-            # Not the `shutdown` of TLS: it forgets the session, and whoever waits in it fails as by a bug.
+            # Not the `shutdown` of TLS: it drops the session, and a waiting task would fail as if by a bug.
             socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
     def close(self) -> None:

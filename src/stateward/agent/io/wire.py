@@ -1,4 +1,4 @@
-"""HTTP/1.1 as far as the agent speaks it: one request for each connection, strictly read."""
+"""The part of HTTP/1.1 that the agent supports: one request per connection, strictly parsed."""
 
 import json
 import re
@@ -29,7 +29,7 @@ _REASONS = {
 
 
 class RefusedError(Exception):
-    """A request that is not carried out, with the status and what is said about it."""
+    """A refused request, with the status and the message."""
 
     def __init__(self, status: int, reason: str, **more: object) -> None:
         super().__init__(reason)
@@ -46,7 +46,7 @@ class Head(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A status, a JSON document, and what is to be done once the answer is on its way."""
+    """A status, a JSON document, and a follow-up action once the answer is sent."""
 
     status: int
     document: Mapping[str, object]
@@ -55,9 +55,9 @@ class Answer(NamedTuple):
 
 
 def parse_head(data: bytes) -> Head:
-    """Parse everything before the empty line. Raises `RefusedError`.
+    """Parse everything before the empty line. Raise `RefusedError`.
 
-    What two programs could read in two ways (a field given twice, a folded line, a chunked body) is refused.
+    It refuses everything that two programs could read differently: a repeated field, a folded line, a chunked body.
     """
     first, *lines = data.split(b"\r\n")
     request = _REQUEST.fullmatch(first)
@@ -78,7 +78,7 @@ def parse_head(data: bytes) -> Head:
 
 
 def body_length(head: Head) -> int:
-    """Return the length of the body in bytes. Raises `RefusedError`."""
+    """Return the length of the body in bytes. Raise `RefusedError`."""
     text = head.fields.get("content-length", b"0")
     if not re.fullmatch(rb"[0-9]{1,18}", text):
         raise RefusedError(400, "Content-Length is not a number")
@@ -88,7 +88,7 @@ def body_length(head: Head) -> int:
 
 
 def parse_body(body: bytes, allowed: frozenset[str]) -> dict[str, str]:
-    """Return the strings of a JSON object; no body counts as an empty one. Raises `RefusedError`."""
+    """Return the strings of a JSON object; no body counts as an empty object. Raise `RefusedError`."""
     if not body:
         return {}
     try:
@@ -115,7 +115,7 @@ def _shown(value: object) -> str:
 
 
 def format_answer(answer: Answer) -> bytes:
-    """Return the answer as it is sent."""
+    """Return the encoded answer."""
     body = json.dumps(answer.document).encode() + b"\n"
     lines = [
         f"HTTP/1.1 {answer.status} {_REASONS[answer.status]}",

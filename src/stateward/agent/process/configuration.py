@@ -1,4 +1,4 @@
-"""The configuration directory: its files at one instant, and their checksum."""
+"""The configuration directory: a consistent set of its files, and their checksum."""
 
 import os
 import stat
@@ -13,13 +13,13 @@ _CURRENT = "..data"
 
 
 class UnreadableError(Exception):
-    """The configuration could not be read as a whole."""
+    """The configuration could not be read completely."""
 
 
 def checksum(files: Mapping[str, bytes]) -> str:
-    """Return `sha256:` and the digest over the names and contents, each with its length before it, sorted by name.
+    """Return `sha256:` and the digest over names and contents, sorted by name, each preceded by its length.
 
-    The lengths keep two different sets of files from ever looking the same to the digest.
+    Because of the lengths, different sets of files cannot have the same input to the digest.
     """
     digest = sha256()
     for name in sorted(files):
@@ -30,10 +30,10 @@ def checksum(files: Mapping[str, bytes]) -> str:
 
 
 def read(directory: Path) -> dict[str, bytes]:
-    """Return the files by their relative names, all of the same instant. Raises `UnreadableError`.
+    """Return the files by relative name, all of one version. Raise `UnreadableError`.
 
-    The disaster this prevents: the kubelet changes a Secret while it is being read, half of the files are old and half
-    are new, and a database starts with a mixture that nobody wrote.
+    The kubelet may change a Secret during the read. Without the check, half of the files could be old and half new, and
+    a database would start with a mixture that was never intended.
     """
     for _ in range(_ATTEMPTS):
         try:
@@ -50,7 +50,7 @@ def read(directory: Path) -> dict[str, bytes]:
 
 
 def _root(directory: Path) -> Path:
-    """Return where the files are: the kubelet writes a new directory each time and swaps the link `..data` to it."""
+    """Return the directory of the files: for each version the kubelet switches the link `..data` to a new one."""
     current = directory / _CURRENT
     return directory / current.readlink() if current.is_symlink() else directory
 
@@ -64,7 +64,7 @@ def _names(root: Path) -> Iterable[str]:
 
 
 def _fail(error: OSError) -> None:
-    """Let no directory that is missing or unreadable pass for an empty one."""
+    """Raise, so that a missing or unreadable directory does not count as an empty one."""
     raise error
 
 
@@ -84,7 +84,7 @@ def _files(directory: Path) -> dict[str, bytes]:
     for name in _names(root):
         path = root / name
         if not stat.S_ISREG(path.stat().st_mode):
-            continue  # a pipe in its place would hold the agent up for ever
+            continue  # a pipe here would block the agent forever
         with path.open("rb") as file:
             files[name] = file.read(room + 1)
         room -= len(files[name])

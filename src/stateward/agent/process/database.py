@@ -1,4 +1,4 @@
-"""The database process: what it is doing, and how it is started, stopped and seen off."""
+"""The database process: its state, start, stop and end."""
 
 import os
 import signal
@@ -11,11 +11,11 @@ from stateward.agent.io.log import say
 from stateward.agent.io.loop import Loop, seconds_from_now, sleep
 from stateward.agent.process import session
 
-_LOOK = 0.05  # seconds between two looks at processes that are not the agent's own children
+_LOOK = 0.05  # seconds between checks of processes that are not the agent's own children
 
 
 class State(Enum):
-    """What the database process is doing."""
+    """The state of the database process."""
 
     STARTING = "starting"
     RUNNING = "running"
@@ -28,7 +28,7 @@ UP = frozenset({State.STARTING, State.RUNNING})
 
 
 class Facts(NamedTuple):
-    """All that is known about the process; it goes from one agent to the next when the agent is replaced."""
+    """All known facts about the process; a replaced agent hands them over to the next."""
 
     state: State = State.STOPPED
     pid: int | None = None
@@ -36,11 +36,11 @@ class Facts(NamedTuple):
     exit_code: int | None = None
     restarts: int = 0
     checksum: str | None = None
-    """Of the configuration that the process was started with."""
+    """The checksum of the configuration that the process was started with."""
 
 
 class Database:
-    """One database process at a time, in a session of its own."""
+    """One database process at a time, in its own session."""
 
     def __init__(self, loop: Loop, command: Sequence[str], grace: float, changed: Callable[[], None]) -> None:
         self._loop = loop
@@ -51,12 +51,12 @@ class Database:
         self.facts = Facts()
 
     def adopt(self, facts: Facts) -> None:
-        """Go on with a process that an earlier agent, this very process before its `exec`, has started."""
+        """Take over a process that an earlier agent has started (this same process before its `exec`)."""
         self.facts = facts
         self._leader_gone = facts.pid is None
 
     def start(self, checksum: str | None, environment: Mapping[str, str], *, ready: bool) -> None:
-        """Start the process; `ready` when nobody can be asked whether it has come up. Only from stopped."""
+        """Start the process; `ready` if there is no way to query whether it has come up. Only valid when stopped."""
         before = self.facts
         again = before.restarts + 1 if before.started_at is not None else 0
         self.facts = Facts(State.RUNNING if ready else State.STARTING, None, time.time(), None, again, checksum)
@@ -74,14 +74,14 @@ class Database:
         self._changed()
 
     def came_up(self) -> None:
-        """Note that the process has answered for the first time."""
+        """Record that the process has answered for the first time."""
         if self.facts.state is State.STARTING:
             self.facts = self.facts._replace(state=State.RUNNING)
             say("the process has started")
             self._changed()
 
     def stop(self, number: int = signal.SIGTERM) -> None:
-        """Ask the process to end and kill it after the grace period. Asking again changes nothing."""
+        """Send the process a signal to end, and kill it after the grace period. Repeated calls change nothing."""
         leader = self.facts.pid
         if self.facts.state not in UP or leader is None:
             return
@@ -96,7 +96,7 @@ class Database:
             session.signal_group(self.facts.pid, number)
 
     def reaped(self, pid: int, status: int) -> None:
-        """Take note that a child has ended."""
+        """Record that a child has ended."""
         if pid != self.facts.pid or self._leader_gone:
             return
         code = os.waitstatus_to_exitcode(status)
@@ -109,10 +109,10 @@ class Database:
             self._loop.spawn(self._see_off(pid, State.EXITED))
 
     async def _see_off(self, leader: int, outcome: State) -> None:
-        """Wait until nothing of the session is left.
+        """Wait until no process of the session is left.
 
-        The disaster this prevents: the shell around a database is gone, the database itself is still closing its
-        files, and a second one is started over the same files.
+        A shell around a database may end while the database itself is still closing its files. Without this wait a
+        second database would start on the same files.
         """
         deadline = seconds_from_now(self._grace)
         while not self._leader_gone or session.members(leader):

@@ -1,4 +1,4 @@
-"""A newer agent in place of this one, over the same process: `exec` keeps the process id, and with it every child."""
+"""Replaces this agent by a newer one over the same database: `exec` keeps the process id, and with it every child."""
 
 import json
 import os
@@ -18,15 +18,15 @@ _FLAGS = ("-I", "-S", "-B", "-OO", "-X", "utf8", "-m", "stateward.agent")
 
 
 class Handover(NamedTuple):
-    """What the next agent needs to go on where this one ends."""
+    """The state that the next agent needs to continue."""
 
     facts: Facts
     listeners: tuple[int, int]
-    """The descriptors of the API's and the probes' listening sockets: no connection is refused meanwhile."""
+    """The descriptors of the listening sockets of API and probes: no connection is refused during the replacement."""
 
 
 def command(release: PurePath) -> list[str]:
-    """Return the command that runs a copy of the agent: no shell, and nothing of the image it runs in."""
+    """Return the command that runs a copy of the agent, without a shell or anything else of the image."""
     return [
         str(release / "ld.so"),
         "--library-path",
@@ -37,13 +37,13 @@ def command(release: PurePath) -> list[str]:
 
 
 def pack(handover: Handover) -> str:
-    """Return the handover as text for the environment."""
+    """Return the handover as text for an environment variable."""
     facts = handover.facts._asdict() | {"state": handover.facts.state.value}
     return json.dumps({"format": _FORMAT, "facts": facts, "listeners": handover.listeners})
 
 
 def unpack(text: str) -> Handover:
-    """Return the handover of a text. Raises `ValueError`, `KeyError` or `TypeError`."""
+    """Return the handover from its text. Raise `ValueError`, `KeyError` or `TypeError`."""
     document = json.loads(text)
     if document["format"] != _FORMAT:
         raise ValueError(f"a handover of format {document['format']}; this agent understands {_FORMAT}")
@@ -53,9 +53,9 @@ def unpack(text: str) -> Handover:
 
 
 def rehearse(arguments: list[str], handover: Handover) -> int:
-    """Start the newer agent beside this one, to see whether it understands the settings and the handover.
+    """Start the newer agent beside this one, to check that it understands the settings and the handover.
 
-    The disaster this prevents: process 1 becomes a program that cannot start, and its end takes the database with it.
+    Otherwise process 1 could become a program that cannot start, and its end would end the database too.
     """
     environment = {**os.environ, STATE: pack(handover), REHEARSAL: "true"}
     every = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
@@ -63,7 +63,7 @@ def rehearse(arguments: list[str], handover: Handover) -> int:
 
 
 def become(arguments: list[str], handover: Handover, signals: Signals) -> None:
-    """Become the newer agent. Returns only by raising `OSError`, with everything as it was."""
+    """Become the newer agent. Return only by raising `OSError`, with everything unchanged."""
     signals.hold()
     try:
         for descriptor in handover.listeners:

@@ -1,4 +1,4 @@
-"""Directories that are whole or absent: written under another name, then shown by a link that is swapped."""
+"""Directories that are complete or absent: written under another name, then published by switching a link."""
 
 import contextlib
 import os
@@ -11,10 +11,10 @@ CURRENT = "current"
 
 
 def keep(files: Mapping[str, bytes], directory: Path) -> None:
-    """Make `current` below the directory hold exactly these files, also if the agent ends in the middle.
+    """Make `current` in the directory hold exactly these files, also if the agent ends in the middle.
 
-    The disaster this prevents: a database crashes while a newer configuration waits for its turn, and comes back with
-    that one alone among members that still have the old.
+    Without a kept copy, a database that crashes while a newer configuration is pending would come back with the newer
+    one, alone among members with the old.
     """
     new = directory / "new"
     remove(new)
@@ -33,9 +33,9 @@ def keep(files: Mapping[str, bytes], directory: Path) -> None:
 
 
 def kept(directory: Path) -> dict[str, bytes] | None:
-    """Return the files kept below the directory, or None when there are none, or not all of them any more.
+    """Return the files kept in the directory; None if there are none or they are incomplete.
 
-    A node that loses its power forgets what was not yet written to its disk, and leaves files that are empty.
+    After a power failure, files that were not yet written to disk are empty.
     """
     return _whole((directory / CURRENT).resolve())
 
@@ -45,7 +45,7 @@ def _name(files: Mapping[str, bytes]) -> str:
 
 
 def _whole(directory: Path) -> dict[str, bytes] | None:
-    """Return the files of a directory if they are the ones that its name says."""
+    """Return the files of a directory if they match the digest in its name."""
     try:
         files = configuration.read(directory)
     except configuration.UnreadableError:
@@ -54,7 +54,7 @@ def _whole(directory: Path) -> dict[str, bytes] | None:
 
 
 def show(new: Path, final: Path) -> Path | None:
-    """Give a finished directory its name and point `current` beside it to it. Return what it pointed to before."""
+    """Rename a finished directory and point `current` beside it to it. Return the previous target."""
     if final.exists():
         remove(new)
     else:
@@ -69,7 +69,7 @@ def show(new: Path, final: Path) -> Path | None:
 
 
 def remove(directory: Path) -> None:
-    """Remove a directory with all that is in it, as far as it is there. `shutil` would cost a megabyte of memory."""
+    """Remove a directory and its content, if it exists. `shutil` would cost a megabyte of memory."""
     for folder, folders, names in os.walk(directory, topdown=False):
         for name in names:
             Path(folder, name).unlink(missing_ok=True)

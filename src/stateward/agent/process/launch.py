@@ -1,4 +1,4 @@
-"""Which configuration a process gets, and starting it with exactly that one."""
+"""Selects the configuration of a process, and starts the process with exactly that."""
 
 import os
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from stateward.agent.process.settings import Settings
 
 
 class MismatchError(Exception):
-    """The configuration is not the one that was asked for."""
+    """The configuration is not the requested one."""
 
     def __init__(self, reason: str, found: str | None) -> None:
         super().__init__(reason)
@@ -21,7 +21,7 @@ class MismatchError(Exception):
 
 
 class Launcher:
-    """Starts the database: at once when the container starts, later on the operator's word."""
+    """Starts the database: automatically when the container starts, later on the operator's request."""
 
     def __init__(self, settings: Settings, database: Database) -> None:
         self._settings = settings
@@ -29,21 +29,22 @@ class Launcher:
 
     @property
     def configuration(self) -> Path:
-        """Where the process finds its configuration: what was kept for it, or else what is mounted."""
+        """Directory of the process's configuration: the kept copy, otherwise the mount."""
         keep = self._settings.kept
         return keep / kept.CURRENT if keep else self._settings.configuration
 
     def mounted(self) -> str:
-        """Return the checksum of what is mounted now. Raises `UnreadableError`."""
+        """Return the checksum of the mounted configuration. Raise `UnreadableError`."""
         return configuration.checksum(configuration.read(self._settings.configuration))
 
     def due(self) -> Phase | None:
-        """Return the phase with which a process of a new pod boots; None while its configuration has not arrived.
+        """Return the phase in which the process of a new pod boots; None until its configuration has arrived.
 
-        The disaster this prevents: a node hears of a change late and mounts a Secret as it was before; the pod would
-        run an old configuration, say that it was made from the new one, and nobody would ever restart it.
+        A kubelet that learns of a change late mounts an old Secret. Without this check the pod would run the old
+        configuration but be marked with the new one, and nothing would ever restart it.
 
-        The configuration is looked at before the phase: a stop that was written before it came is then seen with it.
+        The configuration is checked before the phase: a stop that was written before the configuration arrived is then
+        visible too.
         """
         arrived = self._arrived()
         now = read(self._settings.phase)
@@ -68,9 +69,9 @@ class Launcher:
             return ""
 
     def boot(self, phase: Phase) -> None:
-        """Do what the phase says after the container has started.
+        """Act on the phase after the container has started.
 
-        A process that comes back after a crash gets what it had; a newer configuration waits for the plan.
+        A process that comes back after a crash gets its previous configuration; a newer one waits for the plan.
         """
         if phase.stays_stopped:
             return
@@ -80,11 +81,11 @@ class Launcher:
         self._start(configuration.read(self._settings.configuration) if files is None else files)
 
     def start(self, expected: str | None) -> None:
-        """Start with what is mounted, if that is what is expected. A process that runs with it already just goes on.
+        """Start with the mounted configuration, if it is the expected one; a process that runs with it continues.
 
-        The disaster this prevents: a Secret takes up to two minutes to arrive in the pod, and a member is started with
-        the old configuration in the belief that it is the new one. The bytes that were compared are the bytes that are
-        kept for the process, so nothing can change in between. Raises `MismatchError` and `UnreadableError`.
+        A Secret takes up to two minutes to arrive in the pod. Without this check a member could start with the old
+        configuration while the operator assumes the new one. The compared bytes are the bytes kept for the process, so
+        nothing can change in between. Raise `MismatchError` and `UnreadableError`.
         """
         facts = self._database.facts
         if facts.state in UP:

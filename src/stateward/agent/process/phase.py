@@ -1,4 +1,4 @@
-"""The restart phase of the pod, as the downward API writes it into a file."""
+"""The restart phase of the pod, from the file of the downward API."""
 
 import json
 from enum import Enum
@@ -10,7 +10,7 @@ ANNOTATION = "stateward.dev/restart-phase"
 
 
 class Phase(Enum):
-    """The values of the annotation `stateward.dev/restart-phase`. No annotation means that there is nothing to do."""
+    """The values of the annotation `stateward.dev/restart-phase`. No annotation means that nothing is to do."""
 
     NONE = ""
     SCHEDULE = "schedule"
@@ -23,19 +23,19 @@ class Phase(Enum):
 
     @property
     def stays_stopped(self) -> bool:
-        """Whether the process waits for the operator's word after the container has come back."""
+        """Whether the process waits for the operator's request after the container has come back."""
         return self in {Phase.STOP, Phase.STOP_COORDINATED}
 
     @property
     def takes_new_configuration(self) -> bool:
-        """Whether what is mounted now, rather than what ran before, is what the process should have."""
+        """Whether the process must get the mounted configuration instead of its previous one."""
         return self in {Phase.START, Phase.START_COORDINATED}
 
 
 def read(path: Path | None) -> Phase:
-    """Return the phase in a file that holds this annotation alone, or all annotations as `name="value"` lines.
+    """Return the phase from a file that holds only this annotation, or all annotations as `name="value"` lines.
 
-    What is missing or not understood counts as no phase: a member stays down only on a clear word, never by a mistake.
+    A missing or invalid value counts as no phase: a member stays down only on an explicit request.
     """
     if path is None:
         return Phase.NONE

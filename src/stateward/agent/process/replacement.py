@@ -1,4 +1,4 @@
-"""Replacing the agent on request: which copies may take its place, and when."""
+"""Replaces the agent on request: which copies may replace it, and when."""
 
 import os
 import signal
@@ -30,12 +30,12 @@ class Replacement:
         self.listeners: tuple[int, int] = (-1, -1)
 
     def reaped(self, pid: int, status: int) -> None:
-        """Take note that a child has ended."""
+        """Record that a child has ended."""
         if pid in self._rehearsing:
             self._rehearsing[pid] = status
 
     async def prepare(self, path: Path) -> Callable[[], None] | None:
-        """Return what makes this process the newer agent, or None when it is that one. Raises `RefusedError`."""
+        """Return the action that makes this process the newer agent; None if it is that one. Raise `RefusedError`."""
         release = self._release(path)
         if release == self._own:
             return None
@@ -52,11 +52,11 @@ class Replacement:
         return lambda: self._become(arguments)
 
     def _release(self, path: Path) -> Path:
-        """Return the directory of the copy. What holds the token may choose among copies, not run any program."""
+        """Return the directory of the copy. The holder of the token may choose among copies, not run any program."""
         try:
             release = path.resolve()
             found = release.parent == self._releases.resolve() and release.is_dir()
-        except (OSError, RuntimeError):  # a name that is too long, or a link that leads to itself
+        except (OSError, RuntimeError):  # the name is too long, or a link points to itself
             release, found = path, False
         if not found:
             raise wire.RefusedError(422, f"{path} is not a copy of the agent in {self._releases}")

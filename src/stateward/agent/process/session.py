@@ -1,4 +1,4 @@
-"""The processes of one session: a database with all the shells and children around it."""
+"""The processes of one session: a database with the shells and children around it."""
 
 import contextlib
 import os
@@ -9,19 +9,19 @@ _PROC = Path("/proc")
 
 
 def members(session: int) -> list[int]:
-    """Return the process ids of the session's processes that still run, without zombies."""
+    """Return the ids of the session's running processes, without zombies."""
     return [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit() and _belongs(entry, session)]
 
 
 def kill(session: int) -> None:
-    """Kill whatever of the session still runs, in whichever process group a shell has put it."""
+    """Kill all running processes of the session, in any process group."""
     for pid in members(session):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
 
 def signal_group(leader: int, number: int) -> None:
-    """Send a signal to the leader's process group. A group that is gone needs none."""
+    """Send a signal to the leader's process group; ignore a group that is gone."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(leader, number)
 
@@ -31,6 +31,6 @@ def _belongs(entry: Path, session: int) -> bool:
         text = (entry / "stat").read_text(errors="replace")
     except OSError:
         return False  # ended meanwhile
-    # The second field is the program's name and may hold anything, also spaces and parentheses.
+    # The second field is the program's name, which may contain spaces and parentheses.
     state, _parent, _group, its_session = text.rpartition(")")[2].split()[:4]
     return int(its_session) == session and state not in "ZX"

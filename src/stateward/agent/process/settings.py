@@ -1,11 +1,11 @@
-"""What the command line of `run` says."""
+"""The settings from the command line of `run`."""
 
 from pathlib import Path
 from typing import NamedTuple
 
 
 class Settings(NamedTuple):
-    """The agent's settings. They stand in the pod's template and stay the same for the life of the pod."""
+    """The agent's settings. They are in the pod template and stay the same for the life of the pod."""
 
     command: tuple[str, ...]
     configuration: Path

@@ -1,9 +1,9 @@
-"""Copies the agent with an interpreter of its own into a directory, to run where there is no Python.
+"""Copies the agent with its interpreter into a directory, to run in images without Python.
 
-A copy holds the interpreter's binary, the dynamic loader and every shared library it has mapped, the modules that the
-agent has loaded, and the agent. A clean child tells what these are, so there is no list that could become wrong; it
-loads everything there is to load before the agent begins to work. Nothing is patched: the copy is run by its own loader
-with `--library-path` (`handover.command`), and Python finds its modules beside its binary.
+A copy contains the interpreter's binary, the dynamic loader and every shared library that it has mapped, the modules
+that the agent has loaded, and the agent. A clean child process reports them, so there is no list that could be wrong;
+it loads all modules before the agent begins to work. Nothing is patched: the copy runs under its own loader with
+`--library-path` (`handover.command`), and Python finds its modules beside its binary.
 """
 
 import hashlib
@@ -43,20 +43,20 @@ class Part(NamedTuple):
 
 
 class Inventory(NamedTuple):
-    """What an interpreter that has loaded the agent consists of."""
+    """The parts of an interpreter that has loaded the agent."""
 
     mapped: list[str]
-    """Files that are mapped into memory: the binary, the loader and the libraries."""
+    """Files mapped into memory: the binary, the loader and the libraries."""
     files: list[str]
     """The files of the loaded modules."""
     library: str
 
 
 def copy(target: Path) -> Path:
-    """Copy into a directory of its own below the target, point `current` to it, try it, and return it.
+    """Copy into a new directory below the target, test it, point `current` to it, and return it.
 
-    The disaster this prevents: two versions of the agent mixed in one directory, when an init container runs again or
-    a newer one is brought into a running pod. Raises `OSError` and `subprocess.SubprocessError`.
+    A new directory prevents a mixture of two agent versions, when an init container runs again or a newer agent is
+    copied into a running pod. Raise `OSError` and `subprocess.SubprocessError`.
     """
     target.mkdir(parents=True, exist_ok=True)
     new = target / ".new"
@@ -76,7 +76,7 @@ def copy(target: Path) -> Path:
 
 
 def _parts() -> Iterator[Part]:
-    """Name what is copied and where to; `lib/python3.x` beside `bin` is where the interpreter looks."""
+    """Yield the files to copy and their places; the interpreter searches `lib/python3.x` beside `bin`."""
     root = Path(stateward.__file__).resolve().parent.parent
     found = _inventory(root)
     library = Path("lib", f"python{sys.version_info.major}.{sys.version_info.minor}")
@@ -106,7 +106,7 @@ def _inventory(root: Path) -> Inventory:
 
 
 def _aliases(library: Path) -> list[str]:
-    """Return the names under which programs ask for a library: links beside it, such as `libz.so.1`, or its own."""
+    """Return the names by which programs load a library: links beside it, such as `libz.so.1`, or its own."""
     stem = library.name.partition(".so")[0] + ".so."
     beside = [path.name for path in library.parent.glob(f"{stem}*") if path.resolve() == library.resolve()]
     short = [name for name in beside if name != library.name]
@@ -118,7 +118,7 @@ def _loader(parts: list[Part]) -> Path:
 
 
 def _place(part: Part, root: Path) -> None:
-    """Copy one file, readable for every user: the database's container may run as another than the init container."""
+    """Copy one file, readable for every user: database and init container may run as different users."""
     path = root / part.place
     path.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(part.source, path)
@@ -127,7 +127,7 @@ def _place(part: Part, root: Path) -> None:
 
 
 def _compile(root: Path) -> None:
-    """Compile everything without its docstrings, a megabyte of memory; the files are never compared again."""
+    """Compile all modules without docstrings, which saves a megabyte of memory; the sources are never checked again."""
     for path in root.rglob("*.py"):
         py_compile.compile(str(path), doraise=True, optimize=2, invalidation_mode=_UNCHECKED)
     for name in root.glob("lib/python*"):
@@ -143,7 +143,7 @@ def _digest(parts: list[Part]) -> str:
 
 
 def _try(release: Path) -> None:
-    """Run the copy once. A copy that doesn't run must fail here, in the init container, and not as process 1."""
+    """Run the copy once. A broken copy must fail here, in the init container, and not as process 1."""
     done = subprocess.run(  # noqa: S603 - the copy
         [*handover.command(release), "version"], check=True, capture_output=True, timeout=_SECONDS, env={}
     )

@@ -1,1 +1,1 @@
-"""What the agent answers: the operator's API and the kubelet's probes."""
+"""The agent's servers: the operator's API and the kubelet's probes."""

@@ -1,4 +1,4 @@
-"""The operator's API: which request is whose, and what is asked of the agent."""
+"""The operator's API: routes and their actions."""
 
 import os
 import time
@@ -18,7 +18,7 @@ _PROCESS = "/v1/process"
 
 
 class Api:
-    """Answers authenticated requests. Every one of them can be repeated without harm."""
+    """Answers authenticated requests. Every request can be repeated safely."""
 
     def __init__(self, token: Token, database: Database, launcher: Launcher, replacement: Replacement) -> None:
         self._token = token
@@ -33,7 +33,7 @@ class Api:
         }
 
     async def answer(self, head: wire.Head, read_body: ReadBody) -> wire.Answer:
-        """Answer one request. Who has no token learns nothing else, and has no body read."""
+        """Answer one request. Without a valid token the agent reveals nothing and reads no body."""
         if not self._token.matches(head.fields.get("authorization", b"")):
             return wire.Answer(401, {"error": "wrong or missing token"}, ("WWW-Authenticate: Bearer",))
         if head.path not in self._routes:
@@ -52,7 +52,7 @@ class Api:
         return wire.Answer(status, self.describe())
 
     def describe(self) -> dict[str, object]:
-        """Return everything that is known about the process."""
+        """Return all known facts about the process."""
         facts = self._database.facts
         document: dict[str, object] = {
             "state": facts.state.value,
@@ -73,7 +73,7 @@ class Api:
 
     def _start(self, expected: str | None) -> wire.Answer:
         if self._replacement.ending:
-            # The kernel would kill it without a word in the moment in which process 1 ends.
+            # The kernel would kill the new process at the moment when process 1 ends.
             raise wire.RefusedError(409, "the agent is ending with its pod", state=self._database.facts.state.value)
         try:
             self._launcher.start(expected)

@@ -1,4 +1,4 @@
-"""Asking the database in the same pod whether it serves."""
+"""Queries the database in the same pod, to see whether it serves."""
 
 import base64
 import re
@@ -16,7 +16,7 @@ _STATUS = re.compile(rb"HTTP/1\.[01] ([0-9]{3})[ \r]")
 
 
 class Url(NamedTuple):
-    """Where to ask. Numeric addresses only: looking up a name would block everything else the agent does."""
+    """The address to query. Numeric addresses only: a name lookup would block everything else in the agent."""
 
     secure: bool
     host: str
@@ -25,7 +25,7 @@ class Url(NamedTuple):
 
 
 def parse(text: str) -> Url:
-    """Parse a URL. Raises `ValueError` that says what would be accepted."""
+    """Parse a URL. Raise `ValueError` with the accepted form."""
     found = _URL.fullmatch(text.strip())
     if found is None or int(found[3]) > 65535:
         raise ValueError(f"{text!r} is not http(s)://ADDRESS:PORT/PATH with a numeric address or localhost")
@@ -34,10 +34,9 @@ def parse(text: str) -> Url:
 
 
 def resolve(setting: str, configuration: Path) -> Url:
-    """Return the URL of a setting; `@NAME` is the content of a file in the configuration. Raises as `parse` does.
+    """Return the URL of a setting; `@NAME` is the content of a configuration file. Raise as `parse` does.
 
-    Turning TLS on is a change of configuration within one pod whose arguments can never change, and the database is
-    asked by `http` before it and by `https` after it.
+    Enabling TLS changes the configuration within one pod with fixed arguments: the URL changes from `http` to `https`.
     """
     if setting.startswith("@"):
         setting = files.secret(configuration / setting[1:]).decode()
@@ -45,7 +44,7 @@ def resolve(setting: str, configuration: Path) -> Url:
 
 
 async def ask(url: Url, credentials: Path | None, seconds: float) -> tuple[bool, str]:
-    """Return whether the database answered with 200 to 399, as the kubelet counts it, and what it answered."""
+    """Return whether the database answered with 200 to 399, as the kubelet counts it, and its answer."""
     deadline = seconds_from_now(seconds)
     family = socket.AF_INET6 if ":" in url.host else socket.AF_INET
     stream = Stream(socket.socket(family, socket.SOCK_STREAM))
@@ -78,7 +77,7 @@ def _request(url: Url, credentials: Path | None) -> bytes:
 
 
 def _unverified() -> ssl.SSLContext:
-    """Return a context that takes any certificate: nothing but the same pod can listen on this address."""
+    """Return a context that accepts any certificate: only the same pod can listen on this address."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

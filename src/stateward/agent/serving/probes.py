@@ -1,7 +1,7 @@
-"""The kubelet's probes, in plain HTTP and without secrets: they tell states and nothing else.
+"""The kubelet's probes, in plain HTTP and without secrets: they reveal only states.
 
-Anybody may ask, so what the probes may cost is bounded: the database is asked one question at a time, all that wait
-for its answer share it, and only some may wait. The others are told at once what is known.
+Any client may call them, so their cost is limited: the agent sends the database one query at a time, all waiting probes
+share its answer, and only some may wait. The others get the known state at once.
 """
 
 from collections.abc import Callable
@@ -14,14 +14,14 @@ from stateward.agent.process.settings import Settings
 from stateward.agent.serving import inquiry
 from stateward.agent.serving.server import ReadBody
 
-_PATIENCE = 10  # answers that a process may miss one after the other before it counts as not ready
-_WAITING = 8  # probes that wait for the database at once: half of the connections that the server keeps open
-_LOOK = 0.02  # seconds between two looks at a question that another probe has asked
+_PATIENCE = 10  # consecutive missed answers before a process counts as not ready
+_WAITING = 8  # probes that may wait for the database at the same time: half of the server's connections
+_LOOK = 0.02  # seconds between checks of a query by another probe
 _BUSY = "the database has not answered yet, and other requests wait for it"
 
 
 class _Question:
-    """What the database is being asked, and what it has answered."""
+    """A query to the database, and its answer."""
 
     def __init__(self) -> None:
         self.answer: tuple[bool, str] = (False, "the database could not be reached")
@@ -54,22 +54,25 @@ class Probes:
         return await (self._started() if head.path == "/started" else self._ready())
 
     async def came_up(self) -> None:
-        """Ask the database whether it has started, and note it when it has."""
+        """Query whether the database has started, and record it if so."""
         asked = self._database.facts.pid
         good, _, _ = await self._ask(self._settings.started_url)
         if good and asked == self._database.facts.pid:
             self._database.came_up()
 
     def _live(self) -> wire.Answer:
-        """Live is the agent. The database is not asked: a kill of the container would undo a stop that was wanted."""
+        """Report whether the agent is live.
+
+        It does not query the database: a killed container would undo an intended stop.
+        """
         broken = self._broken()
         return self._say(broken is None, broken or "the agent runs")
 
     async def _started(self) -> wire.Answer:
-        """Say that it has started also of a database that was told to stop.
+        """Report also an intentionally stopped database as started.
 
-        The disaster this prevents: a container comes back in a stop phase, its startup probe fails for as long as the
-        stop lasts, and the kubelet kills the container again and again.
+        Otherwise a container that comes back in a stop phase would fail its startup probe for as long as the stop
+        lasts, and the kubelet would kill the container again and again.
         """
         if self._database.facts.state in {State.STOPPING, State.STOPPED}:
             return self._say(good=True, why="the process is being stopped")
@@ -79,9 +82,10 @@ class Probes:
         return self._say(good, why)
 
     async def _ready(self) -> wire.Answer:
-        """Say at once that a process does not serve which was told to stop, and of a busy one only after a while.
+        """Report an intentionally stopped process as not ready at once, and a busy one only after some missed answers.
 
-        The kubelet cannot tell one from the other: patient with both, it sends clients to a member that is away.
+        The kubelet cannot distinguish them: if it were patient with both, it would send clients to an unavailable
+        member.
         """
         asked = self._database.facts.pid
         if self._waiting >= _WAITING:
@@ -100,7 +104,7 @@ class Probes:
         return self._say(good and up, why)
 
     async def _ask(self, setting: str | None) -> tuple[bool, str, bool]:
-        """Return whether the database answers well, what it says, and whether this probe is the one that asked it."""
+        """Return whether the database answers well, its answer, and whether this probe sent the query."""
         if self._database.facts.state not in UP:
             return False, "the process does not run", True
         if setting is None:
@@ -116,7 +120,7 @@ class Probes:
             self._waiting -= 1
 
     async def _shared(self, url: inquiry.Url) -> tuple[bool, str, bool]:
-        """Ask the database, or wait for the answer to the same question about the same process."""
+        """Query the database, or wait for the answer to the same query about the same process."""
         about = url, self._database.facts.pid
         question = self._questions.get(about)
         if question is not None:

@@ -1,4 +1,4 @@
-"""A listener with strict limits: on time, on bytes, and on how many connections there are at once."""
+"""A listener with strict limits of time, bytes and concurrent connections."""
 
 import contextlib
 import socket
@@ -16,17 +16,17 @@ Handler = Callable[[wire.Head, ReadBody], Awaitable[wire.Answer]]
 
 
 class Limits(NamedTuple):
-    """What one client may take."""
+    """Limits per client."""
 
     connections: int = 16
     seconds_head: float = 5.0
-    """For the TLS handshake and the request up to its empty line, together."""
+    """For the TLS handshake and the request head, together."""
     seconds_body: float = 5.0
     seconds_answer: float = 5.0
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Open a listening socket; without a host, for every address of the pod, IPv4 and IPv6."""
+    """Open a listening socket; without a host, on every address of the pod, IPv4 and IPv6."""
     both = not host and socket.has_dualstack_ipv6()
     family = socket.AF_INET6 if both or ":" in host else socket.AF_INET
     return socket.create_server((host, port), family=family, backlog=64, dualstack_ipv6=both)
@@ -48,18 +48,18 @@ class Server:
         self._secure = secure
 
     async def serve(self) -> None:
-        """Accept for ever. Beyond the limit a connection is closed at once, so that nobody can use up descriptors.
+        """Accept connections forever. Above the limit it closes one at once, to bound the number of descriptors.
 
-        The disaster this prevents: somebody opens all connections there may be and says nothing, the kubelet's probe is
-        refused for minutes, and the kubelet kills a database that serves. Who has asked nothing yet, or was answered,
-        makes room for the next one: the kubelet and the operator say at once what they want.
+        A client could open all connections and send nothing; the kubelet's probe would be refused for minutes, and the
+        kubelet would kill a database that serves. So idle connections, without a request or already answered, make room
+        for new ones: the kubelet and the operator send their request at once.
         """
         while True:
             await ready(self.listener.fileno(), READ, NEVER)
             try:
                 connection, _ = self.listener.accept()
             except OSError:
-                await sleep(0.05)  # gone again, or no descriptor left: not a reason to turn in circles
+                await sleep(0.05)  # already gone, or no descriptor left: avoid a busy loop
                 continue
             if self.active >= self.limits.connections and not self._made_room():
                 connection.close()
@@ -67,7 +67,7 @@ class Server:
             self._loop.spawn(self._converse(Stream(connection)))
 
     def _made_room(self) -> bool:
-        """Cut the oldest connection for which nothing is being done; return whether there was one."""
+        """Cut the oldest idle connection; return whether there was one."""
         oldest = next(iter(self._idle), None)
         if oldest is None:
             return False
@@ -80,7 +80,7 @@ class Server:
         self._idle[stream] = None
         after = None
         try:
-            with contextlib.suppress(OSError, ValueError):  # a client that is slow, gone or speaks no TLS
+            with contextlib.suppress(OSError, ValueError):  # a client that is slow, gone or does not speak TLS
                 answer = await self._answer(stream)
                 after = answer.after
                 await stream.send(wire.format_answer(answer), seconds_from_now(self.limits.seconds_answer))
@@ -107,7 +107,7 @@ class Server:
         except wire.RefusedError as error:
             return wire.refusal(error)
         except (ConnectionError, ssl.SSLError):
-            raise  # of the client, who is gone
+            raise  # the client is gone
         except Exception as error:  # noqa: BLE001 - one answer failed; the database and the other answers go on
             say(f"an answer failed: {type(error).__name__}: {error}")
             return wire.Answer(500, {"error": "the agent could not answer; its log says why"})

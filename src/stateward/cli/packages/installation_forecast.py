@@ -1,4 +1,4 @@
-"""What a change of an installation would do, in lines for people and as a document for programs."""
+"""The preview of a change of an installation, as text and as a document for programs."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from stateward.packages.review.foresight import Foresight
 
 
 def lines(found: Outlook) -> Iterator[str]:
-    """Yield an outlook in lines."""
+    """Yield a preview in lines."""
     name, package = found.wanted.metadata.name, found.package
     before = f"{found.before.version} → " if found.before and found.before.version != package.version else ""
     yield f"{name}  Installation in namespace {found.namespace}, {package.name} {before}{package.version}"
@@ -37,7 +37,7 @@ def _foreseen(found: Foresight) -> Iterator[str]:
 
 
 def document(found: Outlook) -> dict[str, Any]:
-    """Return an outlook for programs."""
+    """Return a preview for programs."""
     foresight = found.foresight
     difference = foresight.difference if foresight is not None else None
     made: dict[str, Any] = {

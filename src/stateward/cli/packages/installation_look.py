@@ -1,4 +1,4 @@
-"""What a preview of an installation reads: packages, what was made, who else uses it, and what is in the way."""
+"""The data for a preview of an installation: packages, existing objects, dependent workloads, and conflicts."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 
@@ -26,11 +26,11 @@ from stateward.packages.rendering.rendering import Use
 from stateward.packages.review.foresight import Made, Now
 
 Offered = Mapping[str, PackageObject]
-"""Packages that come with a change itself, by the names of their objects."""
+"""Packages in the change itself, by the names of their objects."""
 
 
 async def package_called(session: Session, name: str, offered: Offered) -> Package:
-    """Return a package by the name of its object; raises Failure, ApiError."""
+    """Return a package by the name of its object; raise Failure or ApiError."""
     try:
         if name in offered:
             return opened(offered[name])
@@ -45,7 +45,7 @@ async def package_called(session: Session, name: str, offered: Offered) -> Packa
 
 
 async def made_from(session: Session, live: Installation | None, offered: Offered) -> tuple[Use | None, list[str]]:
-    """Return what an installation was made from (None: nothing yet, or not known), and what is worth knowing of it."""
+    """Return the package and values of an installation (None: nothing yet, or not known), and notes about it."""
     if live is None:
         return None, []
     run = live.status.run
@@ -61,7 +61,7 @@ async def made_from(session: Session, live: Installation | None, offered: Offere
 
 
 async def there_now(session: Session, live: Installation | None) -> Now:
-    """Return what there is; raises ApiError when that cannot be known."""
+    """Return the existing objects; raise ApiError if they cannot be read."""
     owned = await belongings(session.api, ServedKinds(session.api), live) if live is not None else []
     mine = {found.identity for found in owned}
     others = [body async for body in _asking(session) if identity_of(body) not in mine]
@@ -69,7 +69,7 @@ async def there_now(session: Session, live: Installation | None) -> Now:
 
 
 async def _asking(session: Session) -> AsyncIterator[Json]:
-    """Yield the workloads that ask for a restart when data that they use changes, whoever has made them."""
+    """Yield all workloads that request a restart when data that they use changes."""
     for kind, resource in WORKLOADS.items():
         try:
             page = await session.api.list(resource.raw(), Selection(session.namespace))
@@ -81,7 +81,7 @@ async def _asking(session: Session) -> AsyncIterator[Json]:
 
 
 async def in_the_way(session: Session, wanted: Installation, bodies: Iterable[Json]) -> list[str]:
-    """Return which objects that are to be made are there already, and whose they are; raises ApiError."""
+    """Return which objects to create exist already, and their owners; raise ApiError."""
     kinds, found = ServedKinds(session.api), list[str]()
     own = set_id(wanted.metadata.name, session.namespace)
     for body in bodies:

@@ -1,4 +1,4 @@
-"""What a change of an installation would do, worked out from what is on the server. Asks, and changes nothing."""
+"""The preview of a change of an installation, from the data on the server. It only reads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -31,9 +31,9 @@ from stateward.packages.review.foresight import Foresight, foresee
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What a change would do: the plan that it runs and what that does, or why none may run (`refused`).
+    """The effect of a change: the plan that it runs and the changes of that plan, or why none may run (`refused`).
 
-    `held` is what would make the plan wait, `notes` what is worth knowing, `asked` whether somebody asked for it.
+    `held` is what would make the plan wait, `notes` are remarks, `asked` is whether a user requested the plan.
     """
 
     wanted: Installation
@@ -49,18 +49,18 @@ class Outlook:
 
     @property
     def goes_through(self) -> bool:
-        """Whether nothing is refused and nothing stands in the way."""
+        """Whether nothing is refused and nothing blocks the plan."""
         return not self.refused and not self.held
 
 
 def installations_in(found: Sequence[tuple[str, Any]], name: str | None) -> list[Installation]:
-    """Return the installations among documents, of that name if there is one; raises Failure for one that is none."""
+    """Return the installations among documents, with that name if there is one; raise Failure for an invalid one."""
     mine = [(place, item) for place, item in _ours(found, {INSTALLATIONS.kind}) if name in (None, _name(item))]
     return [_typed(place, item, Installation) for place, item in mine]
 
 
 def packages_in(found: Sequence[tuple[str, Any]]) -> Offered:
-    """Return the packages among documents by the names of their objects; raises Failure for one that is none."""
+    """Return the packages among documents by the names of their objects; raise Failure for an invalid one."""
     kinds = {PACKAGES.kind, CLUSTER_PACKAGES.kind}
     return {_name(item): _typed(place, item, PackageObject) for place, item in _ours(found, kinds)}
 
@@ -81,7 +81,7 @@ def _typed(place: str, document: Json, record: type[Any]) -> Any:
 
 
 async def outlook(session: Session, wanted: Installation, offered: Offered) -> Outlook:
-    """Return what would become of an installation; raises Failure, ApiError."""
+    """Return the preview of an installation; raise Failure or ApiError."""
     try:
         live = await session.api.get(INSTALLATIONS, session.key(wanted.metadata.name))
     except NotFound:
@@ -113,7 +113,7 @@ def _applied(use: Use, plan: str) -> list[Json]:
 
 
 def decided(found: Outlook, status: InstallationStatus) -> Outlook:
-    """Return an outlook with what the operator would decide: a plan, nothing, or that a person is needed."""
+    """Return a preview with the operator's decision: a plan, nothing, or manual intervention."""
     wish = found.wanted.metadata.annotations.get(ANNOTATION_TRIGGER, "")
     before = found.before.parameters if found.before is not None else None
     state = State(found.package.digest, in_force(found.package, found.wanted.spec.parameters, before))
@@ -131,7 +131,7 @@ def decided(found: Outlook, status: InstallationStatus) -> Outlook:
 
 
 def _after(found: Outlook, status: InstallationStatus, state: State) -> Outlook:
-    """Return an outlook on what comes after the plan that runs."""
+    """Return a preview of what follows the running plan."""
     running = status.run.plan if status.run is not None else ""
     noted = replace(found, notes=(f"plan {running} runs now and continues; steps of another plan follow it",))
     chosen = choose(found.package, state_of(status.installed), state)

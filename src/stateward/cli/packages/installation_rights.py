@@ -1,4 +1,4 @@
-"""Whether a service account has the rights that an installation needs, asked on its behalf before anything is made."""
+"""Whether a service account has the rights that an installation needs, checked before anything is created."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from stateward.packages.format.trees import text
 from stateward.packages.rendering.objects import identity_of
 
 VERBS = ("get", "list", "create", "patch", "delete")
-"""What the operator does on behalf of an account with each kind of object that a package makes."""
+"""The operator's actions on behalf of an account, for each kind of object in a package."""
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
@@ -28,10 +28,9 @@ class _Review(msgspec.Struct, frozen=True):
 
 
 async def lacking(session: Session, account: str, bodies: Iterable[Json]) -> tuple[list[str], list[str]]:
-    """Return which rights an account lacks to make objects, and what is worth knowing; raises ApiError.
+    """Return the rights that an account lacks to create objects, and notes; raise ApiError.
 
-    The API server is asked as the account itself, so whoever asks needs the right to act as it; the usual role `edit`
-    has that.
+    The requests impersonate the account, so the user needs the right to do so; the usual role `edit` includes it.
     """
     api = session.api.acting_as(user(session.namespace, account))
     found, kinds = list[str](), await _kinds(session, bodies)
@@ -49,7 +48,7 @@ async def lacking(session: Session, account: str, bodies: Iterable[Json]) -> tup
 
 
 async def _kinds(session: Session, bodies: Iterable[Json]) -> Sequence[Raw]:
-    """Return the kinds of objects, but for those that the server does not have yet."""
+    """Return the kinds of objects, except for those that the server does not have yet."""
     served, found = ServedKinds(session.api), dict[tuple[str, str], Raw]()
     for body in bodies:
         identity = identity_of(body)

@@ -1,4 +1,4 @@
-"""`installation`: where installations of packages are, how far their plans have come, and what has run before."""
+"""`installation`: the state of installations of packages, the progress of their plans, and their history."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 
 @click.group()
 def installation() -> None:
-    """Look at installations of packages, and run their plans."""
+    """Show installations of packages, and run their plans."""
 
 
 @installation.command("list")
@@ -47,7 +47,7 @@ def list_command(*, all_namespaces: bool, **target: str) -> None:
 @click.argument("name")
 @installation_options
 def status(name: str, **target: str) -> None:
-    """Say where an installation is and what it waits for."""
+    """Show the state of an installation and what it waits for."""
     found = run(lambda session: read_installation(session, name), **target)
     for line in shown(found):
         click.echo(line)
@@ -57,7 +57,7 @@ def status(name: str, **target: str) -> None:
 @click.argument("name")
 @installation_options
 def plan(name: str, **target: str) -> None:
-    """Show how far the plan is that runs, or how the last one ended."""
+    """Show the progress of the running plan, or the result of the last one."""
     found = run(lambda session: read_installation(session, name), **target)
     if found.status.run is None:
         click.echo(f"{name}: no plan has run yet")
@@ -70,7 +70,7 @@ def plan(name: str, **target: str) -> None:
 @click.argument("name")
 @installation_options
 def history(name: str, **target: str) -> None:
-    """Show the plans that have run, the newest first."""
+    """Show the finished plans, the newest first."""
     found = run(lambda session: read_installation(session, name), **target)
     for past in found.status.history:
         why = f": {past.message}" if past.message else ""
@@ -87,9 +87,9 @@ def history(name: str, **target: str) -> None:
 def trigger(name: str, plan_name: str, agreed: str, **target: str) -> None:
     """Run a plan.
 
-    It begins when the one that runs now has ended. Jobs that are done are done once more, but for those of the plans
-    deploy, update and upgrade. Sets the annotation stateward.dev/run-plan. The plan cleanup removes what runs, so it
-    has to be confirmed: --yes NAME.
+    It starts when the running plan has ended. Finished jobs run again, except for those of the plans deploy, update and
+    upgrade. Sets the annotation stateward.dev/run-plan. The plan cleanup removes what runs, so it needs a confirmation:
+    --yes NAME.
     """
     if plan_name == CLEANUP and agreed != name:
         raise Failure(f"the plan {CLEANUP} removes running objects: to run it anyway, add --yes {name}")
@@ -109,7 +109,7 @@ def trigger(name: str, plan_name: str, agreed: str, **target: str) -> None:
 
 
 async def _known(session: Session, found: Installation, plan_name: str) -> None:
-    """Refuse a plan that the package does not have; where the package cannot be read, the operator says it."""
+    """Refuse a plan that the package does not have; if the package cannot be read, leave the check to the operator."""
     try:
         package = await package_called(session, found.spec.package, {})
     except (Failure, ApiError):
@@ -119,7 +119,7 @@ async def _known(session: Session, found: Installation, plan_name: str) -> None:
 
 
 async def read_installation(session: Session, name: str) -> Installation:
-    """Return an installation; one that is not there is a failure that says so."""
+    """Return an installation; raise Failure if it does not exist."""
     try:
         return await session.api.get(INSTALLED, session.key(name))
     except NotFound as error:
@@ -127,7 +127,7 @@ async def read_installation(session: Session, name: str) -> Installation:
 
 
 def no_such_installation(session: Session, name: str) -> Failure:
-    """Return the failure that an installation is not there."""
+    """Return the failure for an installation that does not exist."""
     return Failure(
         f"there is no installation {name!r} in namespace {session.namespace!r};"
         " `kubectl stateward installation list` shows all"
@@ -135,7 +135,7 @@ def no_such_installation(session: Session, name: str) -> Failure:
 
 
 def summary(found: Installation) -> str:
-    """Return where an installation is, in a line."""
+    """Return the state of an installation in one line."""
     here, state = found.status, found.status.installed
     version = f"{found.spec.package}, installed {state.version}" if state else f"{found.spec.package}, not installed"
     stalled = any(c.type == "Stalled" and c.status == "True" for c in here.conditions)
@@ -145,7 +145,7 @@ def summary(found: Installation) -> str:
 
 
 def shown(found: Installation) -> Iterator[str]:
-    """Yield where an installation is, in lines."""
+    """Yield the state of an installation in lines."""
     yield f"{found.metadata.name}: {summary(found)}"
     for condition in found.status.conditions:
         if condition.type == "Stalled" and condition.status == "True":
@@ -155,7 +155,7 @@ def shown(found: Installation) -> Iterator[str]:
 
 
 def steps(found: RunStatus) -> Iterator[str]:
-    """Yield how far a run is, in lines."""
+    """Yield the progress of a run in lines."""
     version = f" of {found.target.version}" if found.target else ""
     message = f": {found.message}" if found.message else ""
     yield f"plan {found.plan}{version}: {found.stage}, since {_moment(found.started)}, because {found.why}{message}"

@@ -1,4 +1,4 @@
-"""`package`: look at packages of templates, parameters and plans, make them, and read what they would make."""
+"""`package`: inspect packages of templates, parameters and plans, create them, and preview their objects."""
 
 from pathlib import Path
 
@@ -25,11 +25,11 @@ from stateward.packages.review.checks import check_name, check_package
 
 @click.group()
 def package() -> None:
-    """Look at packages, make them, and read what they would make.
+    """Inspect packages, create them, and preview their objects.
 
     A package is a folder with operator.yaml, params.yaml and templates, in the format kudo.dev/v1beta1; or a tarball of
     one, or an OCI artifact in a layout on this machine or in a registry (oci://HOST/REPOSITORY:TAG). Only install,
-    upgrade and uninstall ask an API server.
+    upgrade and uninstall contact an API server.
     """
 
 
@@ -41,10 +41,10 @@ for command in (diff, push, install, upgrade, uninstall):
 @click.argument("path")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 def verify(path: str, *, strict: bool) -> None:
-    """Say everything that is wrong with a package.
+    """Report all problems of a package.
 
-    PATH is its folder or tarball. Each finding names the file, the field or line, and what is accepted there.
-    Exit code 1 when there is an error.
+    PATH is its folder or tarball. Each problem names the file, the field or line, and the accepted values. Exit code 1
+    if there is an error.
     """
     try:
         found = read_package(files_at(path))
@@ -68,9 +68,9 @@ def verify(path: str, *, strict: bool) -> None:
 @click.option("--name", default="", help="Name of the installation; default: the package's.")
 @click.option("-n", "--namespace", default="default", show_default=True, help="Namespace of the installation.")
 def render(path: str, given: tuple[str, ...], file: str, plan: str, **where: str) -> None:
-    """Print the objects that a package makes.
+    """Print the objects of a package.
 
-    They are what is there when the plan is done, as YAML, each with the template that it comes from.
+    They are the objects that exist after the plan, as YAML, each with its template.
     """
     found = load(path)
     use = Use(found, where["name"] or found.name, where["namespace"], checked(found, values_of(given, file)))
@@ -97,9 +97,9 @@ def schema_command(path: str, *, installation: bool) -> None:
 @click.option("-o", "--output", default="", help="File to write; default: NAME-VERSION.tgz here.")
 @click.option("--oci", "folder", default="", help="OCI layout to write it into, in place of a tarball.")
 def build(path: str, output: str, folder: str) -> None:
-    """Make a tarball or an OCI artifact of a package.
+    """Build a tarball or an OCI artifact of a package.
 
-    It is checked first. The same files make the same tarball to the byte; the digest that is printed identifies them.
+    It is checked first. The same files give the same tarball to the byte; the printed digest identifies them.
     """
     files, found = working(path)
     if folder:
@@ -114,10 +114,10 @@ def build(path: str, output: str, folder: str) -> None:
 @click.argument("name")
 @click.option("-d", "--directory", default="", help="Folder to make; default: NAME here.")
 def new(name: str, directory: str) -> None:
-    """Begin a package.
+    """Create a new package.
 
-    It makes a folder with a Deployment, its configuration, and plans to deploy it and to save its data. The package is
-    complete: `package verify` finds nothing wrong with it.
+    It creates a folder with a Deployment, its configuration, and plans to deploy it and to save its data. The package
+    is complete: `package verify` finds no problems in it.
     """
     for problem in check_name(name):
         raise Failure(str(problem))
@@ -131,7 +131,7 @@ def new(name: str, directory: str) -> None:
 
 
 def summary(found: Package) -> str:
-    """Return what a package is, in a line."""
+    """Return the description of a package in one line."""
     app = f" (application {found.operator.app_version})" if found.operator.app_version else ""
     plans = ", ".join(found.operator.plans)
     return f"{found.name} {found.version}{app}: {len(found.parameters)} parameters, plans {plans}, {found.digest}"

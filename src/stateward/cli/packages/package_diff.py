@@ -1,4 +1,4 @@
-"""`package diff`: what a new version, or new values, would change, and which pods would restart because of what."""
+"""`package diff`: the effect of a new version or of new values, and the resulting pod restarts."""
 
 from collections.abc import Iterator
 
@@ -23,11 +23,11 @@ _MOST_FIELDS = 8
 @click.option("--name", default="", help="Name of the installation; default: the package's.")
 @click.option("-n", "--namespace", default="default", show_default=True, help="Namespace of the installation.")
 def diff(old: str, new: str | None, before: tuple[str, ...], given: tuple[str, ...], **rest: str) -> None:
-    """Show what a change makes of an installation.
+    """Show the effect of a change on an installation.
 
-    OLD and NEW are folders or tarballs; without NEW the values change and the package stays. Each object that is added
-    (+), changed (~) or removed (-) is named with its fields, and each workload whose pods restart with what for. Values
-    of fields are not shown: they may be secret.
+    OLD and NEW are folders or tarballs; without NEW only the values change. The output lists each object that is added
+    (+), changed (~) or removed (-) with its fields, and each workload whose pods restart with the reason. It does not
+    show values of fields, because they may be secret.
     """
     first = load(old)
     second = load(new) if new else first

@@ -1,4 +1,4 @@
-"""Packages and values from the machine that a command runs on; what is wrong with them ends the command in a line."""
+"""Packages and values from the local machine; a problem with them ends the command with a one-line error."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +20,7 @@ from stateward.registry.references import is_reference
 
 
 def files_at(path: str) -> dict[str, bytes]:
-    """Return the files of a folder, a tarball, an OCI layout or what a registry has, by path; raises Failure."""
+    """Return the files of a folder, a tarball, an OCI layout or a registry reference, by path; raise Failure."""
     if is_reference(path):
         return fetched(path)
     place = Path(path)
@@ -42,7 +42,7 @@ def _folder(folder: Path) -> dict[str, bytes]:
     mine = {path: file for path, file in found.items() if belongs(path)}
     inside = folder.resolve()
     for path, file in mine.items():
-        # A folder that somebody else has made could lay any file of this machine into the package.
+        # A symbolic link in an untrusted folder could bring any file of this machine into the package.
         if not file.resolve().is_relative_to(inside):
             raise Failure(f"{folder}: {path}: leads out of the package, to {file.resolve()}")
     if sum(file.stat().st_size for file in mine.values()) > LARGEST or len(mine) > MOST_FILES:
@@ -51,7 +51,7 @@ def _folder(folder: Path) -> dict[str, bytes]:
 
 
 def working(path: str) -> tuple[dict[str, bytes], Package]:
-    """Return the files of a package that works; raises Failure."""
+    """Return the files of a valid package; raise Failure."""
     files = {name: content for name, content in files_at(path).items() if belongs(name)}
     try:
         found = read_package(files)
@@ -63,7 +63,7 @@ def working(path: str) -> tuple[dict[str, bytes], Package]:
 
 
 def load(path: str) -> Package:
-    """Return the package of a folder or tarball; raises Failure."""
+    """Return the package of a folder or tarball; raise Failure."""
     try:
         return read_package(files_at(path))
     except InvalidPackage as error:
@@ -71,7 +71,7 @@ def load(path: str) -> Package:
 
 
 def values_of(given: tuple[str, ...], file: str) -> dict[str, Any]:
-    """Return values from a file and, over those, from `NAME=VALUE` options; raises Failure."""
+    """Return values from a file, overridden by `NAME=VALUE` options; raise Failure."""
     values = _values_in(file) if file else {}
     for text in given:
         name, equals, value = text.partition("=")
@@ -92,14 +92,14 @@ def _values_in(file: str) -> dict[str, Any]:
 
 
 def checked(found: Package, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the values; those that the package does not accept are a failure that names them."""
+    """Return the values; raise Failure with the names of those that the package does not accept."""
     if problems := check_values(found, values):
         raise Failure("these parameters are not accepted:\n" + lines(problems))
     return values
 
 
 def rendered_plan(use: Use, plan: str) -> list[Rendered]:
-    """Return what a plan makes; a template that fails, and a plan that is not there, are failures."""
+    """Return the objects of a plan; raise Failure for a template that fails or a missing plan."""
     plans = use.package.operator.plans
     if plan not in plans:
         raise Failure(f"{use.package.name} has no plan {plan!r}; it has {', '.join(plans)}")
@@ -110,5 +110,5 @@ def rendered_plan(use: Use, plan: str) -> list[Rendered]:
 
 
 def lines(problems: list[Problem]) -> str:
-    """Return problems one to a line."""
+    """Return problems, one per line."""
     return "\n".join(f"  {problem}" for problem in problems)

@@ -1,4 +1,4 @@
-"""`package install`, `upgrade` and `uninstall`: packages and what becomes of them on an API server."""
+"""`package install`, `upgrade` and `uninstall`: changes of installations on an API server."""
 
 from typing import Any
 
@@ -41,8 +41,9 @@ ACCOUNT = (
 def install(path: str, name: str | None, given: tuple[str, ...], file: str, *, dry_run: bool, **chosen: Any) -> None:
     """Install a package.
 
-    PATH is its folder, its tarball or oci://HOST/REPOSITORY:TAG; NAME what the installation is called, by default the
-    package's name. The operator runs the plan `deploy`; `kubectl stateward installation status NAME` says how far.
+    PATH is its folder, its tarball or oci://HOST/REPOSITORY:TAG; NAME is the name of the installation, by default the
+    package's name. The operator runs the plan `deploy`; `kubectl stateward installation status NAME` shows the
+    progress.
     """
     files, package = working(path)
     values = checked(package, values_of(given, file))
@@ -120,7 +121,7 @@ def upgrade(
 
 
 def show(found: Outlook) -> None:
-    """Print what would happen; exit code 1 when not everything would go through."""
+    """Print the preview; exit code 1 if a part of the change would not complete."""
     for line in forecast(found):
         click.echo(line)
     click.get_current_context().exit(0 if found.goes_through else 1)
@@ -132,7 +133,7 @@ def show(found: Outlook) -> None:
 def uninstall(name: str, **target: str) -> None:
     """Remove an installation.
 
-    Its plan `cleanup` runs, and what it made is removed; volume claims stay unless spec.retention says Delete.
+    Its plan `cleanup` runs, then its objects are removed; volume claims stay unless spec.retention says Delete.
     """
 
     async def work(session: Session) -> None:
@@ -148,7 +149,7 @@ def uninstall(name: str, **target: str) -> None:
 
 
 async def _store(session: Session, package: Package, files: dict[str, bytes], *, shared: bool) -> str:
-    """Make the object of a package, unless it is there with the same content; return its name."""
+    """Create the object of a package, unless it exists with the same content; return its name."""
     resource, namespace = (CLUSTER_PACKAGES, "") if shared else (PACKAGES, session.namespace)
     name, body = object_name(package), package_object(package, files, resource.kind)
     try:

@@ -1,4 +1,4 @@
-"""The package that people begin with: small, complete, and an example of what the format can say."""
+"""The template of a new package: small, complete, and an example of the format."""
 
 _OPERATOR = """\
 apiVersion: kudo.dev/v1beta1

@@ -1,4 +1,4 @@
-"""Packages as objects of the API server, and a look at what one would do before it is one."""
+"""Packages as objects of the API server, and the preview of an installation before they exist there."""
 
 import base64
 import re
@@ -20,7 +20,7 @@ Files = Mapping[str, bytes]
 
 
 def object_name(package: Package) -> str:
-    """Return what the object of a package is called."""
+    """Return the name of the object of a package."""
     return re.sub(r"[^a-z0-9.-]+", "-", f"{package.name}-{package.version}".lower()).strip("-.")
 
 
@@ -39,9 +39,10 @@ def package_object(package: Package, files: Files, kind: str) -> Json:
 async def trial(
     session: Session, name: str, package: Package, files: Files | None, values: Mapping[str, Any], /, **spec: Any
 ) -> Outlook:
-    """Return what an installation of a package would become; raises Failure, ApiError.
+    """Return the preview of an installation of a package; raise Failure or ApiError.
 
-    `files` are those of a package that need not be on the server; `spec` is more of the installation's.
+    `files` are those of a package that may not be on the server yet; `spec` has further fields of the installation's
+    spec.
     """
     wanted = {"metadata": {"name": name}, "spec": {"package": object_name(package), "parameters": values, **spec}}
     body = package_object(package, files, PACKAGES.kind) if files is not None else None

@@ -1,4 +1,4 @@
-"""`package push`: a package into a registry of OCI artifacts."""
+"""`package push`: stores a package in a registry of OCI artifacts."""
 
 import click
 
@@ -13,8 +13,8 @@ from stateward.cli.packages.package_registry import pushed
 def push(path: str, reference_text: str, *, replace: bool) -> None:
     """Store a package in a registry.
 
-    REFERENCE is oci://HOST/REPOSITORY, with :TAG if that is not to be the package's version; oci+http:// does without
-    TLS. The login is that of `docker login`. The package is checked first.
+    REFERENCE is oci://HOST/REPOSITORY, with :TAG to override the package's version as the tag; oci+http:// connects
+    without TLS. The login is that of `docker login`. The package is checked first.
     """
     files, package = working(path)
     click.echo(f"{path}: is in the registry as {pushed(reference_text, package, files, replace=replace)}")

@@ -1,4 +1,4 @@
-"""Packages in registries of OCI artifacts and in OCI layouts: how commands fetch, push and keep them."""
+"""Packages in registries of OCI artifacts and in OCI layouts: fetching, pushing and writing."""
 
 import asyncio
 import os
@@ -22,11 +22,11 @@ from stateward.registry.logins import BadLogins, login_for
 from stateward.registry.references import BadReference, Reference, read_reference
 
 LAYOUT = "oci-layout"
-"""The file by which a folder is known to be an OCI layout."""
+"""The file that identifies an OCI layout."""
 
 
 def fetched(text: str) -> dict[str, bytes]:
-    """Return the files of the package that a reference names; raises Failure."""
+    """Return the files of a referenced package; raise Failure."""
     where = reference(text)
     if not where.named:
         raise Failure(f"{text}: add a version (`:1.2.0`) or a digest (`@sha256:…`)")
@@ -42,7 +42,7 @@ async def _fetch(where: Reference) -> bytes:
 
 
 def pushed(text: str, package: Package, files: dict[str, bytes], *, replace: bool) -> str:
-    """Store a package in a registry; return how it is fetched again, by its digest. Raises Failure."""
+    """Store a package in a registry; return its reference by digest. Raise Failure."""
     where, made = reference(text).tagged(package.version), artifact(package, files)
     if where.digest:
         raise Failure(f"{text}: a package is pushed under a tag; its digest follows from its content")
@@ -59,7 +59,7 @@ async def _push(where: Reference, made: Artifact, *, replace: bool) -> None:
 
 
 def reference(text: str) -> Reference:
-    """Return what a text names in a registry; raises Failure."""
+    """Return a parsed registry reference; raise Failure."""
     try:
         return read_reference(text)
     except BadReference as error:
@@ -72,7 +72,7 @@ def is_layout(folder: Path) -> bool:
 
 
 def in_folder(folder: Path, tag: str = "") -> dict[str, bytes]:
-    """Return the files of the package in an OCI layout that has a tag (empty: the only one); raises Failure."""
+    """Return the files of the package with a tag in an OCI layout (empty: the only package); raise Failure."""
     try:
         entry = in_layout((folder / "index.json").read_bytes(), tag)
         manifest = read_manifest(_blob(folder, entry.digest), entry.digest)
@@ -86,7 +86,7 @@ def _blob(folder: Path, digest: str) -> bytes:
 
 
 def keep(folder: Path, package: Package, files: dict[str, bytes]) -> str:
-    """Write a package into an OCI layout, beside those that are there; return its digest. Raises Failure."""
+    """Write a package into an OCI layout, beside existing ones; return its digest. Raise Failure."""
     if folder.exists() and any(folder.iterdir()) and not is_layout(folder):
         raise Failure(f"{folder} already exists and is not an OCI layout")
     made, index = artifact(package, files), folder / "index.json"

@@ -1,1 +1,1 @@
-"""Commands that look ahead: `plan` and `validate`, and the forecast of what a change does to each member."""
+"""Commands that preview changes: `plan` and `validate`, and the forecast of the effect on each member."""

@@ -1,4 +1,4 @@
-"""A preview as people read it."""
+"""A preview as readable text."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ from stateward.cli.shared.picture import columns
 
 NO_PLACE = "it would stall without losing a member: a new pod cannot start (see WARNINGS)"
 NEW_PODS = frozenset({"create", "recreate", "replace"})
-"""Steps that make a new pod."""
+"""Steps that create a new pod."""
 NO_END = "the duration is not known: it would wait before its end"
 STYLES = {
     Kind.NONE: "dim",
@@ -29,7 +29,7 @@ STYLES = {
 
 
 def forecast(found: Look, shown: Preview) -> RenderableType:
-    """Return the whole forecast: effects, order, volumes, and everything that is not as it should be."""
+    """Return the whole forecast: effects, order, volumes, and all problems."""
     parts: list[RenderableType] = [headline(found, shown)]
     tables = (members(shown), order(shown), volumes(shown))
     for title, table in zip(("", "ORDER", "VOLUMES"), tables, strict=True):
@@ -44,7 +44,7 @@ def forecast(found: Look, shown: Preview) -> RenderableType:
 
 
 def headline(found: Look, shown: Preview) -> Text:
-    """Return which cluster it is about, and what becomes of its version."""
+    """Return the cluster and the change of its version."""
     version = shown.wanted if shown.deployed in ("", shown.wanted) else f"{shown.deployed} → {shown.wanted}"
     new = "" if found.exists else " (a new cluster)"
     return Text.assemble(
@@ -64,7 +64,7 @@ def members(shown: Preview) -> Table:
 
 
 def order(shown: Preview) -> Table:
-    """Return the steps, numbered, each with the time after which it begins."""
+    """Return the numbered steps, each with its start time."""
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(justify="right")
     table.add_column(justify="right")
@@ -76,14 +76,14 @@ def order(shown: Preview) -> Table:
 
 
 def clock(seconds: float) -> str:
-    """Return how long after the beginning something is, as hours, minutes and seconds."""
+    """Return a time after the start as hours, minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"+{hours}:{minutes:02}:{rest:02}" if hours else f"+{minutes}:{rest:02}"
 
 
 def time(found: Look, shown: Preview) -> Iterator[Text]:
-    """Yield how long everything takes, what that rests on, and what is not in it."""
+    """Yield the total duration, its sources, and what it does not include."""
     if not shown.steps:
         return
     yield Text("TIME", style="bold")
@@ -96,7 +96,7 @@ def time(found: Look, shown: Preview) -> Iterator[Text]:
 
 
 def blocked(found: Look, shown: Preview) -> bool:
-    """Return whether a step makes a new pod for which there is no place, as far as that can be read."""
+    """Return whether a step needs a new pod that no node can run, as far as that is known."""
     return bool(found.obstacles) and any(step.does in NEW_PODS for step in shown.steps)
 
 
@@ -107,7 +107,7 @@ def unknowns(found: Look, shown: Preview) -> tuple[str, ...]:
 
 
 def volumes(shown: Preview) -> Table:
-    """Return the volumes that grow in place."""
+    """Return the volumes that are expanded in place."""
     table = columns("MEMBER", "FROM", "TO")
     for change in shown.volumes:
         table.add_row(change.member, format_quantity(change.before), format_quantity(change.after))
@@ -115,7 +115,7 @@ def volumes(shown: Preview) -> Table:
 
 
 def remarks(found: Look, shown: Preview) -> Iterator[Text]:
-    """Yield what is refused, what would wait, what is doubtful, and what could not be seen."""
+    """Yield refusals, waits, warnings and missing data."""
     warnings = [str(p) for p in (*found.problems, *found.obstacles) if p.severity is Severity.WARNING]
     sections = (
         (
@@ -134,7 +134,7 @@ def remarks(found: Look, shown: Preview) -> Iterator[Text]:
 
 
 def verdict(found: Look, shown: Preview) -> Text:
-    """Return the last line: what it comes to."""
+    """Return the last line: the result."""
     if shown.refused:
         return Text("part of the change is refused; nothing was changed", style="bold red")
     if blocked(found, shown):

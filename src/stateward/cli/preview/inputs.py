@@ -1,8 +1,8 @@
-"""Reading everything that a plan is made from, from wherever a person sits: objects, and the database behind them.
+"""Reads all inputs of a plan from outside the cluster: objects, and the database.
 
-Pods have addresses that only their own network knows, so the database is asked through the API server, which carries
-requests to pods for those who may (`pods/proxy`). Only questions are carried. Where it cannot be asked, the cluster's
-status stands in for it, and the answer says so: members and versions are then known, shards are not.
+Pod addresses are valid only in the pods' network, so the requests go through the API server, which forwards requests to
+pods for authorized users (`pods/proxy`). Only queries are forwarded. If the database cannot be reached, the cluster's
+status replaces it, and a note says so: members and versions are then known, shards are not.
 """
 
 import dataclasses
@@ -40,12 +40,12 @@ from stateward.planning.facts.placement import obstacles
 from stateward.planning.model.observation import Database, Health, Node, Observation, Unknown
 
 QUESTIONS = frozenset({"/_cluster/allocation/explain"})
-"""What is asked with a body."""
+"""Queries with a request body."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What was found: the observation, the problems of the spec, and what could not be seen from here."""
+    """The result: the observation, the problems of the spec, and notes on what could not be read."""
 
     cluster: Cluster
     observed: Observation
@@ -54,7 +54,7 @@ class Look:
     exists: bool
     pacing: Pacing = field(default_factory=Pacing)
     obstacles: tuple[Problem, ...] = ()
-    """What keeps a new pod from starting, by the nodes and classes that the server has now."""
+    """What keeps a new pod from starting, according to the server's present nodes and classes."""
 
 
 async def look(
@@ -66,11 +66,11 @@ async def look(
     *,
     level: Level = Level.PRIVILEGED,
 ) -> Look:
-    """Return what a plan for the cluster is made from, with the spec of `changed` in place of its own if given.
+    """Return the inputs of a plan for the cluster, with the spec of `changed` instead of its own if given.
 
-    `offered` are ConfigMaps and Secrets that come with the change, `level` what pods may be at most.
+    `offered` are ConfigMaps and Secrets in the change, `level` is the pod policy.
 
-    Raises NotFound when there is no such cluster and nothing that would make one.
+    Raise NotFound if there is no such cluster and `changed` is None.
     """
     try:
         holdings, exists = await read_live(session.api, session.key(name), kind), True
@@ -101,18 +101,18 @@ async def obstacles_of(api: Api, family: Family, cluster: Cluster) -> tuple[Prob
 
 
 def nothing_yet(changed: Cluster, namespace: str) -> Holdings:
-    """Return the holdings of a cluster that is not there yet."""
+    """Return the objects of a cluster that does not exist yet."""
     cluster = replace(changed, metadata=replace(changed.metadata, namespace=namespace, uid="new"))
     return Holdings(cluster, (), (), (), (), {}, {}, live=True)
 
 
 def with_cluster(holdings: Holdings, cluster: Cluster) -> Holdings:
-    """Return the holdings with another spec."""
+    """Return the objects with another spec."""
     return dataclasses.replace(holdings, cluster=cluster)
 
 
 async def ask(family: Family, holdings: Holdings, *, exists: bool) -> tuple[Database | Unknown, tuple[str, ...]]:
-    """Return the database's answer, and a note when there is none from here."""
+    """Return the database's answer, and a note if it could not be reached."""
     if not exists:
         return Unknown("not formed yet"), ()
     answer = await onlook(family.engine, target_of(family, holdings))
@@ -122,13 +122,13 @@ async def ask(family: Family, holdings: Holdings, *, exists: bool) -> tuple[Data
 
 
 def target_of(family: Family, holdings: Holdings) -> Target:
-    """Return the cluster as it is reached from here."""
+    """Return the target with endpoints that are reachable from here."""
     target = family.target(holdings)
     return target if isinstance(target, FoundationTarget) else replace(target, endpoints=endpoints(holdings))
 
 
 def endpoints(holdings: Holdings) -> tuple[str, ...]:
-    """Return the paths on the API server under which the pods' databases answer, ready ones first."""
+    """Return the API server paths to the databases in the pods, ready pods first."""
     pods = sorted(holdings.pods, key=lambda pod: (not pod.ready, pod.metadata.name))
     return tuple(
         PODS.path(pod.metadata.namespace, f"{pod.metadata.name}:{HTTP_PORT}", "proxy")
@@ -138,17 +138,17 @@ def endpoints(holdings: Holdings) -> tuple[str, ...]:
 
 
 class Carried:
-    """An engine's transport through the API server; what is no question is refused before it is sent."""
+    """An engine's transport through the API server; it refuses commands before they are sent."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
 
     def within(self, access: Access) -> "Carried":  # noqa: ARG002 - the API server shows nobody's certificate
-        """Return the same way: through the API server there is no other."""
+        """Return this transport: through the API server there is no other access."""
         return self
 
     async def send(self, call: Call) -> Answer:
-        """Return the whole answer, whatever its status; raise `UnreachableError` where there is none."""
+        """Return the whole answer with any status; raise `UnreachableError` if there is none."""
         if call.method != "GET" and call.path not in QUESTIONS:
             raise RefusedError(f"{call.method} {call.path} is not a read-only request")
         try:
@@ -165,7 +165,7 @@ class Carried:
 
 
 def stand_in(observed: Observation, cluster: Cluster) -> tuple[Observation, tuple[str, ...]]:
-    """Return the observation with what the status says of the database, if the operator could see it."""
+    """Return the observation with the database state from the status, if the operator could observe it."""
     status = cluster.status
     if status.health not in {health.value for health in Health}:
         return observed, ()

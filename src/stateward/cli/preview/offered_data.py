@@ -1,7 +1,7 @@
-"""ConfigMaps and Secrets that come with a change: which keys of them the members of a cluster would restart for.
+"""ConfigMaps and Secrets in a change: the keys that would restart members of a cluster.
 
-The operator's digests are made with a key that nobody else has. So what is there now and what is offered are compared
-here, and a key that would be another one gets a digest that differs from the operator's. Values are not shown.
+The operator's digests use a key that only the operator has. So the present and the offered data are compared here, and
+a changed key gets a digest that differs from the operator's. Values are never shown.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ from stateward.packages.restarts.digests import Key
 
 Objects = Mapping[tuple[str, str], Json]
 NEW = "offered"
-"""Stands for the digest of data that is not there yet."""
+"""Replaces the digest of data that does not exist yet."""
 
 
 def data_in(found: Iterable[tuple[str, Any]]) -> Objects:
@@ -34,7 +34,7 @@ def data_in(found: Iterable[tuple[str, Any]]) -> Objects:
 
 
 async def with_offered(session: Session, cluster: Cluster, offered: Objects) -> Cluster:
-    """Return a cluster with what would be known of its data if the objects were applied; raises ApiError."""
+    """Return a cluster with the known data as it would be after the objects are applied; raise ApiError."""
     used = uses_of(cluster) | keystore.sources(asked_of(cluster))
     concerned = {identity: body for identity, body in offered.items() if identity in {(d.kind, d.name) for d in used}}
     if not concerned:
@@ -64,5 +64,5 @@ _KEY = Key(b"to compare what is there with what is offered")
 
 
 def _made_with(data: Mapping[str, str]) -> str:
-    """Return the name of the key that the operator's digests are made with, as far as there is any."""
+    """Return the name of the key of the operator's digests, if there is any."""
     return next((digest.rpartition("/")[0] for digest in data.values() if "/" in digest), NEW)

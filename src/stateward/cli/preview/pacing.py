@@ -1,4 +1,4 @@
-"""What a forecast of time rests on: what the live cluster tells about its pace, and what is assumed besides."""
+"""The sources of a time forecast: measurements of the live cluster, and assumptions."""
 
 from statistics import median
 
@@ -16,14 +16,14 @@ MIB = 2**20
 
 
 class Pacing(Struct, frozen=True):
-    """A pace, what it rests on in words, and what no forecast can know."""
+    """A pace, its sources in words, and what no forecast can know."""
 
     pace: Pace = Pace()
     rests_on: tuple[str, ...] = ()
 
 
 async def asked(transport: Transport, target: Target) -> Speed:
-    """Return how fast the database recovers; nothing known where it does not say."""
+    """Return the database's recovery speed; unknown values if it does not answer."""
     try:
         return await speed(transport, target)
     except EngineError:
@@ -31,7 +31,7 @@ async def asked(transport: Transport, target: Target) -> Speed:
 
 
 def pacing(holdings: Holdings, known: Speed) -> Pacing:
-    """Return the pace of a cluster: measured where something was, or else as it is set, or else assumed."""
+    """Return the pace of a cluster: measured if possible, otherwise from settings, otherwise assumed."""
     pace = Pace()
     starts = starts_of(holdings.pods)
     everyone = [seconds for found in starts.values() for seconds in found]
@@ -48,9 +48,9 @@ def pacing(holdings: Holdings, known: Speed) -> Pacing:
 
 
 def starts_of(pods: tuple[Pod, ...]) -> dict[str, list[float]]:
-    """Return by pool how many seconds the last starts took: from the making of a pod until it was ready.
+    """Return by pool the seconds of the last starts: from the creation of a pod until it was ready.
 
-    A pod whose container ended meanwhile tells nothing: its readiness is that of a later start.
+    A pod whose container has restarted is skipped: its readiness is that of a later start.
     """
     found: dict[str, list[float]] = {}
     for pod in pods:
@@ -63,7 +63,7 @@ def starts_of(pods: tuple[Pod, ...]) -> dict[str, list[float]]:
 
 
 def start_words(pace: Pace, starts: dict[str, list[float]]) -> list[str]:
-    """Return how long members take to start, and how that is known."""
+    """Return how long members take to start, and the source."""
     if not starts:
         return [f"a member starts in {pace.start:.0f} s: assumed, because no pod shows its last start"]
     words: list[str] = []
@@ -74,7 +74,7 @@ def start_words(pace: Pace, starts: dict[str, list[float]]) -> list[str]:
 
 
 def recovery_words(pace: Pace, known: Speed) -> list[str]:
-    """Return how fast copies recover, and how that is known."""
+    """Return how fast copies recover, and the source."""
     rate = f"a node takes {pace.rate / MIB:.0f} MiB/s of recovering copies"
     if known.rate:
         source = f"measured, the last {known.rates} recoveries"

@@ -1,4 +1,4 @@
-"""`plan`: what a change would do to each member, in which order, and what would be refused. Touches nothing."""
+"""`plan`: the effect of a change on each member, the order of steps, and refusals. It only reads."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -34,18 +34,18 @@ from stateward.operator.objects.kinds import kind_of
 @policy_option
 @target_options
 def plan(name: str | None, path: str | None, *, output: str, pod_policy: str, **target: str) -> None:
-    """Show what a change would do, before it is made.
+    """Show the effect of a change before you make it.
 
-    For the changed spec in a file, or for what cluster NAME still has to do. Nothing is changed.
+    It shows the effect of the changed spec in a file, or what cluster NAME still has to do. It changes nothing.
 
-    Each member's effect (none, reload, restart, recreate, replace, create, remove) and because of what, the order, the
-    volumes that grow, how long it takes and what that rests on, what is refused and what would wait. Exit code 1 when
-    not everything would go through.
+    The output has each member's effect (none, reload, restart, recreate, replace, create, remove) with its cause, the
+    order, the volumes that are expanded, the duration and its sources, and what would be refused or would wait. Exit
+    code 1 if a part of the change would not complete.
 
-    ConfigMaps and Secrets in the file count as applied: members that use them restart because of which key of which
-    object. With the NAME of a cluster the file may have nothing else.
+    ConfigMaps and Secrets in the file count as applied: the output shows which members restart because of which key of
+    which object. With the NAME of a cluster the file may contain only such data.
 
-    For an Installation: the plan that runs, the objects that change, and whose pods restart because of which key of
+    For an Installation: the plan that runs, the objects that change, and the pods that restart because of which key of
     which object. Packages in the same file count as if they were on the server.
     """
     given = list(parts(path)) if path is not None else []
@@ -75,7 +75,7 @@ def plan(name: str | None, path: str | None, *, output: str, pod_policy: str, **
 
 
 def plan_installation(found: list[Installation], offered: Offered, output: str, **target: str) -> None:
-    """Show what a change of an installation would do; exit code 1 when not everything would go through."""
+    """Show the effect of a change of an installation; exit code 1 if a part of it would not complete."""
     if len(found) != 1:
         raise Failure(f"it has {len(found)} installations; add the NAME of one")
     wanted = found[0]
@@ -90,16 +90,16 @@ def plan_installation(found: list[Installation], offered: Offered, output: str, 
 
 
 def only_data(given: Iterable[tuple[str, Any]], name: str | None) -> bool:
-    """Return whether a file changes data that the named cluster uses, and no cluster."""
+    """Return whether a file changes only data that the named cluster uses, and no cluster."""
     return name is not None and bool(data_in(given)) and not any(is_ours(item) for _, item in given)
 
 
 def changed_cluster(
     path: str | None, name: str | None, given: Iterable[tuple[str, Any]] | None = None
 ) -> Cluster | None:
-    """Return the cluster in the file, or in what was `given` of it; None without one.
+    """Return the cluster in the file, or in the already read documents `given`; None without one.
 
-    Raises Failure or UsageError where that makes no sense.
+    Raise Failure or UsageError if the combination is invalid.
     """
     if path is None:
         if name is None:

@@ -1,7 +1,7 @@
-"""What a change would do, before it is made: a pure reading of the journey that the shipped planner would take.
+"""The preview of a change: a pure evaluation of the forecast path of the shipped planner.
 
-Per member the effect and what it is because of, the order of the steps and how long they take, the volumes, what is
-refused, and what would wait, with the reason.
+It has the effect and its cause per member, the order and duration of the steps, the volumes, and what would be refused
+or would wait, with the reason.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ from stateward.simulation.forecast.pace import Pace
 
 
 class Kind(StrEnum):
-    """What happens to a member, from nothing to the end."""
+    """The effect on a member, from none to removal."""
 
     NONE = "none"
     RELOAD = "reload"
@@ -33,7 +33,7 @@ class Kind(StrEnum):
 
 
 class MemberChange(Struct, frozen=True):
-    """What happens to one member: the effect, its mode, the inputs or the reason behind it, and its place in line."""
+    """The change of one member: the effect, its mode, and its inputs or reason."""
 
     name: str
     pool: str
@@ -41,13 +41,13 @@ class MemberChange(Struct, frozen=True):
     mode: str = ""
     because: str = ""
     held: str = ""
-    """Why the effect would not come about as things are; empty when it would."""
+    """Why the effect would not happen in the present state; empty if it would."""
     seconds: float | None = None
-    """How long its step takes, the recovery of its copies included; None where nothing happens or it is not known."""
+    """Duration of its steps, including the recovery of its copies; None if nothing happens or it is not known."""
 
 
 class VolumeChange(Struct, frozen=True):
-    """A volume that grows in place; sizes in bytes."""
+    """A volume that is expanded in place; sizes in bytes."""
 
     member: str
     before: int
@@ -55,7 +55,7 @@ class VolumeChange(Struct, frozen=True):
 
 
 class Step(Struct, frozen=True):
-    """Things that happen together, before anything after them."""
+    """Actions that happen together, before all later steps."""
 
     does: str
     members: tuple[str, ...]
@@ -63,7 +63,7 @@ class Step(Struct, frozen=True):
     at: float = 0.0
     """Seconds from now."""
     seconds: float | None = None
-    """How long it takes until its members are as they should be; None where that is not known."""
+    """Duration until its members have reached their desired state; None if it is not known."""
 
 
 class Preview(Struct, frozen=True):
@@ -78,18 +78,18 @@ class Preview(Struct, frozen=True):
     volumes: tuple[VolumeChange, ...]
     refused: tuple[Refusal, ...]
     waits: tuple[Wait, ...]
-    """What would still wait at the end, for what."""
+    """What would still wait at the end, and for what."""
     seconds: float | None = None
-    """How long everything takes; None where it would not come to its end."""
+    """Total duration; None if the change would not complete."""
 
     @property
     def goes_through(self) -> bool:
-        """Whether everything that was asked for would be reached."""
+        """Whether the whole desired state would be reached."""
         return not self.refused and not self.waits
 
 
 def preview(observed: Observation, now: float, pace: Pace | None = None) -> Preview:
-    """Return what happens from here if all goes well, at a pace; a pause is looked past."""
+    """Return what happens from now on without failures, at a pace; a pause is ignored."""
     start = replace(observed, desired=replace(observed.desired, paused=False), live=True)
     journey = travel(start, now, pace)
     done = tuple(
@@ -113,19 +113,19 @@ def preview(observed: Observation, now: float, pace: Pace | None = None) -> Prev
 
 
 def remaining(journey: Journey) -> tuple[Wait, ...]:
-    """Return what waits at the end; where nothing says that it waits and yet not all is well, what goes on instead."""
+    """Return what waits at the end; if nothing reports a wait but the cluster is not settled, the last activity."""
     return journey.last.waits or (Wait(journey.end.name, "Unsettled", journey.last.doing),)
 
 
 def refusals(start: Observation, now: float) -> tuple[Refusal, ...]:
-    """Return what is refused at once: by the driver and the validation, and by the plan as it stands."""
+    """Return what is refused at once: by the driver, by validation, and by the plan in the present state."""
     listed = {(refusal.reason, refusal.message) for refusal in start.desired.refusals}
     stalled = [w for w in plan(start, now).waits if w.stalled and (w.reason, w.message) not in listed]
     return (*start.desired.refusals, *(Refusal(w.subject, w.reason, w.message, everything=False) for w in stalled))
 
 
 def steps(journey: Journey) -> Iterator[Step]:
-    """Yield what happens, in order; preparations and what is undone in the database are left out."""
+    """Yield the steps in order, without preparations and reverted settings."""
     drained: frozenset[str] = frozenset()
     for leg in journey.legs:
         made, at = leg.made, leg.at - journey.began
@@ -169,7 +169,7 @@ VERBS: tuple[tuple[str, type[MemberAction]], ...] = (
 
 
 def member_changes(start: Observation, journey: Journey, done: Iterable[Step]) -> Iterator[MemberChange]:
-    """Yield what happens to each member: those that are there by name, then those that come."""
+    """Yield the change of each member: existing members by name, then new ones."""
     did = {does: {name for step in done if step.does == does for name in step.members} for does, _ in VERBS}
     pools = {pool.name: pool for pool in start.desired.pools}
     here = [member for member in start.members if member.workload is not None or member.pod is not None]
@@ -183,7 +183,7 @@ def member_changes(start: Observation, journey: Journey, done: Iterable[Step]) -
 def member_change(
     member: Member, pool: Pool | None, did: dict[str, set[str]], journey: Journey, done: tuple[Step, ...]
 ) -> MemberChange:
-    """Return what happens to a member that is there."""
+    """Return the change of an existing member."""
     name = member.name
     because, static = inputs_of(member, pool)
     if name in did["let go"]:
@@ -209,7 +209,7 @@ def member_change(
 
 
 def inputs_of(member: Member, pool: Pool | None) -> tuple[str, Effect]:
-    """Return the inputs that differ from what the member should be made from in the end, and the hardest effect."""
+    """Return the inputs that differ from the final desired state, and their strongest effect."""
     if pool is None or member.pod is None:
         return "", Effect.NONE
     names = [n for n in differing(member.pod.inputs, pool.inputs) if effect_of(pool, n) > Effect.NONE]
@@ -218,21 +218,21 @@ def inputs_of(member: Member, pool: Pool | None) -> tuple[str, Effect]:
 
 
 def mode_of(does: str, name: str, done: Iterable[Step]) -> str:
-    """Return how a member's turn comes: alone, or with how many others at once."""
+    """Return the mode of a member's step: alone, or with how many others at once."""
     together = next((len(step.members) for step in done if step.does == does and name in step.members), 1)
     at_once = f"{together} at once" if together > 1 else ""
     return at_once if does == "create" else ", ".join(part for part in ("rolling", at_once) if part)
 
 
 def taken(name: str, done: Iterable[Step]) -> float | None:
-    """Return how long the steps of a member take together; None where one is not known, or there are none."""
+    """Return the total duration of a member's steps; None if one is not known, or if there are none."""
     mine = [step.seconds for step in done if name in step.members]
     known = [seconds for seconds in mine if seconds is not None]
     return sum(known) if known and len(known) == len(mine) else None
 
 
 def volume_changes(start: Observation, journey: Journey) -> Iterator[VolumeChange]:
-    """Yield the volumes that grow in place."""
+    """Yield the volumes that are expanded in place."""
     before = {m.name: m.claim.requested for m in start.members if m.claim is not None}
     for leg in journey.legs:
         for action in leg.made.actions:

@@ -1,4 +1,4 @@
-"""How long each step of a preview takes: from its beginning until what it is about has come to its end."""
+"""The duration of each step of a preview: from its start until its effect is complete."""
 
 from collections.abc import Iterable
 
@@ -14,13 +14,13 @@ ENDS = {
     "move the data away from": "emptied",
     "move single copies away from": "whole",
 }
-"""What ends a step."""
+"""The event that ends a step."""
 
 
 def seconds_of(does: str, members: Iterable[str], at: float, journey: Journey) -> float | None:
-    """Return how long a step takes that begins `at` seconds after the beginning; None where it has no end.
+    """Return the duration of a step that starts at `at` seconds; None if it does not end.
 
-    A member that is made anew, or whose process is restarted, is through when the copies on it have recovered.
+    A recreated or restarted member is complete when its copies have recovered.
     """
     began, what = journey.began + at, ENDS.get(does, "")
     ends = [ended(journey, what, "" if what == "whole" else member, began) for member in members]
@@ -34,5 +34,5 @@ def seconds_of(does: str, members: Iterable[str], at: float, journey: Journey) -
 
 
 def ended(journey: Journey, what: str, member: str, after: float) -> float | None:
-    """Return when something came to its end first after a time; None where it never did."""
+    """Return the first time after `after` at which something ended; None if it never did."""
     return next((h.at for h in journey.log if (h.what, h.member) == (what, member) and h.at >= after), None)

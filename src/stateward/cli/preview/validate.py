@@ -1,4 +1,4 @@
-"""`validate`: everything that is wrong with a file, without any API server, or with what a server has."""
+"""`validate`: all problems of files, with or without an API server."""
 
 from dataclasses import replace
 
@@ -27,9 +27,9 @@ from stateward.operator.pod_rights.policy import problems
 def validate(paths: tuple[str, ...], *, strict: bool, server: bool, pod_policy: str, **target: str) -> None:
     """Check files, without any server unless --server is given.
 
-    Shows each problem with its field, its value and what is accepted there; misspelled fields are found, too.
-    With --server it also warns of storage classes, priority classes and Secrets that do not exist, and of pods that no
-    node takes; nothing is sent. Exit code 1 when there is an error.
+    The output shows each problem with its field, its value and the accepted values, including misspelled fields. With
+    --server it also warns of storage classes, priority classes and Secrets that do not exist, and of pods that no node
+    can run; nothing is sent. Exit code 1 if there is an error.
     """
     documents = [policed(document, Level(pod_policy)) for path in paths for document in read_documents(path)]
     if server:
@@ -45,7 +45,7 @@ def validate(paths: tuple[str, ...], *, strict: bool, server: bool, pod_policy: 
 
 
 def policed(document: Document, level: Level) -> Document:
-    """Return a document with what the policy does not allow of its pods; one that is wrong is left as it is."""
+    """Return a document with the pod policy violations of its cluster; an invalid document stays unchanged."""
     if document.cluster is None or errors(list(document.problems)):
         return document
     found = problems(unconnected(kind_of(document.cluster)), document.cluster, level)
@@ -58,7 +58,7 @@ async def on_server(session: Session, documents: list[Document]) -> list[Documen
 
 
 async def checked_there(session: Session, document: Document) -> Document:
-    """Return a document with that added; one that is wrong is left as it is."""
+    """Return a document with these problems added; an invalid document stays unchanged."""
     if document.cluster is None or errors(list(document.problems)):
         return document
     cluster = document.cluster
@@ -70,7 +70,7 @@ async def checked_there(session: Session, document: Document) -> Document:
 
 
 def repeated(documents: list[Document]) -> list[str]:
-    """Return a line for each cluster that is there more than once: the last one would win, unnoticed."""
+    """Return a line for each duplicate cluster: the last one would silently win."""
     found = list[str]()
     seen = dict[tuple[str, str, str], str]()
     for document in documents:

@@ -1,4 +1,4 @@
-"""`manifests`: everything to install, as one stream of YAML for `kubectl apply`."""
+"""`manifests`: all objects of an installation, as one stream of YAML for `kubectl apply`."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,16 +16,16 @@ from stateward.cli.shared.failures import Failure
 from stateward.operator.runtime.options import ANY, LABELLED
 
 SOURCE_NAMESPACE = "stateward-system"
-"""The namespace that the manifests name; another one takes its place."""
+"""The namespace in the manifests, which the chosen one replaces."""
 CLIENT_CA = "webhook-client-ca"
-"""Name of the operator's option, of the volume with its file, and of where that is mounted."""
+"""Name of the operator's option, of the volume with its file, and of the mount."""
 
 ADDED = {"webhook": "webhook/webhook.yaml", "network_policies": "network/network-policy.yaml"}
-"""Objects that are there where a switch asks for them."""
+"""Objects that a switch adds."""
 
 
 def _namespace(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
-    """Refuse what is no name of a namespace: the API server would, after half of the objects are made."""
+    """Refuse an invalid namespace: the API server would do so only after half of the objects exist."""
     if re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", value) is None:
         raise click.BadParameter(f"{value!r}: small letters, digits and '-', at most 63, as in names of namespaces")
     return value
@@ -130,7 +130,7 @@ def manifests(
 
 
 def source() -> Path:
-    """Return the folder of the manifests: in the installed package, or in the checkout that the package is part of."""
+    """Return the folder of the manifests: in the installed package, or in the checkout that contains the package."""
     package = Path(stateward.__file__).parent
     for folder in (package / "charts", package.parents[1] / "charts" / "stateward"):
         if (folder / "kustomization.yaml").exists():
@@ -139,20 +139,20 @@ def source() -> Path:
 
 
 def documents(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield every object in the order in which it has to be made."""
+    """Yield every object in the order of creation."""
     listed = yaml.safe_load((folder / "kustomization.yaml").read_text(encoding="utf-8"))
     for name in listed["resources"]:
         yield from yaml.safe_load_all((folder / name).read_text(encoding="utf-8"))
 
 
 def added(found: list[dict[str, Any]], file: Path, argument: str) -> list[dict[str, Any]]:
-    """Return the objects with those of a file before the Deployment, which is given the argument that they need."""
+    """Return the objects with those of a file before the Deployment, and the argument added to the Deployment."""
     more = list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
     return [*found[:-1], *more, with_arguments(found[-1], (argument,))]
 
 
 def with_client_ca(deployment: dict[str, Any], name: str) -> None:
-    """Mount a ConfigMap into the operator, and have the webhook ask for certificates of the CA in it."""
+    """Mount a ConfigMap into the operator, so that the webhook requires client certificates of its CA."""
     pod = deployment["spec"]["template"]["spec"]
     pod["volumes"].append({"name": CLIENT_CA, "configMap": {"name": name}})
     for container in pod["containers"]:
@@ -161,7 +161,7 @@ def with_client_ca(deployment: dict[str, Any], name: str) -> None:
 
 
 def with_arguments(deployment: dict[str, Any], arguments: tuple[str, ...]) -> dict[str, Any]:
-    """Return the Deployment with further arguments of the operator."""
+    """Return the Deployment with further arguments for the operator."""
     for container in deployment["spec"]["template"]["spec"]["containers"]:
         container["args"].extend(arguments)
     return deployment
@@ -170,7 +170,7 @@ def with_arguments(deployment: dict[str, Any], arguments: tuple[str, ...]) -> di
 def adapted(
     document: dict[str, Any], image: str, namespace: str, replicas: int, settings: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return an object as it is wanted here; `settings` are values of the operator's environment."""
+    """Return an object with the chosen settings; `settings` are values of the operator's environment."""
     found: dict[str, Any] = moved(document, namespace)
     if found["kind"] == "Namespace":
         found["metadata"]["name"] = namespace
@@ -184,7 +184,7 @@ def adapted(
 
 
 def moved(value: Any, namespace: str) -> Any:
-    """Return a document in which every `namespace` field names another namespace."""
+    """Return a document with another namespace in every `namespace` field."""
     if isinstance(value, list):
         return [moved(item, namespace) for item in value]  # pyright: ignore[reportUnknownVariableType]
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""`stateward operator`: runs the operator until it is told to stop. Each flag has an environment variable."""
+"""`stateward operator`: runs the operator until it is stopped. Each flag has an environment variable."""
 
 import asyncio
 
@@ -161,8 +161,8 @@ DEFAULTS = OperatorOptions()
 def operator(**settings: object) -> None:
     """Run the operator.
 
-    It works in all namespaces unless some are named, ends with 0 on SIGTERM or SIGINT, and with 1 when it cannot go on:
-    no API server, a port that is taken, or a lease that was lost.
+    It works in all namespaces unless you name some. It ends with 0 on SIGTERM or SIGINT, and with 1 if it cannot
+    continue: no API server, a port in use, or a lost lease.
     """
     options = OperatorOptions(**settings)  # pyright: ignore[reportArgumentType]
     if options.webhook_client_ca and not options.webhook:

@@ -1,4 +1,4 @@
-"""`simulate`: the operator in worlds in memory, seed after seed, with everything that goes wrong in a year."""
+"""`simulate`: runs the operator in simulated worlds with faults, one per seed."""
 
 import os
 from typing import Any
@@ -54,13 +54,13 @@ def simulate(
     jobs: int | None,
     **campaign: Any,
 ) -> None:
-    """Look for mistakes of the operator in worlds in memory. Nothing outside this process is touched.
+    """Search for bugs of the operator in simulated worlds. Nothing outside this process is changed.
 
-    Each seed is one world: nodes, volumes, databases, a user who edits, and faults that the seed chooses. Some must
-    never be able to harm the cluster, and when they stop, it has to become what was asked for and stay so. A run is
+    Each seed is one world: nodes, volumes, databases, a user's edits, and faults that the seed chooses. Some faults
+    must never harm the cluster. When the faults stop, it has to reach its desired state and stay there. A run is
     repeated exactly by its seed. Exit code 1 when a property was violated.
 
-    Without --hours and --days nine runs of ten are a storm of an hour, and the tenth is a month of ordinary days.
+    Without --hours and --days nine runs of ten are an hour of dense faults, and the tenth is a month of ordinary days.
     """
     if hours is not None and days is not None:
         raise click.UsageError("a run is --hours of storm or --days of ordinary operation, not both")
@@ -90,7 +90,7 @@ def simulate(
 
 
 def alone(seed: int, plan: Plan, *, trace: bool) -> Report:
-    """Run one seed, and tell its story where that is wanted."""
+    """Run one seed, and print its trace if requested."""
     outcome, seconds = simulate_one(seed, structs.replace(plan, trace=trace))
     for line in simulated.story(outcome):
         click.echo(line)
@@ -98,7 +98,7 @@ def alone(seed: int, plan: Plan, *, trace: bool) -> Report:
 
 
 def with_progress(engine: str, seeds: range, plan: Plan | None, bounds: Bounds, jobs: int) -> Report:
-    """Run many seeds, with a bar on a terminal."""
+    """Run many seeds, with a progress bar on a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=screen.console(), transient=True) as bar:
         task = bar.add_task("no violation", total=len(seeds))

@@ -1,4 +1,4 @@
-"""How a campaign of simulations is shown: what was met, what was violated, and how to repeat it."""
+"""The report of a simulation campaign: events, violations, and how to repeat them."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,11 +13,11 @@ from stateward.simulation.campaign.run import Outcome
 from stateward.simulation.world.trace_text import clock
 
 SHOWN = 3
-"""Violations that are shown of one run: what follows the first is often its consequence."""
+"""Limit of shown violations of one run: later ones are often consequences of the first."""
 
 
 def met(report: Report, engine: str) -> Table:
-    """Return how often each fault, edit and decision was met."""
+    """Return how often each fault, edit and decision occurred."""
     table = columns("KIND", "WHAT", "TIMES")
     never, known = out_of_reach(engine), list(branches(ADVICE.keys(), engine))
     for name in known:
@@ -32,9 +32,9 @@ def met(report: Report, engine: str) -> Table:
 
 
 def summary(report: Report, engine: str, extent: str, never: Sequence[str]) -> str:
-    """Return what came of it: violations with the commands that repeat them, what was never met, and the speed.
+    """Return the result: violations with commands to repeat them, what never occurred, and the speed.
 
-    `extent` is the option that says for how long a run goes; empty where none was given.
+    `extent` is the option for the duration of a run; empty if none was given.
     """
     lines: list[str] = []
     for outcome in report.failed:
@@ -51,7 +51,7 @@ def summary(report: Report, engine: str, extent: str, never: Sequence[str]) -> s
 
 
 def story(outcome: Outcome) -> Iterator[str]:
-    """Yield what happened, a line for each step; the same step again and again is one line."""
+    """Yield the trace, one line per step; repetitions of a step are one line."""
     last, again = "", 0
     for at, sentence in outcome.story:
         if sentence == last:

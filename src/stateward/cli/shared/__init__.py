@@ -1,1 +1,1 @@
-"""What all commands share: the session with an API server, finding clusters, reading files, and output."""
+"""Common parts of all commands: the session with an API server, finding clusters, reading files, and output."""

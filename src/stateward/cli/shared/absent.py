@@ -1,4 +1,4 @@
-"""Members that are missing: since when, why, and what becomes of them; pure, from the cluster's resource alone."""
+"""Missing members: since when, why, and what happens next; pure, from the cluster's resource alone."""
 
 from collections.abc import Iterator
 
@@ -19,24 +19,24 @@ CAUSES = {
     Cause.DISK_FAULT: "its disk fails",
     Cause.AGENT_UNREACHABLE: "the agent in its pod does not answer",
 }
-"""What each cause means, as a clause."""
+"""The meaning of each cause, as a clause."""
 
 DECIDED = {"Missing": "is replaced at ", "ReplacementHeld": "is not replaced yet: "}
-"""By the reason of a wait that speaks of a replacement: how its last part begins, which says what becomes of it."""
+"""By the reason of a wait about a replacement: the start of its last part, which says what happens next."""
 
 
 def absent(cluster: Cluster) -> Iterator[MemberStatus]:
-    """Yield the members that are missing."""
+    """Yield the missing members."""
     return (member for member in cluster.status.member_states if member.missing_since)
 
 
 def cause(member: MemberStatus) -> str:
-    """Return why a member is missing; in the operator's word where this program does not know it."""
+    """Return why a member is missing; the operator's own word for an unknown cause."""
     return CAUSES[Cause(member.missing)] if member.missing in set(Cause) else member.missing
 
 
 def fate(cluster: Cluster, member: MemberStatus) -> str:
-    """Return what becomes of a missing member: when it is replaced, what that waits for, or what a person can do."""
+    """Return what happens to a missing member: when it is replaced, what that waits for, or what the user can do."""
     policy, by_hand, name = cluster.spec.replacement, cluster.spec.members, member.name
     going = next((entry for entry in cluster.status.pending_removals if entry.name == name), None)
     if going is not None:

@@ -1,4 +1,4 @@
-"""How long ago and how long, as short as kubectl says it."""
+"""Ages and durations in the short format of kubectl."""
 
 from datetime import datetime
 
@@ -18,7 +18,7 @@ def duration(seconds: float) -> str:
 
 
 def about(seconds: float | None) -> str:
-    """Return an estimate to two places: 8 s, 50 s, 12 min, 1 h 20 min; empty for one that is not known."""
+    """Return an estimate with two digits: 8 s, 50 s, 12 min, 1 h 20 min; empty if it is not known."""
     if seconds is None:
         return ""
     if seconds < 90:
@@ -29,7 +29,7 @@ def about(seconds: float | None) -> str:
 
 
 def age(since: str | None, now: float) -> str:
-    """Return how long ago an RFC 3339 time was; empty when there is none."""
+    """Return the age of an RFC 3339 time; empty if there is none."""
     try:
         return duration(now - datetime.fromisoformat(since or "").timestamp())
     except ValueError:

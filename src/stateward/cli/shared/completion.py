@@ -1,4 +1,4 @@
-"""Completing the names of clusters in the shell, quickly or not at all."""
+"""Shell completion of cluster names, with a short timeout."""
 
 import asyncio
 
@@ -11,11 +11,11 @@ from stateward.cli.shared.session import Opener, Target, open_session
 from stateward.kube.objects.errors import ApiError, ConfigError
 
 PATIENCE = 2.0
-"""Seconds that a person waits for a completion."""
+"""Timeout of a completion in seconds."""
 
 
 def cluster_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
-    """Return the clusters whose names begin so; nothing where the server cannot be asked."""
+    """Return the clusters with this prefix; nothing if the server does not answer."""
     target = Target(*(str(ctx.params.get(name) or "") for name in ("kubeconfig", "context", "namespace")))
     opener: Opener = ctx.find_root().obj or open_session
     try:

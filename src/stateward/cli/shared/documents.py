@@ -1,4 +1,4 @@
-"""Reading the files that people write: one or more YAML (or JSON) documents, of which the clusters are ours."""
+"""Reads users' files: one or more YAML (or JSON) documents, some of which are clusters."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -21,15 +21,15 @@ from stateward.api.values.problem import Problem
 from stateward.cli.shared.failures import Failure
 
 NAMES = tuple(kind.name for kind in CLUSTER_KINDS)
-"""The kinds of clusters, as documents name them."""
+"""The kinds of clusters in documents."""
 
 _PACKAGED: dict[str, type[Record]] = {"Installation": Installation, "Package": Package, "ClusterPackage": Package}
-"""Kinds of which the shape can be checked here, and no more: what values are accepted, the package says."""
+"""Kinds whose structure is checked here; the package defines the accepted values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document about a cluster: where it was, the cluster if it is one, and all that is wrong or doubtful."""
+    """One document about a cluster: its place, the cluster if it is one, and all problems."""
 
     place: str
     name: str
@@ -38,9 +38,9 @@ class Document:
 
 
 def read_documents(path: str, given: Iterable[tuple[str, Any]] | None = None) -> list[Document]:
-    """Return the documents of Stateward's in a file (`-`: standard input); others, such as Services, are passed over.
+    """Return Stateward's documents in a file (`-`: standard input); others, such as Services, are skipped.
 
-    `given` is what was read of it already. Raises Failure when it cannot be read, is no YAML, or has none of them.
+    `given` are already read documents. Raise Failure if the file cannot be read, is not YAML, or has no such document.
     """
     found = [checked(place, item) for place, item in (parts(path) if given is None else given) if is_ours(item)]
     if not found:
@@ -49,7 +49,7 @@ def read_documents(path: str, given: Iterable[tuple[str, Any]] | None = None) ->
 
 
 def parts(path: str) -> Iterator[tuple[str, Any]]:
-    """Yield each document with its place, the items of lists one by one."""
+    """Yield each document with its place, and the items of lists one by one."""
     try:
         loaded = list(yaml.safe_load_all(text_of(path)))
     except yaml.YAMLError as error:
@@ -63,7 +63,7 @@ def parts(path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _yaml_fault(error: yaml.YAMLError) -> str:
-    """Return the fault in one line; the library calls what it was given a unicode string."""
+    """Return the fault in one line, without the library's name for the input."""
     return " ".join(str(error).split()).replace(' in "<unicode string>",', " at")
 
 
@@ -78,7 +78,7 @@ def text_of(path: str) -> str:
 
 
 def is_ours(item: Any) -> bool:
-    """Return whether a document is about one of our kinds, or means to be: one without a kind is not passed over."""
+    """Return whether a document is of one of Stateward's kinds, or may be: one without a kind is not skipped."""
     if not isinstance(item, dict):
         return True
     fields = cast("dict[str, Any]", item)
@@ -106,7 +106,7 @@ def _packaged(item: Any) -> type[Record] | None:
 
 
 def _unknown_kind(item: Any) -> Problem | None:
-    """Return the problem of a kind that is none of ours: nothing else can be said of such a document."""
+    """Return the problem of an unknown kind: no further check of such a document is possible."""
     kind = cast("dict[str, Any]", item).get("kind") if isinstance(item, dict) else None
     known = (*NAMES, *_PACKAGED)
     if not isinstance(kind, str) or kind in known:
@@ -117,7 +117,7 @@ def _unknown_kind(item: Any) -> Problem | None:
 
 
 def name_of(item: Any) -> str:
-    """Return the name that a document gives its object, whatever else is wrong with it."""
+    """Return the name of a document's object, regardless of other problems."""
     fields = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
     meta = fields.get("metadata")
     return str(cast("dict[str, Any]", meta).get("name", "")) if isinstance(meta, dict) else ""

@@ -1,4 +1,4 @@
-"""What went wrong, in one line that says what and what to do. Code 1: it could not be done."""
+"""Failures in one line: the problem and the remedy. Exit code 1."""
 
 import sys
 from typing import IO, Any, cast
@@ -9,7 +9,7 @@ from stateward.kube.objects import errors
 
 
 class Failure(click.ClickException):
-    """A command that could not do its work; `message` is one line for a person."""
+    """A failed command; `message` is one readable line."""
 
     exit_code = 1
 
@@ -19,7 +19,7 @@ class Failure(click.ClickException):
 
 
 def failure_of(error: BaseException) -> str | None:
-    """Return an error as one line; None for one that is a bug, whose traceback is what is needed."""
+    """Return an error as one line; None for a bug, which needs its traceback."""
     cause = leaf(error)
     if isinstance(cause, errors.ApiError):
         return api_failure(cause)
@@ -29,14 +29,14 @@ def failure_of(error: BaseException) -> str | None:
 
 
 def leaf(error: BaseException) -> BaseException:
-    """Return the first error in a group that is none itself, the one that ended the others; or the error."""
+    """Return the first real error in nested groups, the one that ended the others; or the error itself."""
     if not isinstance(error, BaseExceptionGroup):
         return error
     return leaf(cast("BaseExceptionGroup[BaseException]", error).exceptions[0])
 
 
 def api_failure(error: errors.ApiError) -> str:
-    """Return what the API server, or the way to it, did not do."""
+    """Return the failure of the API server, or of the connection to it."""
     advice: dict[type[errors.ApiError], str] = {
         errors.TransportError: "check that the cluster is up and that KUBECONFIG (or --context) names it",
         errors.Unauthorized: "the API server did not accept the credentials of this context; log in again, or"
@@ -50,6 +50,6 @@ def api_failure(error: errors.ApiError) -> str:
 
 
 def os_failure(error: OSError) -> str:
-    """Return what the machine did not do: a file, a port."""
+    """Return the failure of the local machine: a file, a port."""
     what = error.strerror or str(error) or type(error).__name__
     return f"{error.filename}: {what}" if error.filename else what

@@ -1,4 +1,4 @@
-"""Finding a cluster by its name, whatever its kind: people name clusters, not kinds."""
+"""Finds a cluster by its name, of any kind: users name clusters, not kinds."""
 
 from collections.abc import Awaitable, Callable
 
@@ -12,7 +12,7 @@ from stateward.operator.objects.kinds import ClusterKind
 
 
 async def read_cluster(session: Session, name: str) -> Cluster:
-    """Return a cluster; raises Failure where there is none of this name, or one of each of several kinds."""
+    """Return a cluster; raise Failure if no kind or several kinds have this name."""
 
     async def read(kind: ClusterKind) -> list[Cluster]:
         try:
@@ -30,7 +30,7 @@ async def read_cluster(session: Session, name: str) -> Cluster:
 
 
 async def all_clusters(session: Session, namespace: str) -> list[Cluster]:
-    """Return the clusters of a namespace, or of all where it is empty; raises Failure where one cannot be read."""
+    """Return the clusters of a namespace, or of all if it is empty; raise Failure if one cannot be read."""
 
     async def read(kind: ClusterKind) -> list[Cluster]:
         state = await list_all(session.api, kind.resource, Selection(namespace))
@@ -47,7 +47,10 @@ async def all_clusters(session: Session, namespace: str) -> list[Cluster]:
 
 
 async def of_each(session: Session, read: Callable[[ClusterKind], Awaitable[list[Cluster]]]) -> list[Cluster]:
-    """Return what is read of each kind; of one that is not installed there is nothing. Raises where none is."""
+    """Return the clusters of each kind, without kinds that are not installed.
+
+    Raise UnknownResource if none is installed.
+    """
     found: list[Cluster] = []
     missing: list[UnknownResource] = []
     for kind in session.kinds:
@@ -61,6 +64,6 @@ async def of_each(session: Session, read: Callable[[ClusterKind], Awaitable[list
 
 
 def no_such_cluster(session: Session, name: str) -> Failure:
-    """Return the failure that a cluster is not there."""
+    """Return the failure for a cluster that does not exist."""
     what = "cluster" if len(session.kinds) > 1 else " or ".join(kind.resource.kind for kind in session.kinds)
     return Failure(f"there is no {what} {name!r} in namespace {session.namespace!r}; `list --all-namespaces` shows all")

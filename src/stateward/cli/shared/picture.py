@@ -1,4 +1,4 @@
-"""The live picture of one cluster, from its resource alone: pure, so that a screen is a function of status and time."""
+"""The status view of one cluster, from its resource alone: a pure function of status and time."""
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -16,7 +16,7 @@ BUSY = "cyan"
 
 
 def picture(cluster: Cluster, now: float, *, trouble: str = "") -> RenderableType:
-    """Return the whole picture at time `now`; `trouble` is what keeps the news from coming, if anything does."""
+    """Return the whole view at time `now`; `trouble` is what blocks updates, if anything."""
     status = cluster.status
     parts: list[RenderableType] = [headline(cluster), summary(cluster, now)]
     if status.pools:
@@ -43,7 +43,7 @@ def headline(cluster: Cluster) -> Text:
 
 
 def summary(cluster: Cluster, now: float) -> Table:
-    """Return version, health, members and what is going on."""
+    """Return version, health, members and current activity."""
     status = cluster.status
     table = grid()
     table.add_row("version", version(cluster))
@@ -58,7 +58,7 @@ def summary(cluster: Cluster, now: float) -> Table:
 
 
 def version(cluster: Cluster) -> str:
-    """Return the deployed version, and the wanted one where it is another."""
+    """Return the deployed version, and the desired one if it differs."""
     deployed, wanted = cluster.status.version, cluster.spec.version
     if deployed == wanted:
         return deployed
@@ -84,7 +84,7 @@ def members(status: ClusterStatus, now: float) -> Table:
 
 
 def missing(cluster: Cluster, now: float) -> Table:
-    """Return one line per member that is missing: for how long, why, and what becomes of it."""
+    """Return one line per missing member: since when, why, and what happens next."""
     table = columns("MISSING", "FOR", "WHY", "NEXT")
     for member in absent(cluster):
         table.add_row(member.name, age(member.missing_since, now), member.missing, fate(cluster, member))
@@ -105,7 +105,7 @@ def state_style(member: MemberStatus) -> str:
 
 
 def waiting(status: ClusterStatus, now: float) -> Table:
-    """Return one line per thing that waits."""
+    """Return one line per wait."""
     table = columns("WAITS", "FOR", "REASON", "WAITS FOR")
     for wait in status.waiting:
         table.add_row(wait.subject, age(wait.since, now), wait.reason, wait.message)
@@ -121,7 +121,7 @@ def conditions(status: ClusterStatus, now: float) -> Table:
 
 
 def columns(*names: str) -> Table:
-    """Return a table that looks like kubectl's: no lines, a head in capitals, the last column takes what is left."""
+    """Return a table in kubectl's style: no lines, a head in capitals, the last column gets the remaining width."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
     for name in names[:-1]:
         table.add_column(name, no_wrap=True)

@@ -1,4 +1,4 @@
-"""Where output goes: colours and redrawing on a terminal, whole plain lines everywhere else."""
+"""Output: colours and redrawing on a terminal, unwrapped plain lines elsewhere."""
 
 import json
 from typing import Any
@@ -7,17 +7,17 @@ import yaml
 from rich.console import Console, RenderableType
 
 WIDE = 250
-"""Columns when nobody's terminal limits them: lines that programs and logs get are not folded."""
+"""Columns without a terminal: lines for programs and logs are not wrapped."""
 
 
 def console() -> Console:
-    """Return the console for standard output as it is now."""
+    """Return the console for the present standard output."""
     found = Console(highlight=False)
     return found if found.is_terminal else Console(highlight=False, width=WIDE, no_color=True)
 
 
 def show(what: RenderableType) -> None:
-    """Print something rich; a table does not leave blanks at the ends of lines."""
+    """Print a rich object; without a terminal, no line has trailing blanks."""
     target = console()
     if target.is_terminal:
         target.print(what)

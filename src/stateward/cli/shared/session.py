@@ -1,4 +1,4 @@
-"""Talking to the API server from a command: the options that say where, and a block in which to do it."""
+"""Access to the API server from a command: the target options, and the session."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -25,18 +25,18 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Which API server, and which namespace in it; empty is what kubectl would take."""
+    """The API server and the namespace; empty values mean the defaults of kubectl."""
 
     kubeconfig: str = ""
     context: str = ""
     namespace: str = ""
     kind: str = ""
-    """Engine of the only kind of cluster that is meant; empty for all."""
+    """Engine of the only kind of cluster to use; empty for all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """An open connection, and the namespace that commands speak of."""
+    """An open connection, and the default namespace of the commands."""
 
     api: Api
     namespace: str
@@ -44,10 +44,10 @@ class Session:
     execute: Execute = no_exec
     """Runs a command in a container."""
     kinds: tuple[ClusterKind, ...] = CLUSTER_KINDS
-    """The kinds of clusters that are meant."""
+    """The kinds of clusters to use."""
 
     def key(self, name: str) -> Key:
-        """Return where a cluster of this name is."""
+        """Return the key of a cluster with this name."""
         return Key(self.namespace, name)
 
     def now(self) -> float:
@@ -61,14 +61,14 @@ Opener = Callable[[Target], AbstractAsyncContextManager[Session]]
 
 @asynccontextmanager
 async def open_session(target: Target) -> AsyncGenerator[Session]:
-    """Connect as kubectl would; raises ConfigError."""
+    """Connect as kubectl does; raise ConfigError."""
     connection = connect(kubeconfig=target.kubeconfig, context=target.context)
     async with HttpApi(connection) as api:
         yield Session(api, target.namespace or connection.namespace, execute=api.execute)
 
 
 def target_options(command: Command) -> Command:
-    """Add the options that say where (`kubeconfig`, `context`, `namespace`) and which clusters (`kind`) are meant."""
+    """Add the options for the place (`kubeconfig`, `context`, `namespace`) and the engine (`kind`) of clusters."""
     option = click.option(
         "--kind",
         type=click.Choice([kind.engine for kind in CLUSTER_KINDS]),
@@ -78,17 +78,17 @@ def target_options(command: Command) -> Command:
 
 
 def installation_options(command: Command) -> Command:
-    """Add the options that say where (`kubeconfig`, `context`, `namespace`) an installation is."""
+    """Add the options for the place (`kubeconfig`, `context`, `namespace`) of an installation."""
     return _place_options(command, "installation")
 
 
 def place_options(command: Command) -> Command:
-    """Add the options that say where (`kubeconfig`, `context`, `namespace`) things are looked up."""
+    """Add the options for the place (`kubeconfig`, `context`, `namespace`) of lookups."""
     return _place_options(command, "clusters without a namespace in their file")
 
 
 def policy_option(command: Command) -> Command:
-    """Add the option that says what the operator lets pods of clusters be (`pod_policy`)."""
+    """Add the option for the operator's pod policy (`pod_policy`)."""
     option = click.option(
         "--pod-policy",
         envvar="STATEWARD_POD_POLICY",
@@ -111,9 +111,9 @@ def _place_options(command: Command, what: str) -> Command:
 
 
 def run(work: Callable[[Session], Awaitable[Result]], **target: str | None) -> Result:
-    """Run `work` with an open session and return what it returns."""
+    """Run `work` with an open session and return its result."""
     opener = click.get_current_context().find_root().obj or open_session
-    logs.configure("error")  # The command says itself what happened; the runtime's log lines would be noise.
+    logs.configure("error")  # The command reports the result itself; the runtime's log lines would be noise.
     return asyncio.run(_within(opener, Target(**{name: value or "" for name, value in target.items()}), work))
 
 

@@ -1,1 +1,1 @@
-"""Commands that read: `status`, `list` and `explain`, and the sentences that they show."""
+"""Commands that read: `status`, `list` and `explain`, and their texts."""

@@ -1,4 +1,4 @@
-"""Advice for each reason to wait: what ends the wait, and what to do. One table, so that no reason is forgotten."""
+"""For each reason of a wait: what ends it, and what the user can do. One place, so that no reason is missing."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,14 @@ from stateward.planning.model.intent import State
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What ends a wait, and what you can do; `do` is empty if you only have to wait."""
+    """What ends a wait, and what the user can do; the latter is empty if waiting is enough."""
 
     ends: str
     do: str = ""
 
 
 UNKNOWN = Advice("the operator finds that the reason no longer applies; it checks again by itself")
-"""For a reason that this program does not know: the operator may be newer."""
+"""For an unknown reason: the operator may be newer than this program."""
 
 ADVICE = {
     "AgentSilent": Advice(

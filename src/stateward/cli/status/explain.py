@@ -20,9 +20,10 @@ from stateward.operator.objects.kinds import kind_of
 @click.argument("member", required=False)
 @target_options
 def explain(name: str, member: str | None, **target: str) -> None:
-    """Say in sentences what a cluster waits for.
+    """Explain what a cluster waits for.
 
-    What cluster NAME, or its MEMBER, waits for, since when, what would end the wait, and what you can do.
+    The output says what cluster NAME, or its MEMBER, waits for, since when, what would end the wait, and what you can
+    do.
     """
 
     async def work(session: Session) -> list[str]:
@@ -36,7 +37,7 @@ def explain(name: str, member: str | None, **target: str) -> None:
 
 
 async def about_member(session: Session, cluster: Cluster, name: str) -> list[str]:
-    """Return the lines about one member, with what its pod lacks where that can be read."""
+    """Return the lines about one member, with the pending inputs of its pod if they can be read."""
     found = find_member(cluster, name)
     try:
         observed = (await look(session, kind_of(cluster), cluster.metadata.name)).observed
@@ -51,7 +52,7 @@ async def about_member(session: Session, cluster: Cluster, name: str) -> list[st
 
 
 def find_member(cluster: Cluster, name: str) -> MemberStatus:
-    """Return a member by its name, or by what comes after the cluster's name; raises Failure when there is none."""
+    """Return a member by its name, or by the part after the cluster's name; raise Failure if there is none."""
     states = {state.name: state for state in cluster.status.member_states}
     found = states.get(name) or states.get(f"{cluster.metadata.name}-{name}") or states.get(name.removesuffix("-0"))
     if found is None:

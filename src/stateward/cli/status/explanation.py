@@ -1,4 +1,4 @@
-"""Explains the state of a cluster or a member in full sentences; pure, from its resource and a member's inputs."""
+"""Explanations of a cluster's or member's state in full sentences; pure, from its resource and a member's inputs."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,7 +11,7 @@ from stateward.planning.model.intent import State
 
 
 def explain_cluster(cluster: Cluster, now: float) -> Iterator[str]:
-    """Yield what is going on, what waits, and what would end each wait, line by line."""
+    """Yield the current activity, the waits, and what would end each of them, line by line."""
     status, name = cluster.status, cluster.metadata.name
     if not status.conditions:
         yield f"No operator has observed {name} yet: check that the operator is running and watches this namespace."
@@ -45,14 +45,14 @@ def standing(cluster: Cluster) -> str:
 
 
 def progress(cluster: Cluster, now: float) -> str:
-    """Return when something last moved, while something goes on."""
+    """Return the time since the last progress, while the operator reconciles."""
     reconciling = any(c.type == "Reconciling" and c.status == "True" for c in cluster.status.conditions)
     since = age(cluster.status.last_progress, now)
     return f" Last progress: {since} ago." if reconciling and since else ""
 
 
 def waits(found: Iterable[WaitStatus], now: float) -> Iterator[str]:
-    """Yield each wait with what ends it; several for the same reason share the advice."""
+    """Yield each wait with what ends it; waits with the same reason share the advice."""
     by_reason: dict[str, list[WaitStatus]] = {}
     for wait in found:
         by_reason.setdefault(wait.reason, []).append(wait)
@@ -65,7 +65,7 @@ def waits(found: Iterable[WaitStatus], now: float) -> Iterator[str]:
 
 
 def advice(reason: str) -> Iterator[str]:
-    """Yield what ends a wait, and what a person can do."""
+    """Yield what ends a wait, and what the user can do."""
     known = ADVICE.get(reason, UNKNOWN)
     yield f"  It continues when {known.ends}."
     if known.do:
@@ -75,7 +75,7 @@ def advice(reason: str) -> Iterator[str]:
 def explain_member(
     cluster: Cluster, member: MemberStatus, now: float, *, inputs: str = "", trouble: str = ""
 ) -> Iterator[str]:
-    """Yield where a member stands; `inputs` names what differs, `trouble` what keeps its pod from running."""
+    """Yield the state of a member; `inputs` are the differing inputs, `trouble` is what keeps its pod from running."""
     since = age(member.since, now)
     meaning = MEANING.get(State(member.state), "") if member.state in set(State) else ""
     yield f"{member.name} is {member.state}{f' (for {since})' if since else ''}: {meaning}."

@@ -1,4 +1,4 @@
-"""Following one cluster by a watch: every new version of it is shown as it comes, until it is gone."""
+"""Follows one cluster by a watch and shows every new version until the cluster is deleted."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -16,7 +16,7 @@ Show = Callable[[Cluster], None]
 
 
 class Following:
-    """A watch on one cluster; `run` it until the cluster is deleted."""
+    """A watch on one cluster; run `run` until the cluster is deleted."""
 
     def __init__(self, session: Session, kind: ClusterKind, key: Key) -> None:
         self._key = key
@@ -27,11 +27,11 @@ class Following:
 
     @property
     def trouble(self) -> str:
-        """What keeps the news from coming, in words; empty when nothing does."""
+        """What blocks updates, in words; empty if nothing does."""
         return self._reflector.trouble
 
     async def run(self, show: Show) -> None:
-        """Show the cluster, and again whenever it changes; return when it is deleted."""
+        """Show the cluster now and after every change; return when it is deleted."""
         changed = asyncio.Event()
         self._store.subscribe(lambda _: changed.set())
         feeding = asyncio.create_task(self._reflector.run())
@@ -46,7 +46,7 @@ class Following:
 
 
 async def first_of(feeding: "asyncio.Task[NoReturn]", news: Coroutine[object, object, object]) -> None:
-    """Wait for news; raises what ended the watch if it ends first, for then no news will come."""
+    """Wait for news; if the watch ends first, raise its error, because no news will come."""
     waiting = asyncio.create_task(news)
     try:
         await asyncio.wait({feeding, waiting}, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""What changed between two states of a cluster, as lines that can be appended: for logs and pipes."""
+"""Changes between two states of a cluster, as lines to append: for logs and pipes."""
 
 from collections.abc import Iterator
 
@@ -8,13 +8,13 @@ from stateward.cli.shared.picture import version
 
 
 def news(before: Cluster | None, after: Cluster) -> list[str]:
-    """Return one line per change that a person cares about; the whole state in short when nothing came before."""
+    """Return one line per relevant change; without an earlier state, a summary of the whole state."""
     old = before.status if before else ClusterStatus()
     return [*headlines(before, after), *member_news(old, after.status), *wait_news(old, after.status)]
 
 
 def headlines(before: Cluster | None, after: Cluster) -> Iterator[str]:
-    """Yield what changed about the cluster as a whole."""
+    """Yield the changes of the cluster as a whole."""
     status, old = after.status, before.status if before else ClusterStatus()
     if before is None or version(before) != version(after):
         yield f"version {version(after)}"
@@ -25,7 +25,7 @@ def headlines(before: Cluster | None, after: Cluster) -> Iterator[str]:
 
 
 def member_news(old: ClusterStatus, new: ClusterStatus) -> Iterator[str]:
-    """Yield members that came, went, or are in another state or version."""
+    """Yield members that are new, gone, or in another state or version."""
     known = {member.name: member for member in old.member_states}
     for member in new.member_states:
         earlier = known.pop(member.name, MemberStatus(name=member.name))
@@ -36,7 +36,7 @@ def member_news(old: ClusterStatus, new: ClusterStatus) -> Iterator[str]:
 
 
 def wait_news(old: ClusterStatus, new: ClusterStatus) -> Iterator[str]:
-    """Yield what began to wait."""
+    """Yield new waits."""
     known = {(wait.subject, wait.message) for wait in old.waiting}
     for wait in new.waiting:
         if (wait.subject, wait.message) not in known:

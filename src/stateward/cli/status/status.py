@@ -1,4 +1,4 @@
-"""`status`: where a cluster stands, once or as it changes."""
+"""`status`: the state of a cluster, once or continuously."""
 
 import json
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ from stateward.cli.status.news import news
 from stateward.operator.objects.kinds import kind_of
 
 REDRAWS_PER_SECOND = 1
-"""Enough for ages that count in seconds; news is drawn at once."""
+"""Enough for ages in seconds; updates are drawn at once."""
 
 
 @click.command()
@@ -30,9 +30,9 @@ REDRAWS_PER_SECOND = 1
 )
 @target_options
 def status(name: str, *, watch: bool, output: str, **target: str) -> None:
-    """Show where a cluster stands, once or as it changes.
+    """Show the state of a cluster, once or continuously.
 
-    Version, health, pools and members of cluster NAME, what goes on, what waits and for what.
+    The output has version, health, pools and members of cluster NAME, the current activity, and what waits and why.
     """
 
     async def work(session: Session) -> None:
@@ -48,7 +48,7 @@ def status(name: str, *, watch: bool, output: str, **target: str) -> None:
 
 
 def document(cluster: Cluster) -> dict[str, Any]:
-    """Return what a program wants to know: the status as the API has it, and what was asked for."""
+    """Return the document for programs: the status as in the API, and the desired version."""
     return {
         "name": cluster.metadata.name,
         "namespace": cluster.metadata.namespace,
@@ -59,7 +59,7 @@ def document(cluster: Cluster) -> dict[str, Any]:
 
 
 async def follow(session: Session, found: Cluster, output: str) -> None:
-    """Show the cluster whenever it changes, in the way that suits where the output goes."""
+    """Show the cluster at every change, in the form that fits the output."""
     name = found.metadata.name
     following = Following(session, kind_of(found), session.key(name))
     if output != "table":
@@ -81,7 +81,7 @@ def append_document(cluster: Cluster, form: str) -> None:
 
 
 async def redraw(session: Session, following: Following) -> None:
-    """Keep one picture on the terminal."""
+    """Keep one view on the terminal up to date."""
     seen: list[Cluster] = []
 
     def current() -> Any:
@@ -102,14 +102,14 @@ async def redraw(session: Session, following: Following) -> None:
 
 
 class Lines:
-    """Appends what is new, one line each with the time."""
+    """Appends changes, one line each with the time."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._before: Cluster | None = None
 
     def show(self, cluster: Cluster) -> None:
-        """Print what changed since the last time."""
+        """Print what has changed since the last call."""
         clock = datetime.fromtimestamp(self._session.now(), UTC).strftime("%H:%M:%SZ")
         for line in news(self._before, cluster):
             click.echo(f"{clock}  {line}")

@@ -1,4 +1,4 @@
-"""`detect`: who is missing, now, by live reads; what a cluster's CronJob runs."""
+"""`detect`: the missing members, by live reads; the CronJob of a cluster runs it."""
 
 import click
 
@@ -15,17 +15,17 @@ from stateward.operator.objects.kinds import kind_of
 @click.argument("name")
 @target_options
 def detect(name: str, **target: str) -> None:
-    """Look for missing members, and tell the operator.
+    """Find missing members, and notify the operator.
 
-    Reads cluster NAME live and asks its database, as the operator does, and annotates the cluster with the time if a
-    member is missing. A CronJob runs it where spec.replacement is enabled. It must reach the pods.
+    It reads cluster NAME live and queries its database, as the operator does, and annotates the cluster with the time
+    if a member is missing. A CronJob runs it if spec.replacement is enabled. It must be able to connect to the pods.
     """
     for line in told(name, run(lambda session: detected(session, name), **target)):
         click.echo(line)
 
 
 async def detected(session: Session, name: str) -> Findings:
-    """Return what a look at the cluster found; raises Failure when there is none."""
+    """Return the findings about the cluster; raise Failure if it does not exist."""
     kind = kind_of(await read_cluster(session, name))
     async with open_session() as http:
         return await look(
@@ -37,7 +37,7 @@ async def detected(session: Session, name: str) -> Findings:
 
 
 def told(name: str, findings: Findings) -> list[str]:
-    """Return the findings in lines for people."""
+    """Return the findings as readable lines."""
     lines = [f"{member} is missing ({why.cause}): {why.text}" for member, why in findings.missing.items()]
     if findings.unanswered:
         lines.append(f"the database could not be reached: {findings.unanswered}")

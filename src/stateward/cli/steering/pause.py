@@ -1,4 +1,4 @@
-"""`pause` and `resume`: hold a cluster's changes, and let them go on."""
+"""`pause` and `resume`: hold a cluster's changes, and continue them."""
 
 import click
 
@@ -17,7 +17,7 @@ from stateward.operator.objects.kinds import kind_of
 def pause(name: str, **target: str) -> None:
     """Hold all changes of a cluster.
 
-    The operator takes no new step for cluster NAME; a restart that was begun ends. Sets spec.update.paused.
+    The operator starts no new step for cluster NAME; a restart in progress completes. Sets spec.update.paused.
     """
     run(lambda session: set_paused(session, name, paused=True), **target)
     click.echo(f"{name} is paused: the operator takes no new step; `resume {name}` continues")
@@ -27,16 +27,16 @@ def pause(name: str, **target: str) -> None:
 @click.argument("name", shell_complete=cluster_names)
 @target_options
 def resume(name: str, **target: str) -> None:
-    """Let the changes of a cluster go on.
+    """Continue the changes of a cluster.
 
-    Takes spec.update.paused of cluster NAME back.
+    Unsets spec.update.paused of cluster NAME.
     """
     run(lambda session: set_paused(session, name, paused=False), **target)
     click.echo(f"{name} goes on")
 
 
 async def set_paused(session: Session, name: str, *, paused: bool) -> Cluster:
-    """Set `spec.update.paused`, and nothing else."""
+    """Set only `spec.update.paused`."""
     patch = {"spec": {"update": {"paused": paused}}}
     resource = kind_of(await read_cluster(session, name)).resource
     try:

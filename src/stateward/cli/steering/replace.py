@@ -1,4 +1,4 @@
-"""`replace` and `keep`: a new member in the place of one, and no new member in the place of one."""
+"""`replace` and `keep`: replace a member, or never replace it."""
 
 from typing import Any
 
@@ -26,9 +26,10 @@ DRAINED, UNDRAINED, ACCEPTED, KEPT = "replace", "replaceWithoutDraining", "accep
 )
 @target_options
 def replace(member: str, *, without_draining: bool, accept_data_loss: bool, **target: str) -> None:
-    """Put a new member in the place of one.
+    """Replace a member by a new one.
 
-    A new member joins, the data of MEMBER moves away, then MEMBER goes; its volume is kept. Names it in spec.members.
+    A new member joins, the data of MEMBER moves away, then MEMBER is removed; its volume is kept. Adds MEMBER to
+    spec.members.
     """
     if accept_data_loss and not without_draining:
         raise click.UsageError("--accept-data-loss is only for --without-draining: otherwise no data is lost")
@@ -42,16 +43,16 @@ def replace(member: str, *, without_draining: bool, accept_data_loss: bool, **ta
 @click.argument("member")
 @target_options
 def keep(member: str, **target: str) -> None:
-    """Never replace a member, and take it back if it is being replaced.
+    """Never replace a member, and cancel its replacement if one is in progress.
 
-    Names MEMBER in spec.members.keep, and nowhere else in spec.members.
+    Adds MEMBER to spec.members.keep, and removes it from all other lists of spec.members.
     """
     cluster = run(lambda session: name_member(session, member, (KEPT,)), **target)
     click.echo(f"{member} is kept; `status {cluster} --watch` follows it")
 
 
 async def name_member(session: Session, member: str, lists: tuple[str, ...]) -> str:
-    """Name the member in these lists of spec.members and in no other; return the name of its cluster."""
+    """Add the member to these lists of spec.members and remove it from all others; return the name of its cluster."""
     cluster = await cluster_of(session, member)
     patch = members_patch(cluster, member, lists)
     await session.api.patch(kind_of(cluster).resource, key_of(cluster), patch, kind=PatchKind.JSON)
@@ -59,7 +60,7 @@ async def name_member(session: Session, member: str, lists: tuple[str, ...]) -> 
 
 
 async def cluster_of(session: Session, member: str) -> Cluster:
-    """Return the cluster that a member belongs to; raises Failure when there is none."""
+    """Return the cluster of a member; raise Failure if there is none."""
     clusters = await all_clusters(session, session.namespace)
     found = [cluster for cluster in clusters if member in members_of(cluster)]
     if not found:
@@ -72,13 +73,13 @@ async def cluster_of(session: Session, member: str) -> Cluster:
 
 
 def members_of(cluster: Cluster) -> set[str]:
-    """Return the members that the cluster has, and those that are on its way out."""
+    """Return the members of the cluster, including leaving ones."""
     status = cluster.status
     return {m.name for m in status.member_states} | {r.name for r in status.pending_removals}
 
 
 def members_patch(cluster: Cluster, member: str, lists: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return the JSON patch that names the member in these lists only, in the cluster as it was read."""
+    """Return the JSON patch that puts the member into these lists only; it applies only to the cluster as read."""
     before: dict[str, list[str]] = msgspec.to_builtins(cluster.spec.members or MembersByHand())
     after: dict[str, list[str]] = {}
     for name in (DRAINED, UNDRAINED, ACCEPTED, KEPT):

@@ -1,4 +1,4 @@
-"""`restart`: stop and start all members, one safe set at a time or all together, without changing anything else."""
+"""`restart`: restarts all members, one safe set at a time or all together, without any other change."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from stateward.operator.objects.kinds import kind_of
 from stateward.planning.model.phase import Phase
 
 RESTARTED_AT = f"{GROUP}/restarted-at"
-"""Annotation of pod templates that says when a person asked for new pods."""
+"""Annotation of pod templates with the time at which a user requested new pods."""
 
 
 @click.command()
@@ -35,7 +35,7 @@ RESTARTED_AT = f"{GROUP}/restarted-at"
 def restart(name: str, *, pool: str, member: str, coordinated: bool, recreate: bool, **target: str) -> None:
     """Restart all members, one safe set at a time.
 
-    The processes of cluster NAME are stopped and started in their pods, where these have an agent. Sets the annotation
+    The processes of cluster NAME restart in their pods, if these have an agent. Sets the annotation
     stateward.dev/restart-phase on the cluster or on the pod.
     """
     if bool(pool) + bool(member) > 1 or (recreate and (member or coordinated)):
@@ -62,12 +62,12 @@ def restart(name: str, *, pool: str, member: str, coordinated: bool, recreate: b
 
 
 def phase_of(*, coordinated: bool) -> str:
-    """Return the phase that asks for a restart."""
+    """Return the phase that requests a restart."""
     return (Phase.SCHEDULE_COORDINATED if coordinated else Phase.SCHEDULE_ROLLING).value
 
 
 def schedule_patch(pool: str, *, coordinated: bool) -> dict[str, Any]:
-    """Return the patch of the cluster that asks for a restart of one pool, or of all."""
+    """Return the patch of the cluster that requests a restart of one pool, or of all."""
     annotations = {
         names.ANNOTATION_PHASE: phase_of(coordinated=coordinated),
         names.ANNOTATION_RESTART_POOLS: pool or None,
@@ -76,7 +76,7 @@ def schedule_patch(pool: str, *, coordinated: bool) -> dict[str, Any]:
 
 
 async def schedule_member(session: Session, name: str, member: str, *, coordinated: bool) -> None:
-    """Ask for a restart of one member, on its pod; raises Failure when the cluster has no such member."""
+    """Request a restart of one member, on its pod; raise Failure if the cluster has no such member."""
     key = Key(session.namespace, names.pod(member))
     try:
         pod = await session.api.get(PODS, key)
@@ -90,16 +90,16 @@ async def schedule_member(session: Session, name: str, member: str, *, coordinat
 
 
 def check_pool(cluster: Cluster, pool: str) -> None:
-    """Raise Failure when there is no such pool."""
+    """Raise Failure if there is no such pool."""
     pools = [found.name for found in cluster.spec.pools]
     if pool and pool not in pools:
         raise Failure(f"{cluster.metadata.name} has no pool {pool!r}; it has {', '.join(pools)}")
 
 
 def restart_patch(cluster: Cluster, pool: str, when: str) -> list[dict[str, Any]]:
-    """Return the JSON patch that asks for new pods; it applies only to the cluster as it was read.
+    """Return the JSON patch that requests new pods; it applies only to the cluster as read.
 
-    Raises Failure when there is no such pool.
+    Raise Failure if there is no such pool.
     """
     check_pool(cluster, pool)
     pools = [found.name for found in cluster.spec.pools]

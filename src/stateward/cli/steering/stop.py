@@ -1,6 +1,6 @@
-"""`stop` and `start`: keep one member's process stopped, and let it start again.
+"""`stop` and `start`: keep one member's process stopped, and start it again.
 
-The wish stands on the cluster and not on the pod, so that it outlives a pod that is made anew.
+The request is stored on the cluster and not on the pod, so that it survives a recreated pod.
 """
 
 from typing import Any
@@ -25,8 +25,8 @@ from stateward.operator.objects.kinds import kind_of
 def stop(member: str, **target: str) -> None:
     """Keep the process of MEMBER stopped.
 
-    It is stopped when that is safe, in its pod, and stays so until `start`. Sets the annotation stateward.dev/stopped
-    on the cluster.
+    It stops in its pod when that is safe, and stays stopped until `start`. Sets the annotation stateward.dev/stopped on
+    the cluster.
     """
     run(lambda session: keep(session, member, stopped=True), **target)
     click.echo(f"{member} is stopped when that is safe, and stays stopped; `start {member}` starts it again")
@@ -36,16 +36,16 @@ def stop(member: str, **target: str) -> None:
 @click.argument("member")
 @target_options
 def start(member: str, **target: str) -> None:
-    """Let the process of MEMBER start again.
+    """Start the process of MEMBER again.
 
-    Takes MEMBER out of the annotation stateward.dev/stopped of its cluster.
+    Removes MEMBER from the annotation stateward.dev/stopped of its cluster.
     """
     run(lambda session: keep(session, member, stopped=False), **target)
     click.echo(f"{member} starts again")
 
 
 async def keep(session: Session, member: str, *, stopped: bool) -> None:
-    """Write a member into the list of those that are kept stopped, or take it out; raises Failure if there is none."""
+    """Add a member to the list of stopped members, or remove it; raise Failure if the member does not exist."""
     try:
         found = await session.api.get(STATEFUL_SETS, Key(session.namespace, member))
     except NotFound as error:
@@ -56,7 +56,7 @@ async def keep(session: Session, member: str, *, stopped: bool) -> None:
 
 
 def stopped_patch(cluster: Cluster, member: str, *, stopped: bool) -> dict[str, Any]:
-    """Return the patch of the list; it applies only to the cluster as it was read."""
+    """Return the patch of the list; it applies only to the cluster as read."""
     text = cluster.metadata.annotations.get(names.ANNOTATION_STOPPED, "")
     listed = {name.strip() for name in text.split(",") if name.strip()}
     listed = listed | {member} if stopped else listed - {member}

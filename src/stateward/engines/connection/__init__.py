@@ -1,1 +1,1 @@
-"""Talking to a database, whichever it is: the driver's interface, HTTP with limits, workers for large answers."""
+"""Connections to any database: the driver's interface, HTTP with limits, workers for large answers."""

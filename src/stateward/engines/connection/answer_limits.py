@@ -1,9 +1,9 @@
-"""How much one look at a database may answer, and how many clusters with large answers are read at the same time.
+"""Limits on the size of answers per observation, and on how many clusters with large answers are read in parallel.
 
-The disaster this prevents: one cluster answers with far too much, by malice or because it is ill, and the process that
-looks after all clusters runs out of memory or reads nothing else. Each look has its own room, whatever it is answered
-takes some of it, and what is more than usual waits for a place. A cluster whose last large look came to nothing or
-kept its place for long shares one place with its like, so that those that are well never wait for it.
+They prevent that one cluster answers with far too much, by malice or malfunction, so that the process for all clusters
+runs out of memory or reads nothing else. Each observation has its own room, and every answer takes some of it. Answers
+above the usual size wait for a place. Clusters whose last large observation failed or kept its place for long share one
+place, so that healthy clusters never wait for them.
 """
 
 import asyncio
@@ -14,29 +14,30 @@ from typing import Self
 from stateward.engines.connection.base import UnreachableError
 
 LOOK = 32 << 20
-"""Bytes that one look may be answered in all.
+"""Limit in bytes of all answers of one observation.
 
-As the driver asks for them (`filter_path`), the answers of a cluster of 10,000 shards with 100 nodes and the names of
-data streams take 8.4 MiB with one replica, 12 MiB with two, and 18 MiB while every replica tells at length why it could
-not be recovered (`python -m bench answers`). 35,000 shards with a replica each fit in.
+With the driver's `filter_path`, the answers of a cluster of 10,000 shards with 100 nodes and the names of data streams
+take 8.4 MiB with one replica, 12 MiB with two, and 18 MiB while every replica reports at length why it could not be
+recovered (`python -m bench answers`). 35,000 shards with a replica each fit in.
 """
 USUAL = 1 << 20
-"""Bytes up to which a look needs no place and is read on the event loop: 1,200 shards with a replica, read in 40 ms.
+"""Bytes up to which an observation needs no place and is decoded on the event loop.
 
-The most expensive answer of this size that could be made up takes 80 ms and 30 MiB of memory.
+This holds 1,200 shards with a replica, decoded in 40 ms. The most expensive forged answer of this size takes 80 ms and
+30 MiB of memory.
 """
 PLACES = 2
-"""Looks with large answers at the same time, of clusters whose last one succeeded; one more of all others together."""
+"""Parallel observations with large answers, of clusters whose last one succeeded; all others share one more place."""
 PATIENCE = 10.0
-"""Seconds that a look waits for a place."""
+"""Seconds that an observation waits for a place."""
 SLOW = 5.0
-"""Seconds that a look may keep a place and count as one that succeeded: the largest takes 1.4 s."""
+"""Seconds that an observation may keep a place and still count as successful: the largest takes 1.4 s."""
 _MOST = 1024
-"""Clusters whose last large look is remembered to have failed or been slow; the first ones are forgotten first."""
+"""Limit of clusters remembered as failed or slow; the oldest are forgotten first."""
 
 
 class Rooms:
-    """The places, shared by all clusters of one process."""
+    """The places for large answers, shared by all clusters of one process."""
 
     def __init__(
         self,
@@ -56,15 +57,15 @@ class Rooms:
         self._ill: OrderedDict[str, None] = OrderedDict()
 
     def look(self, cluster: str) -> "LookRoom":
-        """Return the room for one look at a cluster, by a name that it has among all clusters."""
+        """Return the room for one observation of a cluster; `cluster` must be unique among all clusters."""
         return LookRoom(self, cluster)
 
     def place(self, cluster: str) -> asyncio.Semaphore:
-        """Return the places that a cluster may have."""
+        """Return the places that a cluster may use."""
         return self._last if cluster in self._ill else self._places
 
     def learned(self, cluster: str, *, ill: bool) -> None:
-        """Remember how a large look ended: `ill` is one that failed or was slow."""
+        """Remember how a large observation ended; `ill` means failed or slow."""
         self._ill.pop(cluster, None)
         if ill:
             self._ill[cluster] = None
@@ -73,7 +74,7 @@ class Rooms:
 
 
 class LookRoom:
-    """Room for all answers of one look; a block that it opens gives the place back."""
+    """The room for all answers of one observation; a context manager that releases the place."""
 
     def __init__(self, rooms: Rooms, cluster: str) -> None:
         self._rooms = rooms
@@ -84,16 +85,19 @@ class LookRoom:
 
     @property
     def largest(self) -> int:
-        """Bytes that the whole look may be answered."""
+        """Limit in bytes of the whole observation."""
         return self._rooms.largest
 
     @property
     def left(self) -> int:
-        """Bytes that may still be answered."""
+        """Bytes that are left."""
         return self._rooms.largest - self._taken
 
     async def take(self, size: int) -> None:
-        """Take so many bytes; beyond the usual, wait for a place first. Raises UnreachableError where none comes."""
+        """Take a number of bytes; above the usual size, wait for a place first.
+
+        Raise UnreachableError if none becomes free.
+        """
         self._taken += size
         if self._taken <= self._rooms.usual or self._place is not None:
             return
@@ -110,13 +114,13 @@ class LookRoom:
         self._since = asyncio.get_running_loop().time()
 
     async def __aenter__(self) -> Self:
-        """Open the block."""
+        """Enter the context."""
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        """Give the place back, and remember whether what it was taken for succeeded in time."""
+        """Release the place, and remember whether the observation succeeded in time."""
         if self._place is not None:
             self._place.release()
             self._place = None
@@ -125,5 +129,5 @@ class LookRoom:
 
 
 def mib(size: int) -> str:
-    """Return a size in bytes as a person reads it."""
+    """Return a size in bytes as readable text."""
     return f"{size / (1 << 20):.1f} MiB"

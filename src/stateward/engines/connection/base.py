@@ -1,7 +1,7 @@
-"""What a driver must answer and what it can be told, whatever the database.
+"""The interface of all database drivers.
 
-A driver remembers nothing. What it sets in the database it marks there, so that any later process can take exactly that
-back. Every call first makes sure that it talks to the right cluster: addresses of pods are used again.
+A driver has no memory. It marks its settings in the database, so that any later process can revert exactly those. Every
+call first verifies that it talks to the right cluster, because pod addresses are reused.
 """
 
 from collections.abc import Mapping
@@ -16,29 +16,29 @@ from stateward.planning.model.observation import Allocation, Database, Unknown
 
 
 class EngineError(Exception):
-    """Something the database did not do or answer, in words a person understands."""
+    """A failed request to the database, with a readable message."""
 
 
 class UnreachableError(EngineError):
-    """No answer: refused, reset, timed out, or more than can be read."""
+    """No answer: refused, reset, timed out, or unreadable."""
 
 
 class GarbledError(EngineError):
-    """An answer that is not what the database would say."""
+    """An answer that does not make sense for the database."""
 
 
 class TooLargeError(EngineError):
-    """An answer that is larger than the operator reads; the message has its size, the limit and what to do."""
+    """An answer above the operator's limit; the message has its size, the limit and what to do."""
 
 
 NO = 400
-"""Status of a request that is refused for what it asks."""
+"""Status of a refused request, as in HTTP."""
 
 
 class RefusedError(EngineError):
-    """The database understood and said no, or that it cannot now; `status` is that of HTTP.
+    """The database understood the request and refused it, or cannot serve it now; `status` is that of HTTP.
 
-    A database that speaks something else says no with `NO`.
+    Databases without HTTP refuse with `NO`.
     """
 
     def __init__(self, message: str, status: int = 0) -> None:
@@ -47,7 +47,7 @@ class RefusedError(EngineError):
 
     @property
     def lasting(self) -> bool:
-        """Whether it says no to this very request, and not that it can do nothing now."""
+        """Whether the refusal is specific to this request, not a temporary inability."""
         return 0 < self.status < 500 and self.status not in (408, 429)
 
 
@@ -56,47 +56,46 @@ class NotFormedError(EngineError):
 
 
 class AnotherClusterError(EngineError):
-    """Somebody else answers at these addresses."""
+    """Another cluster answers at these addresses."""
 
 
 class Target(Struct, frozen=True):
-    """Which cluster is meant, and where it may answer."""
+    """The cluster that is meant, and its possible endpoints."""
 
     endpoints: tuple[str, ...]
-    """Base URLs, for example `http://10.1.2.3:9200`; tried in turn until one answers."""
+    """Base URLs, for example `http://10.1.2.3:9200`; tried in order until one answers."""
     name: str
     """The name that the cluster's nodes carry."""
     identity: str = ""
-    """The identity that the database gave itself when it was formed; empty while that is not known."""
+    """The identity that the database gave itself when it was formed; empty if not known yet."""
     access: Access | None = None
-    """How to get in where an endpoint begins with `https`; None where nothing is secured."""
+    """Credentials for endpoints that begin with `https`; None if nothing is secured."""
     proves: bool = True
-    """Whether a question may change something in the database to prove what it answers; those who only look must not.
-    """
+    """Whether a query may set something in the database to verify its own answer; read-only callers must not."""
 
 
 class Answer(Struct, frozen=True):
-    """A whole answer, as it came."""
+    """A complete, undecoded answer."""
 
     status: int
     body: bytes
 
 
 class Room(Protocol):
-    """How much may still be answered, where more than the usual is expected."""
+    """The memory for answers that may be larger than usual."""
 
     @property
     def largest(self) -> int:
-        """Bytes of all answers that share the room."""
+        """Limit in bytes of all answers that share the room."""
         ...
 
     @property
     def left(self) -> int:
-        """Bytes that may still be answered."""
+        """Bytes that are left."""
         ...
 
     async def take(self, size: int) -> None:
-        """Take so many bytes; may wait for a place, and raises `UnreachableError` where none comes."""
+        """Take a number of bytes; may wait for a place. Raise `UnreachableError` if none becomes free."""
         ...
 
 
@@ -109,86 +108,86 @@ class Call(Struct, frozen=True):
     params: Mapping[str, str] | None = None
     body: Json | None = None
     patience: float | None = None
-    """How long to wait for the whole answer, in seconds, where that is not the usual."""
+    """Seconds to wait for the whole answer; None for the default."""
     room: Room | None = None
-    """What the answer may take, where that is not the usual."""
+    """The room for the answer; None for the default limit."""
 
 
 class Transport(Protocol):
-    """The way to nodes over HTTP: the place where the simulation puts another world."""
+    """HTTP access to nodes; the simulation replaces it."""
 
     async def send(self, call: Call) -> Answer:
-        """Return the whole answer, whatever its status; raise `UnreachableError` where there is none.
+        """Return the whole answer with any status; raise `UnreachableError` if there is none.
 
-        Raises `TooLargeError` for one that is larger than the call has room for.
+        Raise `TooLargeError` for an answer that exceeds the call's room.
         """
         ...
 
     def within(self, access: Access) -> "Transport":
-        """Return the way into one secured cluster: whoever answers by `https` is verified, and shown who asks."""
+        """Return a transport into one secured cluster: it verifies servers on `https` and presents the credentials."""
         ...
 
 
 class Engine(Protocol):
-    """A database's driver. All but `observe` raise `EngineError`, and may be called again after they did."""
+    """A database's driver. All methods except `observe` raise `EngineError`, and can be retried afterwards."""
 
     async def observe(self, target: Target) -> Database | Unknown:
-        """Return one consistent picture of the database, or why there is none; never a part of one.
+        """Return one consistent observation of the database, or why there is none; never a partial one.
 
-        With `target.proves` it may set something in the database to prove what it answers, and takes it back: see the
-        driver of FoundationDB. Without, it only asks.
+        With `target.proves` the driver may set something in the database to verify the answer, and reverts it: see the
+        driver of FoundationDB. Without it the driver only reads.
         """
         ...
 
     async def limit_allocation(
         self, target: Target, allocation: Allocation, members: frozenset[str] = frozenset()
     ) -> None:
-        """Limit which copies the database may place, and remember in the database what was set before.
+        """Limit which copies the database may place, and store the previous values in the database.
 
-        It is told which members go down for a moment, where it has a word for that.
+        `members` are going down temporarily; a database with a shutdown API is informed.
         """
         ...
 
     async def restore_allocation(self, target: Target) -> None:
-        """Put back exactly what was set before the limit; do nothing where there is none of ours."""
+        """Restore exactly the values from before the limit; do nothing if Stateward has not set one."""
         ...
 
     async def flush(self, target: Target) -> None:
-        """Write memory to disk. A failure makes the next recovery longer and nothing else."""
+        """Write memory to disk. A failure only makes the next recovery longer."""
         ...
 
     async def drain(self, target: Target, members: frozenset[str]) -> None:
-        """Move data away from these members, and from no others on our account."""
+        """Drain exactly these members; exclusions that others have set stay."""
         ...
 
     async def exclude_voters(self, target: Target, members: frozenset[str]) -> None:
-        """Take the vote from these members, and give it back to all others that we took it from."""
+        """Exclude these members from voting, and return the vote to all others that Stateward has excluded."""
         ...
 
     async def add_user(self, target: Target, name: str, password: str) -> None:
-        """Make an administrator of this name, unless there is a user of the name already."""
+        """Create an administrator with this name, unless such a user exists."""
         ...
 
     async def move_copies(self, target: Target, moves: tuple[Move, ...]) -> None:
         """Move single copies; raise `RefusedError` with the database's reasons when one cannot move.
 
-        The database moves no copies for the sake of balance from then on, until `resume_balancing`.
+        Rebalancing is paused from then on, until `resume_balancing`.
         """
         ...
 
     async def resume_balancing(self, target: Target) -> None:
-        """Put back what was set for balancing before copies were moved; do nothing where that was not us."""
+        """Restore the rebalancing settings from before; do nothing if Stateward has not paused rebalancing."""
         ...
 
 
 @runtime_checkable
 class Told(Protocol):
-    """The driver of a database that has to be told to make itself, and who its coordinators are."""
+    """The driver of a database that must be formed by a command and needs explicit coordinators."""
 
     async def form(self, target: Target) -> None:
-        """Make the database, empty; raise `RefusedError` where there is one."""
+        """Create an empty database; raise `RefusedError` if one exists."""
         ...
 
     async def tend(self, target: Target) -> None:
-        """Tell it what it should be told for its own sake: what `Database.untended` speaks of."""
+        """Maintain the database: apply the settings that `Database.untended` reports."""
         ...

@@ -1,4 +1,4 @@
-"""From bytes that somebody else wrote to a typed answer: garbage of any kind is one kind of error."""
+"""Decodes untrusted bytes into typed answers: malformed input of any kind raises one kind of error."""
 
 from typing import TypeVar
 
@@ -10,11 +10,11 @@ T = TypeVar("T")
 
 
 def decoded(shape: type[T], body: bytes | str, whose: str) -> T:
-    """Return a JSON document as what it should be; raise `GarbledError`, which begins with `whose`, otherwise."""
+    """Return a decoded JSON document; raise `GarbledError` with a message that begins with `whose`."""
     try:
         return msgspec.json.decode(body, type=shape)
     except RecursionError as error:
         raise GarbledError(f"{whose} it is nested too deep") from error
     except (msgspec.DecodeError, UnicodeError) as error:
-        # An error of validation repeats what it found, which can be long.
+        # A validation error repeats the input, which can be long.
         raise GarbledError(f"{whose} {str(error)[:300]}") from error

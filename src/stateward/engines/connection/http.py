@@ -1,4 +1,4 @@
-"""HTTP to databases over aiohttp: bounded in time and in size, and never half an answer."""
+"""HTTP to databases over aiohttp: limited in time and size, and never half an answer."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,16 +12,16 @@ from stateward.engines.connection.base import Answer, Call, GarbledError, TooLar
 from stateward.engines.connection.no_answer import in_words
 
 LARGEST = USUAL
-"""Bytes of an answer for which nothing else is said: settings, explanations and users take a small part of that."""
+"""Default limit in bytes of an answer: settings, explanations and users take a small part of it."""
 PLAIN = {"Accept": "application/json", "Accept-Encoding": "identity"}
-"""Nothing is asked for that grows when it is read."""
+"""Asks for uncompressed answers."""
 
 _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """How long to wait, in seconds, and how much to read, in bytes."""
+    """Limits of time, in seconds, and of answers, in bytes."""
 
     connect: float = 2
     total: float = 15
@@ -29,7 +29,7 @@ class Bounds:
 
 
 class HttpTransport:
-    """Requests over one shared session; `access` is that of the secured cluster that it leads into."""
+    """Requests over one shared session; `access` is for the secured cluster that it connects to."""
 
     def __init__(
         self,
@@ -45,19 +45,19 @@ class HttpTransport:
         self._contexts = contexts or Contexts()
 
     def within(self, access: Access) -> "HttpTransport":
-        """Return the way into one secured cluster: whoever answers by `https` is verified, and shown who asks."""
+        """Return a transport into one secured cluster: it verifies servers on `https` and presents the credentials."""
         return HttpTransport(self._session, self._bounds, access=access, contexts=self._contexts)
 
     async def send(self, call: Call) -> Answer:
-        """Return the whole answer, whatever its status; raise `UnreachableError` where there is none.
+        """Return the whole answer with any status; raise `UnreachableError` if there is none.
 
-        Raises `TooLargeError` where there is more than may be read, and `GarbledError` for one that is packed.
+        Raise `TooLargeError` for an answer above the limit, and `GarbledError` for a compressed one.
         """
         data = None if call.body is None else msgspec.json.encode(call.body)
         total = self._bounds.total if call.patience is None else call.patience
         timeout = aiohttp.ClientTimeout(total=total, connect=self._bounds.connect, sock_connect=self._bounds.connect)
         headers = {**PLAIN, **({} if data is None else {"Content-Type": "application/json"})}
-        if self._access is not None and call.endpoint.startswith("https:"):  # In plain text nobody is told a password.
+        if self._access is not None and call.endpoint.startswith("https:"):  # Never send a password in plain text.
             headers |= self._access.headers()
         try:
             async with self._session.request(
@@ -79,7 +79,7 @@ class HttpTransport:
             raise UnreachableError(f"{call.endpoint} cannot be reached: {in_words(error)}") from error
 
     def _secured(self, endpoint: str) -> dict[str, Any]:
-        """Return what makes a request a secured one; what is asked by `https` is always verified."""
+        """Return the TLS arguments of a request; `https` is always verified."""
         access = self._access
         if access is None or not endpoint.startswith("https:"):
             return {}
@@ -88,7 +88,7 @@ class HttpTransport:
     async def _read(self, response: aiohttp.ClientResponse, call: Call) -> bytes:
         encoding = response.headers.get("Content-Encoding", "identity")
         if encoding != "identity":
-            # A few kilobytes of it can become gigabytes.
+            # A few compressed kilobytes can become gigabytes.
             raise GarbledError(
                 f"{call.endpoint}{call.path} answers in an encoding that was not requested: {encoding[:60]}"
             )
@@ -116,5 +116,5 @@ def too_large(call: Call, size: int, usual: int) -> TooLargeError:
 
 
 def open_session() -> aiohttp.ClientSession:
-    """Return a session for databases; nothing that arrives is unpacked on the way."""
+    """Return a session for databases; it never decompresses answers."""
     return aiohttp.ClientSession(auto_decompress=False)

@@ -1,7 +1,7 @@
-"""Why a request got no answer, in words for people: this text is what the status of a cluster shows.
+"""Readable reasons why a request got no answer; the status of a cluster shows them.
 
-The errors of sockets and of the HTTP library speak of calls and objects; what a person needs to know is whether nothing
-listens, nobody is reached, the other side hung up, or something else than the database answers.
+The errors of sockets and of the HTTP library speak of calls and objects. The reader needs to know whether nothing
+listens, the address is unreachable, the peer closed the connection, or something other than the database answers.
 """
 
 import errno

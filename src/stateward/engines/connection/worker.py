@@ -1,8 +1,8 @@
-"""Large answers are read in a worker process, which is bounded in memory and in time and then ends.
+"""Decodes large answers in a worker process, which has limits of memory and time and then ends.
 
-The decoder keeps the interpreter to itself until it is done, so a thread would not help: while it reads 32 MiB, no
-lease would be renewed. What it makes of them comes back in parts, so that nothing keeps the event loop for long either.
-A process costs about 0.1 s, so small answers are read where they arrive.
+The decoder holds the interpreter lock until it is done, so a thread would not help: during 32 MiB the process could not
+renew its lease. The result comes back in parts, so that none blocks the event loop for long. A process costs about 0.1
+s, so small answers are decoded in the operator process.
 """
 
 import asyncio
@@ -22,34 +22,34 @@ from stateward.engines.connection.answer_limits import USUAL, mib
 from stateward.engines.connection.base import EngineError, GarbledError, RefusedError, TooLargeError, UnreachableError
 
 MEMORY = 320 << 20
-"""Bytes that a worker may take for its data; 32 MiB of answers of a real cluster take 190 MiB."""
+"""Limit in bytes of a worker's data; 32 MiB of answers of a real cluster take 190 MiB."""
 SECONDS = 15
-"""Seconds of processor time that a worker may take, and seconds until it is ended."""
+"""Limit of a worker's processor time, and of its total time before it is killed."""
 HEAD = 4
-"""Bytes of the length before each frame, the most significant first."""
+"""Bytes of the length before each frame, in big-endian order."""
 PART = USUAL
-"""Bytes of a frame that comes back: the event loop decodes one at once, so it bounds what keeps the loop."""
+"""Limit in bytes of a returned frame: the event loop decodes one at a time, so this limits how long the loop blocks."""
 _SLICE = 1 << 20
 _BEGIN = """\
 import os, runpy, sys
 sys.path[:] = sys.argv[1].split(os.pathsep)
 runpy.run_module(sys.argv[2], run_name="__main__")
 """
-"""The program of a worker: it finds its modules where its parent does, also where a launcher has said where that is."""
+"""The program of a worker. It uses its parent's module path, also if a launcher has set that."""
 
 Work = Callable[[Iterator[bytes]], Iterable[bytes]]
-"""From the frames that come in to those of the result; raises EngineError."""
+"""From the input frames to the result frames; raises EngineError."""
 
 
 class Failed(Struct, frozen=True):
-    """Why there is no result, in the first frame that comes back; that frame is empty where there is one."""
+    """Why there is no result: the first returned frame, which is empty if there is a result."""
 
     kind: str
     why: str
     status: int = 0
 
     def error(self) -> EngineError:
-        """Return the error that the worker has met."""
+        """Return the error that occurred in the worker."""
         if self.kind == RefusedError.__name__:
             return RefusedError(self.why, self.status)
         kind: Callable[[str], EngineError] = getattr(base, self.kind, GarbledError)
@@ -58,9 +58,9 @@ class Failed(Struct, frozen=True):
 
 @asynccontextmanager
 async def worked(module: str, frames: Sequence[bytes], what: str) -> AsyncGenerator[AsyncIterator[bytes]]:
-    """Open the frames that the worker `module` makes of others; `what` names in errors what it reads.
+    """Provide the frames that the worker `module` makes of `frames`; `what` names the input in errors.
 
-    Raises EngineError, also while they are iterated.
+    Raise EngineError, also during iteration.
     """
     size = mib(sum(map(len, frames)))
     places = os.pathsep.join(place for place in sys.path if Path(place).is_absolute())
@@ -109,7 +109,7 @@ async def _frame(stream: asyncio.StreamReader) -> bytes:
 
 
 def serve(work: Work) -> None:
-    """Be the worker: read frames from the standard input until it ends, and write those of the result."""
+    """Run as the worker: read frames from standard input until it ends, and write the result frames."""
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     for frame in answered(work, sys.stdin.buffer):
@@ -118,7 +118,7 @@ def serve(work: Work) -> None:
 
 
 def answered(work: Work, source: BinaryIO) -> Iterator[bytes]:
-    """Return the frames of the answer: an empty one, those of the result and an empty one, or only a failure."""
+    """Yield the frames of the answer: an empty one, the result and an empty one; or only a failure."""
     try:
         found = [*work(_received(source))]
         for frame in found:

@@ -1,5 +1,5 @@
-"""FoundationDB: what its status says, what is safe, what its command line is told, and the objects of its clusters.
+"""FoundationDB: the meaning of its status, safety checks, commands for its command line, and the cluster objects.
 
-`spec` fills in defaults, `objects` makes pods and Services, `database` asks and tells. All of it is pure but
-`database.driver`, which talks to a database through a shell.
+`spec` fills in defaults, `objects` builds pods and Services, `database` queries and commands the database. Everything
+is pure except `database.driver`, which talks to a database through a shell.
 """

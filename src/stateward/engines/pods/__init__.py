@@ -1,1 +1,1 @@
-"""What the pods and objects of all engines have in common: merged templates, digests, images, the agent in a pod."""
+"""Common parts of the pods and objects of all engines: merged templates, digests, images, the agent in a pod."""

@@ -1,7 +1,7 @@
-"""The agent in a member's pod: process 1 of the database's container, brought by an init container.
+"""The agent in a member's pod: process 1 of the database container, installed by an init container.
 
-Everything in here stays the same for the life of a pod, also when its configuration changes under it. What may change
-(where the database answers its probes) is a file of the configuration, and the arguments only name it.
+Everything here stays the same for the life of a pod, also when its configuration changes. What may change (the probe
+URLs of the database) is a file of the configuration, and the arguments only name that file.
 """
 
 from collections.abc import Mapping
@@ -15,28 +15,28 @@ from stateward.engines.pods.probe import probe
 from stateward.engines.pods.read_only import container_rights
 
 VERSION = __version__
-"""Version of the agent that new pods get."""
+"""Version of the agent in new pods."""
 API_PORT = 9443
 PROBES_PORT = 9444
 CONTAINER = "stateward-agent"
-"""Name of the init container that brings the agent."""
+"""Name of the init container that installs the agent."""
 HOME = "/stateward/agent"
 SECRETS = "/stateward/agent-tls"
 STARTED, READY = "stateward-started-url", "stateward-ready-url"
-"""Files of the configuration that say where the database answers."""
+"""Configuration files with the probe URLs of the database."""
 CREDENTIALS = "stateward-probe-credentials"
-"""File of the configuration with USER:PASSWORD for these, where the database asks who it is."""
+"""Configuration file with USER:PASSWORD for the probe URLs, if the database requires authentication."""
 MARGIN = 5
 """Seconds between the agent's last signal to the database and the kubelet's to the agent."""
 
 
 def checksum(files: Mapping[str, str]) -> str:
-    """Return the checksum by which the agent knows a configuration."""
+    """Return the checksum by which the agent identifies a configuration."""
     return configuration.checksum({name: content.encode() for name, content in files.items()})
 
 
 def init_container(image: str) -> Json:
-    """Return the container that copies the agent, with an interpreter of its own, into the pod."""
+    """Return the init container that copies the agent and its Python interpreter into the pod."""
     return {
         "name": CONTAINER,
         "image": image,
@@ -48,9 +48,10 @@ def init_container(image: str) -> Json:
 
 
 def start(script: list[str], grace: int, *, asks: bool = True) -> Json:
-    """Return command and arguments of the database's container; the pod is given `grace` seconds to end.
+    """Return command and arguments of the database container; `grace` is the pod's termination time in seconds.
 
-    A database that answers over HTTP is asked by the agent whether it serves; of any other it only knows that it runs.
+    With `asks`, the agent queries the database over HTTP to see whether it serves; without, it only sees that the
+    process runs.
     """
     options = {
         "config": "/stateward/config",
@@ -78,7 +79,7 @@ _QUESTIONS = {
 
 
 def volumes(member: str) -> list[Json]:
-    """Return the volumes with the agent and with what it proves itself by."""
+    """Return the volumes with the agent and its credentials."""
     return [
         {"name": "agent", "emptyDir": {"sizeLimit": "256Mi"}},
         {"name": "agent-tls", "secret": {"secretName": names.agent(member)}},
@@ -86,7 +87,7 @@ def volumes(member: str) -> list[Json]:
 
 
 def volume_mounts() -> list[Json]:
-    """Return where they are mounted in the database's container."""
+    """Return the mounts of these volumes in the database container."""
     return [
         {"name": "agent", "mountPath": HOME, "readOnly": True},
         {"name": "agent-tls", "mountPath": SECRETS, "readOnly": True},
@@ -94,7 +95,7 @@ def volume_mounts() -> list[Json]:
 
 
 def downward() -> list[Json]:
-    """Return the files by which the agent hears what its pod's annotations say."""
+    """Return the files that show the agent its pod's annotations."""
     wanted = {"restart-phase": names.ANNOTATION_PHASE, "config-checksum": names.ANNOTATION_CHECKSUM}
     return [
         {"path": path, "fieldRef": {"fieldPath": f"metadata.annotations['{annotation}']"}}
@@ -108,10 +109,10 @@ def ports() -> list[Json]:
 
 
 def probes() -> Json:
-    """Return the three probes; the agent knows of a database that was told to stop, and asks it otherwise.
+    """Return the three probes, which the agent answers: it knows of intended stops, and queries the database otherwise.
 
-    The agent is patient with a database that misses an answer, so that the kubelet need not be: it cannot tell it from
-    one that was told to stop.
+    The agent tolerates a missed answer of the database, so the kubelet does not need to. The kubelet cannot distinguish
+    a missed answer from an intended stop.
     """
     return {
         "startupProbe": probe("/started", PROBES_PORT, period=5, timeout=5, failures=180),

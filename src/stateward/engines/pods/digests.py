@@ -1,8 +1,8 @@
-"""Digests of what a member is made from: a name and a digest for each thing that somebody asked for.
+"""Digests of a member's inputs: a name and a digest for each requested value.
 
-Two templates that differ only in what Stateward adds by itself have the same inputs, so a new Stateward restarts
-nothing; what was left out has no input, so a new default restarts nothing either. Scaling, labels of the cluster,
-Services and the update policy are in no member, and so in no input.
+Templates that differ only in Stateward's own additions have the same inputs, so a new Stateward version restarts
+nothing. An omitted value has no input, so a new default restarts nothing either. Scaling, labels of the cluster,
+Services and the update policy are not part of members, and so not of inputs.
 """
 
 import hashlib
@@ -15,13 +15,13 @@ from stateward.api.values.quantity import QuantityError, format_quantity, parse_
 from stateward.engines.pods.merge import KEYS
 
 DIGITS = 10
-"""Hexadecimal digits of a digest: 40 bits, so that one change in 10^12 would go unseen."""
+"""Hexadecimal digits of a digest: 40 bits, so that one change in 10^12 stays undetected."""
 
 _PARTS_BY_NAME = ("containers", "initContainers")
 
 
 def digest(name: str, value: Any) -> str:
-    """Return the digest of a value under a name; the name is part of it, so equal values don't look alike."""
+    """Return the digest of a value under a name; the name is part of it, so equal values have different digests."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(
         text.encode(), key=hashlib.sha256(name.encode()).digest(), digest_size=DIGITS // 2
@@ -29,7 +29,7 @@ def digest(name: str, value: Any) -> str:
 
 
 def quantities(resources: Json) -> Json:
-    """Return resources with one way of writing each amount."""
+    """Return resources with amounts in canonical form."""
     return {
         kind: {name: _quantity(amount) for name, amount in cast("Json", amounts).items()}
         if isinstance(amounts, dict)
@@ -39,7 +39,7 @@ def quantities(resources: Json) -> Json:
 
 
 def _quantity(amount: Any) -> str:
-    """Return one way of writing an amount: 1024Mi is 1Gi. What is no quantity stays as it is, for the API server."""
+    """Return the canonical form of an amount: 1024Mi is 1Gi. Invalid amounts stay, for the API server to refuse."""
     try:
         return format_quantity(parse_quantity(str(amount)))
     except QuantityError:
@@ -47,7 +47,7 @@ def _quantity(amount: Any) -> str:
 
 
 def template_parts(template: Json) -> Iterator[tuple[str, Any]]:
-    """Yield the overrides of a pod, each as an input of its own."""
+    """Yield the overrides of a pod, each as a separate input."""
     for section, content in template.items():
         if section in ("metadata", "spec") and isinstance(content, dict):
             for field, value in cast("Json", content).items():
@@ -67,7 +67,7 @@ def _part(field: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _ordered(value: Any, name: str = "") -> Any:
-    """Sort lists whose items have a key: their order says nothing, except that of the containers that start in turn."""
+    """Sort lists whose items have a key: their order has no meaning, except where `_ORDER_MATTERS`."""
     if isinstance(value, dict):
         return {key: _ordered(item, key) for key, item in cast("Json", value).items()}
     if not isinstance(value, list):
@@ -79,7 +79,7 @@ def _ordered(value: Any, name: str = "") -> Any:
 
 
 _ORDER_MATTERS = ("initContainers", "env")
-"""Init containers run in order, and a variable may use those before it."""
+"""Init containers run in order, and a variable may use earlier ones."""
 
 
 def _text(value: Any) -> str:

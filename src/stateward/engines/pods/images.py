@@ -1,7 +1,7 @@
-"""Which image runs a version, also a version that the spec no longer names.
+"""The image of a version, also of a version that the spec no longer names.
 
-While an upgrade rolls, members whose turn has not come must come back with the old version whatever happens to them.
-Their image is found by putting the old version where the tag has the new one.
+During an upgrade, members that have not been upgraded yet must come back with the old version in every case. Their
+image is the new one with the old version in its tag.
 """
 
 import re
@@ -10,9 +10,9 @@ PLACE = "{version}"
 
 
 def pattern(official: str, chosen: str | None, version: str) -> str:
-    """Return the image to use (that which was chosen, or the official one) with `{version}` in the version's place.
+    """Return the image (the chosen or the official one) with `{version}` in place of the version.
 
-    A digest beside a tag belongs to one version only, so it counts for that of the spec alone.
+    A digest beside a tag belongs to one version, so it applies to the version of the spec only.
     """
     if chosen is None:
         return f"{official}:{PLACE}"
@@ -25,7 +25,7 @@ def pattern(official: str, chosen: str | None, version: str) -> str:
 
 
 def image_for(official: str, chosen: str | None, asked: str, version: str) -> str:
-    """Return the image of a version: exactly what was chosen for the version that the spec asks for."""
+    """Return the image of a version; for the requested version, exactly the chosen image."""
     if chosen is not None and version == asked:
         return chosen
     return pattern(official, chosen, asked).replace(PLACE, version)

@@ -1,12 +1,12 @@
 """Strategic merge of pod templates, as Kubernetes merges a patch into an object: lists by key, `null` deletes.
 
-`merge` applies a patch to an object. `compose` makes one patch of two, so that applying it is the same as applying one
-after the other: what several levels of overrides ask for can be compared without knowing what they are applied to.
+`merge` applies a patch to an object. `compose` combines two patches into one with the same result as applying them in
+sequence. So overrides of several levels can be compared without the object that they apply to.
 
-The directives of Kubernetes are honoured: `$patch: delete` removes a list's item, `$patch: replace` takes the place of
-a whole object or (as an item with nothing else in it) of a whole list. Lists that are not known to have a key are
-atomic and replaced. Only the fields of a pod template are known: the tables follow `patchMergeKey` in the Kubernetes
-API, v1.34. Order: items that the object has keep their place, new ones follow in the order of the patch.
+The directives of Kubernetes are supported: `$patch: delete` removes an item of a list; `$patch: replace` replaces a
+whole object or (as an item with nothing else in it) a whole list. Lists without a known key are atomic and replaced.
+Only the fields of a pod template are known: the tables follow `patchMergeKey` in the Kubernetes API, v1.34. Existing
+items keep their position, new ones follow in the order of the patch.
 """
 
 from collections.abc import Sequence
@@ -35,19 +35,19 @@ KEYS: dict[str, tuple[str, ...]] = {
     "readinessGates": ("conditionType",),
     "ownerReferences": ("uid",),
 }
-"""Merge keys by field name. Where Kubernetes identifies items by two fields (its list map keys), so does this."""
+"""Merge keys by field name, with two fields where Kubernetes identifies items by two (its list map keys)."""
 
 _DEFAULTS = {"protocol": "TCP"}
-"""Values that a key field has where it is left out."""
+"""Default values of key fields."""
 
 
 def merge(base: Json, patch: Json) -> Json:
-    """Return `base` with `patch` applied; neither is changed."""
+    """Return `base` with `patch` applied; both stay unchanged."""
     return _merge_objects(base, patch, composing=False)
 
 
 def compose(first: Json, second: Json) -> Json:
-    """Return the one patch that does what `first` and then `second` do."""
+    """Return one patch with the effect of `first` and then `second`."""
     return _merge_objects(first, second, composing=True)
 
 
@@ -69,7 +69,7 @@ def _merge_objects(base: Json, patch: Json, *, composing: bool) -> Json:
 
 
 def _settled(composed: Json) -> Json:
-    """Drop deletions from what replaces a whole object: there is nothing left for them to delete."""
+    """Drop deletions from a patch that replaces a whole object: nothing is left for them to delete."""
     if composed.get(DIRECTIVE) != REPLACE:
         return composed
     return {DIRECTIVE: REPLACE, **_plain(composed)}
@@ -91,13 +91,13 @@ def _merge_under(name: str, base: Json, patch: Json, *, composing: bool) -> Json
         return _merge_objects(cast("Json", old), patch, composing=composing)
     if not composing:
         return _merge_objects({}, patch, composing=False)
-    # The first patch removed the object or made something else of it, so the second one meets nothing of the base.
+    # The first patch removed or replaced the object, so the second one applies to nothing of the base.
     return {DIRECTIVE: REPLACE, **_plain(patch)} if name in base else patch
 
 
 def _merge_list_under(name: str, base: Json, patch: list[Json], *, composing: bool) -> list[Json]:
     old, keys = base.get(name), KEYS[name]
-    # Items that are no objects have no key. The API server refuses them; here they must not end the round.
+    # Items that are not objects have no key. The API server refuses them; here they must not fail the round.
     if isinstance(old, list) and all(isinstance(item, dict) for item in cast("list[Any]", old)):
         return _merge_lists(keys, cast("list[Json]", old), patch, composing=composing)
     if not composing:
@@ -128,7 +128,7 @@ def _merge_item(old: Json | None, item: Json, *, composing: bool) -> Json:
 
 
 def _plain(patch: Json) -> Json:
-    """Return what a patch makes of nothing."""
+    """Return the result of a patch that is applied to an empty object."""
     return _merge_objects({}, {k: v for k, v in patch.items() if k != DIRECTIVE}, composing=False)
 
 
@@ -146,5 +146,5 @@ def _is_list_directive(item: Json) -> bool:
 
 def _identity(keys: Sequence[str], item: Json) -> tuple[Any, ...]:
     values = (item.get(key, _DEFAULTS.get(key)) for key in keys)
-    # What is no name and no number is no key either. The API server refuses it; here it must not end the round.
+    # A value that is neither text nor number is no key. The API server refuses it; here it must not fail the round.
     return tuple(repr(cast("object", value)) if isinstance(value, dict | list) else value for value in values)

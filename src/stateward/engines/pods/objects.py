@@ -1,4 +1,4 @@
-"""The Kubernetes objects of clusters and members, whatever the engine: what differs is passed in, and it is little."""
+"""The Kubernetes objects of clusters and members for all engines; the few differences are parameters."""
 
 import base64
 from collections.abc import Mapping
@@ -13,23 +13,23 @@ from stateward.planning.safety.disruption_budget import Budget
 
 
 class MemberObjects(Struct, frozen=True):
-    """The objects of a member, ready to be applied in this order."""
+    """The objects of a member, in the order in which they are applied."""
 
     config: Json
     claim: Json | None
-    """None where data is ephemeral."""
+    """None if the data is ephemeral."""
     workload: Json
 
 
 class Blueprint(Struct, frozen=True):
-    """What an engine says of one member."""
+    """The engine-specific parts of one member."""
 
     cluster: Cluster
     name: str
     labels: Mapping[str, str]
     storage: Storage
     made_from: Mapping[str, str]
-    """Annotations that say what its objects were made from."""
+    """Annotations that record the inputs of its objects."""
     files: Mapping[str, str]
     """Its configuration."""
     template: Json
@@ -46,12 +46,12 @@ def member_objects(of: Blueprint) -> MemberObjects:
 
 
 def headless(cluster: Cluster) -> str:
-    """Return the name of the Service that gives each pod a name in DNS."""
+    """Return the name of the Service that gives each pod a DNS name."""
     return f"{cluster.metadata.name}-members"
 
 
 def owner(cluster: Cluster) -> Json:
-    """Return the reference by which an object goes when the cluster goes."""
+    """Return the owner reference: garbage collection deletes the object with its cluster."""
     return {
         "apiVersion": cluster.api_version,
         "kind": cluster.kind,
@@ -84,7 +84,7 @@ def secret(metadata: Json, data: Mapping[str, str]) -> Json:
 
 
 def headless_service(metadata: Json, selector: Mapping[str, str], ports: Mapping[str, int]) -> Json:
-    """Return a Service that names pods before they are Ready: they must find each other to become so."""
+    """Return a Service that publishes pods before they are Ready: they must find each other to become so."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -104,7 +104,7 @@ def port(name: str, number: int) -> Json:
 
 
 def disruption_budget(cluster: Cluster, metadata: Json, budget: Budget) -> Json:
-    """Return the PodDisruptionBudget of what planning says may be evicted; its name is made from the cluster's."""
+    """Return the PodDisruptionBudget for the evictions that the plan allows; its name is made from the cluster's."""
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",

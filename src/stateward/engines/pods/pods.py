@@ -1,4 +1,4 @@
-"""What the pod templates of every engine have in common: marks, rights, and where pods like to be."""
+"""Common parts of the pod templates of all engines: annotations, security context, and scheduling preferences."""
 
 import hashlib
 import json
@@ -16,27 +16,27 @@ ZONE = "topology.kubernetes.io/zone"
 
 
 def made_from(inputs: Inputs, version: str) -> dict[str, str]:
-    """Return the annotations that say what an object was made from."""
+    """Return the annotations that record the inputs of an object."""
     text = json.dumps(dict(inputs), sort_keys=True, separators=(",", ":"))
     return {names.ANNOTATION_INPUTS: text, names.ANNOTATION_VERSION: version}
 
 
 def agent_annotations(files: Mapping[str, str]) -> dict[str, str]:
-    """Return what a pod with an agent says of it, and of the configuration that its process is to run with."""
+    """Return the annotations of a pod with an agent: the agent's version, and the checksum of its configuration."""
     return {names.ANNOTATION_AGENT: agent.VERSION, names.ANNOTATION_CHECKSUM: agent.checksum(files)}
 
 
 def files_digest(files: Mapping[str, str]) -> str:
     """Return the digest of the configuration that a pod without an agent must start with.
 
-    A kubelet may mount a Secret as it was before its last change; the pod would then say that it was made from the new
-    configuration, run the old one, and nobody would ever restart it.
+    A kubelet may mount a Secret as it was before its last change. Without this check the pod would be marked with the
+    new configuration but run the old one, and nothing would ever restart it.
     """
     return hashlib.sha256("".join(files[name] for name in sorted(files)).encode()).hexdigest()
 
 
 def security_context(user: int) -> Json:
-    """Return the rights of a pod: none, as one user that owns the files of its volumes."""
+    """Return the security context of a pod: unprivileged, as one user that owns the files of its volumes."""
     return {
         "runAsNonRoot": True,
         "runAsUser": user,
@@ -49,7 +49,7 @@ def security_context(user: int) -> Json:
 
 
 def overridden(own: Json, template: Json) -> Json:
-    """Return a pod template with what people changed of it, but for the marks by which the operator finds its pods."""
+    """Return a pod template with the user's overrides, except for labels and annotations of the operator."""
     merged = merge(own, template)
     metadata: Json = merged.get("metadata") or {}
     marks = cast("dict[str, Json]", own["metadata"])
@@ -58,20 +58,20 @@ def overridden(own: Json, template: Json) -> Json:
 
 
 def apart(weight: int, labels: Mapping[str, str]) -> Json:
-    """Return the wish to be on another node than pods with these labels.
+    """Return a preference for nodes without pods with these labels.
 
-    All of it is preference. A rule would keep a member from coming back after its node has gone.
+    It is never a hard rule: a rule would keep a member from coming back after its node is lost.
     """
     selector = {"matchLabels": dict(labels)}
     return {"weight": weight, "podAffinityTerm": {"topologyKey": HOSTNAME, "labelSelector": selector}}
 
 
 def preferred(*terms: Json) -> Json:
-    """Return the affinity of a pod that has these wishes."""
+    """Return a pod affinity with these preferences."""
     return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": list(terms)}}
 
 
 def spread(cluster: str, pool: str) -> list[Json]:
-    """Spread the members of a pool evenly over zones, where there are zones."""
+    """Return constraints that spread the members of a pool evenly over zones, if there are zones."""
     selector = {"matchLabels": {names.LABEL_CLUSTER: cluster, names.LABEL_POOL: pool}}
     return [{"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": selector}]

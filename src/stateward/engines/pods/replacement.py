@@ -1,4 +1,4 @@
-"""What the spec says about replacing members, as planning understands it: the same for every engine."""
+"""The spec's replacement policy in the types of planning, for all engines."""
 
 from stateward.api.kinds.cluster import UpdatePolicy
 from stateward.api.kinds.replacement import MembersByHand, ReplacementPolicy
@@ -7,7 +7,7 @@ from stateward.planning.model.observation import Replacement
 
 
 def replacement(policy: ReplacementPolicy | None, members: MembersByHand | None) -> Replacement:
-    """Return the policy with every default filled in; raises DurationError for a span that the schema refuses."""
+    """Return the policy with all defaults filled in; raise DurationError for a duration that the schema refuses."""
     policy, by_hand = policy or ReplacementPolicy(), members or MembersByHand()
     return Replacement(
         enabled=policy.enabled,
@@ -24,6 +24,6 @@ def replacement(policy: ReplacementPolicy | None, members: MembersByHand | None)
 
 
 def wait_between_removals(update: UpdatePolicy, default: float) -> float:
-    """Return the seconds between one member that is let go and the next; the engine's default where nobody says."""
+    """Return the seconds between the release of one member and the next; `default` is the engine's."""
     text = update.wait_between_removals
     return default if text is None else parse_duration(text)

@@ -1,7 +1,7 @@
-"""Which ConfigMaps and Secrets the pods of a cluster use because overrides say so, and what is known of them.
+"""The ConfigMaps and Secrets that the pods of a cluster use through overrides, and their known digests.
 
-What Stateward puts into pods by itself is no part of it. Nor are the Secrets that images are pulled with: no process
-ever sees them, and the next pull reads them anew.
+It excludes what Stateward itself puts into pods, and image pull secrets: no process sees those, and the next pull reads
+them again.
 """
 
 from collections.abc import Mapping
@@ -15,11 +15,11 @@ from stateward.planning.model.observation import Effect
 from stateward.planning.model.referenced_data import KINDS
 
 DATA_EFFECTS: Mapping[str, Effect] = dict.fromkeys(KINDS, Effect.RECREATE)
-"""What a change of data needs that pods have in variables or volumes: a process sees neither change."""
+"""The effect of changed data in variables or volumes of pods: a running process sees neither change."""
 
 
 def uses(template: Json) -> frozenset[Dependency]:
-    """Return what pods use because of the overrides of their template."""
+    """Return the ConfigMaps and Secrets that pods use through the overrides of their template."""
     pod: Json = template.get("spec") or {}
     spec = {name: value for name, value in pod.items() if name != "imagePullSecrets"}
     body = {"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": {"template": {"spec": spec}}}
@@ -27,13 +27,13 @@ def uses(template: Json) -> frozenset[Dependency]:
 
 
 def uses_of(cluster: Cluster) -> frozenset[Dependency]:
-    """Return what the pods of a cluster use, of all pools together."""
+    """Return the ConfigMaps and Secrets that the pods of all pools use."""
     common = cluster.spec.pod_template or {}
     return frozenset(d for pool in cluster.spec.pools for d in uses(compose(common, pool.pod_template or {})))
 
 
 def known(template: Json, data: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the digests of what pods of a template use, out of what is known of a cluster's data."""
+    """Return the known digests of the data that pods of a template use."""
     used = uses(template)
     homes = {label(found) for found in used if not found.key}
     keys = {label(found) for found in used if found.key}

@@ -1,5 +1,5 @@
-"""What OpenSearch and Elasticsearch have in common: one family, two flavors.
+"""The family of OpenSearch and Elasticsearch: one implementation, two flavors.
 
-`spec` fills in defaults, `configuration` writes files, `objects` makes pods and Services, `database` asks and tells.
-All of it is pure but `database`.
+`spec` fills in defaults, `configuration` writes files, `objects` builds pods and Services, `database` queries and
+commands the database. Everything except `database` is pure.
 """

@@ -1,1 +1,1 @@
-"""How to reach an API server and prove who asks: kubeconfig, in-cluster configuration, credentials, exec plug-ins."""
+"""Connection and authentication to an API server: kubeconfig, in-cluster configuration, credentials, exec plug-ins."""

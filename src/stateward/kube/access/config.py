@@ -1,4 +1,4 @@
-"""Finding out how to reach the API server: from a kubeconfig, or from inside a pod."""
+"""Finds the connection to the API server: from a kubeconfig, or from inside a pod."""
 
 import base64
 import os
@@ -25,9 +25,9 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
 def connect(*, kubeconfig: str = "", context: str = "", environment: Mapping[str, str] | None = None) -> Connection:
-    """Find the connection as kubectl does: a given file, KUBECONFIG, `~/.kube/config`, else the pod we run in.
+    """Find the connection as kubectl does: the given file, KUBECONFIG, `~/.kube/config`, otherwise the surrounding pod.
 
-    Raises ConfigError, naming the file and the field, when what was found cannot be used.
+    Raise ConfigError, with the file and the field, if the result cannot be used.
     """
     variables = os.environ if environment is None else environment
     paths = [Path(kubeconfig).expanduser()] if kubeconfig else kubeconfig_paths(variables)
@@ -40,7 +40,7 @@ def connect(*, kubeconfig: str = "", context: str = "", environment: Mapping[str
 
 
 def in_cluster(environment: Mapping[str, str] | None = None, folder: Path = SERVICE_ACCOUNT) -> Connection:
-    """Return the connection of the pod that we run in, with its service account; raises ConfigError."""
+    """Return the connection of the surrounding pod, with its service account; raise ConfigError."""
     variables = os.environ if environment is None else environment
     host, port = variables.get("KUBERNETES_SERVICE_HOST", ""), variables.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:
@@ -56,7 +56,7 @@ def in_cluster(environment: Mapping[str, str] | None = None, folder: Path = SERV
 
 
 def from_kubeconfig(config: Kubeconfig, context: str = "") -> Connection:
-    """Return the connection of a context (empty: the current one); raises ConfigError."""
+    """Return the connection of a context (empty: the current one); raise ConfigError."""
     name = context or config.current_context
     if not name:
         files = ", ".join(str(file) for file in config.files)
@@ -84,7 +84,7 @@ def _tls(place: Place, cluster: ClusterEntry) -> Tls:
     data, path = cluster.certificate_authority_data, cluster.certificate_authority
     ca = place.read("certificate-authority", data=data, path=path)
     if ca and cluster.insecure_skip_tls_verify:
-        # Two opposite wishes: kubectl refuses to guess, and so do we.
+        # The two settings contradict each other: refuse to guess, as kubectl does.
         raise Place(place.file, f"{place.field}.insecure-skip-tls-verify").error(
             "cannot be combined with a certificate-authority"
         )
@@ -121,7 +121,7 @@ def _command(place: Place, plugin: ExecEntry, cluster_info: Mapping[str, Any]) -
     where = f"{place.file}: {place.field}.exec"
     if not plugin.command:
         raise ConfigError(f"{where}.command: is not set")
-    # A command with a slash is relative to the kubeconfig, one without is looked for in PATH.
+    # A command with a slash is relative to the kubeconfig, one without is searched in PATH.
     command = str(place.file.parent / plugin.command) if "/" in plugin.command else plugin.command
     return ExecCommand(
         where,

@@ -1,4 +1,4 @@
-"""How to reach an API server: address, trust, proxy and credentials, whichever way they were found out."""
+"""A connection to an API server: address, trust, proxy and credentials, from any source."""
 
 import hashlib
 import os
@@ -13,7 +13,7 @@ from stateward.kube.objects.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Whom to trust. `ca` is PEM (empty: the system's authorities), `server_name` replaces the address's host name."""
+    """Trust settings. `ca` is PEM (empty: the system's authorities), `server_name` replaces the address's host name."""
 
     ca: bytes = field(default=b"", repr=False)
     server_name: str = ""
@@ -22,7 +22,7 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Everything needed to talk to one API server as one identity; `namespace` is the default for commands."""
+    """All data to talk to one API server with one identity; `namespace` is the default for commands."""
 
     server: str
     credentials: CredentialSource
@@ -32,14 +32,14 @@ class Connection:
 
 
 class TlsContexts:
-    """Makes TLS contexts, one per client certificate, and remembers the last: an exec plugin may change it."""
+    """Creates TLS contexts, one per client certificate, and caches the last: an exec plugin may change it."""
 
     def __init__(self, tls: Tls) -> None:
         self._tls = tls
         self._made: tuple[bytes, ssl.SSLContext] | None = None
 
     def for_credential(self, credential: Credential) -> ssl.SSLContext:
-        """Return the context that presents the credential's certificate; raises ConfigError when it is unusable."""
+        """Return the context that presents the credential's certificate; raise ConfigError if it is unusable."""
         digest = hashlib.sha256(credential.certificate + b"\0" + credential.key).digest()
         if self._made is None or self._made[0] != digest:
             self._made = (digest, self._make(credential))
@@ -51,7 +51,7 @@ class TlsContexts:
             context = ssl.create_default_context(cadata=self._tls.ca.decode("ascii", "ignore") or None)
         except (ssl.SSLError, ValueError) as error:
             raise ConfigError(f"the certificate authority is not a PEM certificate: {error}") from error
-        # Python 3.13 refuses authorities without a key usage extension; clusters have such, and Go accepts them.
+        # Python 3.13 refuses authorities without a key usage extension; clusters use such, and Go accepts them.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if self._tls.insecure:
             context.check_hostname = False
@@ -62,7 +62,7 @@ class TlsContexts:
 
 
 def _load_pair(context: ssl.SSLContext, credential: Credential) -> None:
-    # OpenSSL reads a key pair from files only; they exist for the time of the call, readable by us alone.
+    # OpenSSL reads a key pair from files only; they exist only during the call, readable by this user alone.
     with tempfile.TemporaryDirectory(prefix="stateward-tls-") as folder:
         pair = Path(folder, "pair.pem")
         pair.touch(mode=0o600)

@@ -1,7 +1,7 @@
-"""Who we are to the API server, and how to become it again when that has expired.
+"""Credentials for the API server, and their renewal.
 
-A source is asked before every request and answers from memory as long as it can. The server's 401 makes the client call
-`invalidate` once, so that a token revoked early does not need a restart.
+The client calls a source before every request; the source answers from memory as long as possible. After a 401 of the
+server the client calls `invalidate` once, so that a token revoked early needs no restart.
 """
 
 import base64
@@ -12,13 +12,13 @@ from typing import Protocol
 from stateward.kube.objects.errors import ConfigError
 from stateward.kube.timing.clock import Clock, SystemClock
 
-# The kubelet renews a projected token when 80 % of its life is over; a minute of delay is far inside the rest.
+# The kubelet renews a projected token after 80 % of its life; a minute of delay is well within the rest.
 _TOKEN_FILE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A token, a user name with password, a client certificate (PEM), or nothing of these."""
+    """A token, a user name with password, a client certificate (PEM), or none of these."""
 
     token: str = field(default="", repr=False)
     username: str = ""
@@ -27,7 +27,7 @@ class Credential:
     key: bytes = field(default=b"", repr=False)
 
     def headers(self) -> dict[str, str]:
-        """Return the Authorization header that presents this credential, if one does."""
+        """Return the Authorization header of this credential, if it has one."""
         if self.token:
             return {"Authorization": f"Bearer {self.token}"}
         if self.username:
@@ -37,14 +37,14 @@ class Credential:
 
 
 class CredentialSource(Protocol):
-    """Where credentials come from."""
+    """A source of credentials."""
 
     async def current(self) -> Credential:
-        """Return the credential to use now; raises ConfigError when there is none to be had."""
+        """Return the current credential; raise ConfigError if there is none."""
         ...
 
     def invalidate(self) -> None:
-        """Forget what is remembered: the server did not accept it."""
+        """Drop the cached credential: the server refused it."""
         ...
 
 
@@ -59,11 +59,11 @@ class StaticCredentials:
         return self._credential
 
     def invalidate(self) -> None:
-        """Do nothing: there is no other."""
+        """Do nothing: there is no other credential."""
 
 
 class TokenFile:
-    """A token in a file that is rotated under us, such as a pod's service account token."""
+    """A token in a file that is rotated, such as a pod's service account token."""
 
     def __init__(self, path: Path, *, base: Credential | None = None, clock: Clock | None = None) -> None:
         self._path = path
@@ -73,7 +73,7 @@ class TokenFile:
         self._read_at = 0.0
 
     async def current(self) -> Credential:
-        """Return the token, read again when the last reading is more than a minute old."""
+        """Return the token, read again if the last read is more than a minute old."""
         now = self._clock.monotonic()
         if self._credential is None or now - self._read_at >= _TOKEN_FILE_SECONDS:
             self._credential = self._read()
@@ -86,10 +86,10 @@ class TokenFile:
 
     def _read(self) -> Credential:
         try:
-            # A token is one short line in a memory file system: reading it does not hold up the loop.
+            # A token is one short line in a memory file system: reading it does not block the loop.
             token = self._path.read_text(encoding="utf-8").strip()
         except OSError as error:
-            # Between two symlink swaps of a rotation the file can be missing; the last token is still good.
+            # Between two symlink swaps of a rotation the file can be missing; the last token is still valid.
             if self._credential is None:
                 raise ConfigError(f"the token file {self._path} cannot be read: {error.strerror}") from error
             return self._credential

@@ -1,6 +1,6 @@
-"""Exec plugins: a command of the cloud's that prints short-lived credentials.
+"""Exec plugins: commands of a cloud provider that print short-lived credentials.
 
-What it prints is kept until a minute before it expires, or until the server refuses it. The protocol is
+Credentials are cached until a minute before they expire, or until the server refuses them. The protocol is
 client.authentication.k8s.io/v1 and v1beta1.
 """
 
@@ -21,7 +21,7 @@ from stateward.kube.timing.clock import Clock, SystemClock
 
 _GROUP = "client.authentication.k8s.io"
 _VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
-# Credentials are renewed this long before they end, so that none expires on the way.
+# Credentials are renewed this long before they expire, so that none expires during a request.
 _MARGIN = timedelta(seconds=60)
 
 
@@ -40,9 +40,9 @@ class _ExecCredential(WireRecord):
 
 @dataclass(frozen=True, slots=True)
 class ExecCommand:
-    """The command, what it is told, and where (a kubeconfig's field) it was configured.
+    """The command, its arguments, and the kubeconfig field that configures it.
 
-    `cluster` is handed over to plugins that ask for cluster information; `timeout` is in seconds.
+    `cluster` is passed to plugins that request cluster information; `timeout` is in seconds.
     """
 
     place: str
@@ -56,7 +56,7 @@ class ExecCommand:
 
 
 class ExecCredentials:
-    """Credentials from an exec plugin, run again when they expire or are refused."""
+    """Credentials from an exec plugin, which runs again when they expire or are refused."""
 
     def __init__(self, command: ExecCommand, *, base: Credential | None = None, clock: Clock | None = None) -> None:
         if command.api_version not in _VERSIONS:
@@ -69,8 +69,8 @@ class ExecCredentials:
         self._held: tuple[Credential, datetime | None] | None = None
 
     async def current(self) -> Credential:
-        """Return credentials that are still good; raises ConfigError when the plugin gives none."""
-        # One run serves all requests that wait for it.
+        """Return valid credentials; raise ConfigError if the plugin returns none."""
+        # One run serves all waiting requests.
         async with self._running:
             if self._held is None or self._expired(self._held[1]):
                 self._held = self._read(await self._run())

@@ -1,7 +1,7 @@
-"""Kubeconfig files: reading, merging, and saying precisely what is wrong with one.
+"""Kubeconfig files: reading, merging, and precise errors.
 
-The rules are kubectl's: KUBECONFIG lists files, missing ones are skipped, the first to define a name (or the current
-context) wins, relative paths are relative to the file that has them, and inline data beats a path.
+The rules are kubectl's: KUBECONFIG lists files; missing ones are skipped; the first to define a name (or the current
+context) wins; relative paths are relative to their file; inline data overrides a path.
 """
 
 import base64
@@ -25,7 +25,7 @@ class KebabRecord(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class ClusterEntry(KebabRecord, frozen=True):
-    """A cluster: where it is and whom to trust."""
+    """A cluster: its address and its trust settings."""
 
     server: str = ""
     certificate_authority: str = ""
@@ -55,7 +55,7 @@ class ExecEntry(WireRecord):
 
 
 class UserEntry(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """A user: how to prove who one is."""
+    """A user: its credentials."""
 
     client_certificate: str = ""
     client_certificate_data: str = ""
@@ -93,17 +93,17 @@ class _Document(KebabRecord, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in which file something was said; for messages, and for paths relative to the file."""
+    """A field in a file: for messages, and for paths relative to the file."""
 
     file: Path
     field: str
 
     def error(self, problem: str) -> ConfigError:
-        """Make the error that names this place."""
+        """Create the error that names this place."""
         return ConfigError(f"{self.file}: {self.field}: {problem}")
 
     def read(self, name: str, *, data: str, path: str) -> bytes:
-        """Return inline base64 data, else the contents of a file, else nothing; raises ConfigError."""
+        """Return inline base64 data, otherwise the contents of a file, otherwise nothing; raise ConfigError."""
         if data:
             try:
                 return base64.b64decode(data, validate=True)
@@ -119,7 +119,7 @@ class Place:
 
 
 class Kubeconfig:
-    """All files together; each entry knows where it was found."""
+    """All files merged; each entry knows its file."""
 
     def __init__(self) -> None:
         self.current_context = ""
@@ -127,7 +127,7 @@ class Kubeconfig:
         self._entries: dict[tuple[str, str], tuple[Place, Any]] = {}
 
     def add(self, file: Path, document: object) -> None:
-        """Merge a file's contents; what is known already stays as it is. Raises ConfigError."""
+        """Merge a file's contents; existing entries stay. Raise ConfigError."""
         try:
             content = msgspec.convert({} if document is None else document, type=_Document)
         except msgspec.ValidationError as error:
@@ -141,15 +141,15 @@ class Kubeconfig:
                 self._entries.setdefault((section, entry.name), (place, getattr(entry, section)))
 
     def cluster(self, name: str) -> tuple[Place, ClusterEntry]:
-        """Return a cluster by name; raises ConfigError."""
+        """Return a cluster by name; raise ConfigError."""
         return self._entry("cluster", name, ClusterEntry)
 
     def user(self, name: str) -> tuple[Place, UserEntry]:
-        """Return a user by name; raises ConfigError."""
+        """Return a user by name; raise ConfigError."""
         return self._entry("user", name, UserEntry)
 
     def context(self, name: str) -> tuple[Place, ContextEntry]:
-        """Return a context by name; raises ConfigError."""
+        """Return a context by name; raise ConfigError."""
         return self._entry("context", name, ContextEntry)
 
     def _entry(self, section: str, name: str, view: type[Any]) -> tuple[Place, Any]:
@@ -165,13 +165,13 @@ class Kubeconfig:
 
 
 def kubeconfig_paths(environment: Mapping[str, str]) -> list[Path]:
-    """Return the files to read: those of KUBECONFIG, else `~/.kube/config`."""
+    """Return the files to read: those of KUBECONFIG, otherwise `~/.kube/config`."""
     listed = [Path(path).expanduser() for path in environment.get("KUBECONFIG", "").split(os.pathsep) if path]
     return listed or [Path("~/.kube/config").expanduser()]
 
 
 def read_kubeconfig(paths: list[Path]) -> Kubeconfig:
-    """Read and merge files, skipping missing ones; raises ConfigError."""
+    """Read and merge files, and skip missing ones; raise ConfigError."""
     config = Kubeconfig()
     for path in paths:
         try:

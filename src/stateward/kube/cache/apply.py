@@ -1,8 +1,8 @@
-"""Server-side apply that is skipped when it would change nothing.
+"""Server-side apply that is skipped if it would change nothing.
 
-A settled cluster must cause no writes. The server recognises an apply that changes nothing, but only after the whole
-request; remembering what was applied, and to which version, saves that as well. What is remembered is only ever a
-reason not to write: after a restart everything is applied once, and nothing changes.
+An unchanged cluster must cause no writes. The server detects an apply without changes, but only after the whole
+request; a memo of the applied manifest and its version saves that request too. A memo is only ever a reason not to
+write: after a restart everything is applied once, without any change.
 """
 
 import hashlib
@@ -20,11 +20,11 @@ from stateward.kube.objects.metadata import K, Key
 from stateward.kube.objects.resource import Resource
 
 Manifest = Mapping[str, Any]
-"""The fields of an object that we own, as in a manifest."""
+"""The fields of an object that the operator owns, as in a manifest."""
 
 
 class Outcome(Enum):
-    """What an apply came to."""
+    """The outcome of an apply."""
 
     SKIPPED = "skipped"
     UNCHANGED = "unchanged"
@@ -34,7 +34,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Applied(Generic[K]):
-    """The object as it is now, and what it took to get there."""
+    """The object after an apply, and the outcome."""
 
     object: K
     outcome: Outcome
@@ -48,7 +48,7 @@ class _Memo:
 
 
 class Applier:
-    """Applies manifests under one field manager; owned fields are taken from whoever else claims them."""
+    """Applies manifests under one field manager; it takes owned fields over from other managers."""
 
     def __init__(self, api: Api, manager: str) -> None:
         self._api = api
@@ -58,7 +58,7 @@ class Applier:
     async def apply(
         self, resource: Resource[K], manifest: Manifest, *, store: Store[K], expectations: Expectations
     ) -> Applied[K]:
-        """Make an object as the manifest says, unless the cache shows that it is; raises ApiError."""
+        """Apply a manifest, unless the cache shows that nothing would change; raise ApiError."""
         meta: Mapping[str, str] = manifest["metadata"]
         key = Key(meta.get("namespace", ""), meta["name"])
         digest = hashlib.sha256(msgspec.json.encode(manifest, order="deterministic")).digest()
@@ -72,7 +72,7 @@ class Applier:
         return Applied(obj, _outcome(known, obj))
 
     def forget(self, resource: Resource[Any], key: Key) -> None:
-        """Forget what was applied to an object, because it is gone."""
+        """Forget the memo of an object that is gone."""
         self._memos.pop((resource.group, resource.plural, key), None)
 
 
@@ -81,12 +81,12 @@ def _memo(obj: Any, digest: bytes) -> _Memo:
 
 
 def state_of(meta: Any) -> str:
-    """Return what of metadata changes with any field that we may own and, where possible, with no other."""
+    """Return a value that changes with every field that the operator may own and, if possible, with no other field."""
     generation = getattr(meta, "generation", 0)
     if not generation:
-        # Without a generation every change counts, also those of a status; such kinds have few.
+        # Without a generation every change counts, including status changes; such kinds have few.
         return str(meta.resource_version)
-    # The generation counts changes of the spec. Of the metadata it says nothing, so that is compared itself.
+    # The generation counts changes of the spec but not of the metadata, so compare the metadata itself.
     owned = (getattr(meta, name, None) for name in ("labels", "annotations", "owner_references", "finalizers"))
     return f"{generation} " + msgspec.json.encode(tuple(owned), order="deterministic").decode()
 

@@ -1,4 +1,4 @@
-"""What subscribers of a store hear, and how objects are found in it by something other than their name."""
+"""Change notifications of a store, and index functions for lookups other than by name."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from stateward.kube.objects.watching import Unreadable
 
 
 class Change(Enum):
-    """What happened to one cached object."""
+    """The kind of change of one cached object."""
 
     ADDED = "added"
     CHANGED = "changed"
@@ -22,7 +22,7 @@ class Change(Enum):
 class Delta(Generic[K]):
     """One change of the cache: `old` before it, `new` after it.
 
-    An UNREADABLE delta carries the last readable version (if any) in both, and the trouble.
+    An UNREADABLE delta has the last readable version (if any) in both, and the trouble.
     """
 
     change: Change
@@ -33,10 +33,10 @@ class Delta(Generic[K]):
 
 
 Subscriber = Callable[[Delta[K]], None]
-"""Called for each delta, in order, and must not block; usually it adds a key to a queue."""
+"""Called for each delta in order; must not block. Usually it adds a key to a queue."""
 
 IndexFunction = Callable[[K], Iterable[str]]
-"""The values under which an object is found in an index."""
+"""The index values of an object."""
 
 
 def by_label(label: str) -> IndexFunction[K]:

@@ -1,4 +1,4 @@
-"""The way into a store for the watch of one namespace."""
+"""The input of a store from the watch of one namespace."""
 
 from collections.abc import Callable, Iterable
 from typing import Generic
@@ -11,7 +11,7 @@ from stateward.kube.objects.watching import Unreadable
 
 
 class Feed(Generic[K]):
-    """What a reflector tells a store; made by `Store.feed`."""
+    """The interface of a reflector to a store; created by `Store.feed`."""
 
     def __init__(self, table: Table[K], source: Source, on_sync: Callable[[], None]) -> None:
         self._table = table
@@ -20,21 +20,21 @@ class Feed(Generic[K]):
 
     @property
     def version(self) -> str:
-        """The version from which a watch goes on, empty when a list is needed first."""
+        """The version from which a watch continues; empty if a list is needed first."""
         return self._source.version
 
     def heard(self, obj: K) -> None:
-        """Take in a version of an object that the watch has sent."""
+        """Process a version of an object from the watch."""
         self._source.hear(obj.metadata.uid, obj.metadata.resource_version)
         self._table.take(key_of(obj), obj)
 
     def heard_end(self, obj: K) -> None:
-        """Take in that the watch has seen an object go, or stop matching the selector."""
+        """Process that an object was deleted, or no longer matches the selector."""
         self._source.hear_end(obj.metadata.uid, obj.metadata.resource_version)
         self._table.bury(key_of(obj), obj.metadata.uid, obj.metadata.resource_version)
 
     def heard_trouble(self, trouble: Unreadable) -> None:
-        """Take in an event whose object could not be read; its end needs no more than its UID."""
+        """Process an event with an unreadable object; for a deletion the UID is enough."""
         meta = trouble.metadata
         if trouble.deleted and meta.uid:
             self._source.hear_end(meta.uid, meta.resource_version)
@@ -44,11 +44,11 @@ class Feed(Generic[K]):
             self._table.mark(self._key(trouble), trouble)
 
     def progressed(self, version: str) -> None:
-        """Take in that everything up to `version` has been sent."""
+        """Process that everything up to `version` has been sent."""
         self._source.progress(version)
 
     def replace(self, objects: Iterable[K], version: str, troubles: Iterable[Unreadable] = ()) -> None:
-        """Take in the whole state as of `version`; what is missing in it was deleted while nobody was listening."""
+        """Process the whole state at `version`; missing objects were deleted while no watch was active."""
         present: dict[Key, str] = {}
         for obj in objects:
             present[key_of(obj)] = obj.metadata.uid
@@ -66,12 +66,12 @@ class Feed(Generic[K]):
         missing = [key for key in self._table.objects if self._mine(key) and key not in present]
         for key in missing:
             meta = self._table.objects[key].metadata
-            # Something that we created after the list was made is not missing: it is newer than the list.
+            # An own object created after the list is not missing: it is newer than the list.
             if is_older(version, meta.resource_version) is not True:
                 self._table.bury(key, meta.uid, version)
 
     def _key(self, trouble: Unreadable) -> Key:
-        # Without a name it could be any object of this watch; it is kept under an empty one, not passed over.
+        # Without a name it could be any object of this watch; it is stored under an empty name, not ignored.
         return key_of(trouble) if trouble.metadata.name else Key(self._source.namespace, "")
 
     def _mine(self, key: Key) -> bool:

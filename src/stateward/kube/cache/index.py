@@ -1,4 +1,4 @@
-"""An index of cached objects by computed values, kept up to date as objects come and go."""
+"""An index of cached objects by computed values, updated with the objects."""
 
 from typing import Generic
 
@@ -7,7 +7,7 @@ from stateward.kube.objects.metadata import K, Key
 
 
 class Index(Generic[K]):
-    """Keys of objects by each value that `function` gives for them."""
+    """Keys of objects by each value that `function` returns for them."""
 
     def __init__(self, function: IndexFunction[K]) -> None:
         self._function = function
@@ -15,7 +15,7 @@ class Index(Generic[K]):
         self._keys: dict[str, dict[Key, None]] = {}
 
     def replace(self, key: Key, old: K | None, new: K | None) -> None:
-        """Move a key from the values of its old version to those of its new one."""
+        """Move a key from the index values of its old version to those of its new one."""
         before = frozenset(self._function(old)) if old is not None else frozenset[str]()
         after = frozenset(self._function(new)) if new is not None else frozenset[str]()
         for value in before - after:
@@ -27,9 +27,9 @@ class Index(Generic[K]):
             self._keys.setdefault(value, {})[key] = None
 
     def keys(self, value: str) -> tuple[Key, ...]:
-        """Return the keys found under a value, in the order in which they came."""
+        """Return the keys with an index value, in insertion order."""
         return tuple(self._keys.get(value, ()))
 
     def values(self) -> tuple[str, ...]:
-        """Return all values that something is found under."""
+        """Return all values that have keys."""
         return tuple(self._keys)

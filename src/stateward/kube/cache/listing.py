@@ -1,4 +1,4 @@
-"""Reading the whole state of a selection: as the first part of a stream, or page by page."""
+"""Reads the whole state of a selection: as the first part of a stream, or page by page."""
 
 from typing import Generic
 
@@ -10,7 +10,7 @@ from stateward.kube.objects.watching import Added, Deleted, Modified, Unreadable
 
 
 class InitialState(Generic[K]):
-    """A state as it comes in; complete once `ended`."""
+    """A state that is being received; complete once `ended`."""
 
     def __init__(self) -> None:
         self.version = ""
@@ -19,13 +19,13 @@ class InitialState(Generic[K]):
         self.troubles: list[Unreadable] = []
 
     def hand_over(self) -> tuple[K, ...]:
-        """Return the objects and forget them: a stream lives on after its initial state, and must not keep a copy."""
+        """Return the objects and drop them: the stream continues after its initial state, and must not keep a copy."""
         objects = tuple(self._objects.values())
         self._objects.clear()
         return objects
 
     def take(self, event: WatchEvent[K]) -> bool:
-        """Take in an event of a stream; True when it was the one that ends the initial state."""
+        """Process an event of a stream; return True for the event that ends the initial state."""
         if isinstance(event, Added | Modified):
             self.add(event.object)
         elif isinstance(event, Deleted):
@@ -37,20 +37,20 @@ class InitialState(Generic[K]):
         return self.ended
 
     def add(self, obj: K) -> None:
-        """Take in an object."""
+        """Add an object."""
         self._objects[key_of(obj)] = obj
 
     def end(self, version: str) -> None:
-        """Note that this was everything, as of `version`."""
+        """Record that the state is complete at `version`."""
         self.version = version
         self.ended = True
 
 
 async def list_all(api: Api, resource: Resource[K], selection: Selection, page_size: int = 500) -> InitialState[K]:
-    """Read all objects of a selection, in pages; raises ApiError.
+    """Read all objects of a selection, in pages; raise ApiError.
 
-    The server keeps the version of a paged list for a few minutes only. A list that takes longer than that is read
-    again in one piece, which needs no such patience.
+    The server keeps the version of a paged list for a few minutes only. If a list takes longer, it is read again in one
+    request.
     """
     try:
         return await _read_pages(api, resource, selection, page_size)

@@ -1,10 +1,9 @@
-"""Keeps a store equal to what the API server has: reads the state once, then follows the changes for ever.
+"""Keeps a store equal to the API server: reads the state once, then follows all changes.
 
-The ways in which a watch breaks, and what happens then: a stream that ends, resets or times out is taken up again where
-it stopped; one that is silent for too long counts as broken, because a half-open connection looks exactly like a quiet
-cluster; a version that the server no longer has (410, as status or in the stream) means reading the state again, and
-what is missing in it was deleted while nobody listened. Errors are waited out with growing delays, never for nothing
-and never in silence.
+A stream that ends, resets or times out continues where it stopped. A stream that is silent for too long counts as
+broken, because a half-open connection is indistinguishable from a quiet cluster. If the server no longer has a version
+(410, as status or in the stream), the reflector reads the state again; missing objects were deleted meanwhile. Errors
+are retried with growing delays, and always reported.
 """
 
 import random
@@ -35,17 +34,17 @@ from stateward.kube.timing.backoff import Backoff
 from stateward.kube.timing.clock import Clock, SystemClock
 from stateward.kube.timing.observers import Unobserved, WatchObserver
 
-# A quiet stream that lived this long was a good one.
+# A quiet stream that lived this long was healthy.
 _SETTLED_SECONDS = 10.0
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ReflectorOptions:
-    """How to watch; one for all reflectors of a process. Times in seconds.
+    """How to watch; common to all reflectors of a process. Times in seconds.
 
     `silence` is how long a stream may send nothing: API servers send a bookmark about once a minute. `lifetime` is the
-    range from which the server's time-out of a stream is drawn, so that not all watches come back at once.
+    range for the random server-side timeout of a stream, so that watches do not all reconnect at once.
     """
 
     clock: Clock = field(default_factory=SystemClock)
@@ -58,7 +57,7 @@ class ReflectorOptions:
 
 
 class Reflector(Generic[K]):
-    """Feeds one store from one selection of objects; `run` it in a task and cancel that to stop."""
+    """Feeds one store from one selection of objects; run `run` in a task and cancel the task to stop."""
 
     def __init__(
         self,
@@ -70,7 +69,7 @@ class Reflector(Generic[K]):
     ) -> None:
         self.trouble = ""
         self.missing = False
-        """Whether the server said last that it does not serve the kind."""
+        """Whether the server's last answer was that it does not serve the kind."""
         self._api = api
         self._resource = resource
         self._selection = selection
@@ -84,7 +83,7 @@ class Reflector(Generic[K]):
         self._failures = 0
 
     async def run(self) -> NoReturn:
-        """Feed the store until cancelled; `trouble` tells (in words, else empty) what is in the way."""
+        """Feed the store until cancelled; `trouble` describes the present problem, empty if there is none."""
         while True:
             try:
                 await self._round()
@@ -111,7 +110,7 @@ class Reflector(Generic[K]):
         except TimeoutError:
             if loading.ended:
                 raise
-            # An old server ignores what it does not know: it sends the state and never says that this was all.
+            # An old server ignores unknown parameters: it sends the state and never marks its end.
             self._use_lists("the stream did not mark the end of the initial state")
 
     async def _start_with_list(self) -> None:
@@ -162,7 +161,7 @@ class Reflector(Generic[K]):
         self._observer.listed(self._name, len(objects), self._clock.monotonic() - began)
 
     def _ended(self, *, heard: bool) -> None:
-        # Servers end every stream sooner or later. One that ends at once, again and again, must not become a hot loop.
+        # Servers end every stream at some time. A stream that always ends at once must not cause a hot loop.
         if not heard:
             raise TransportError("the stream ended as soon as it had begun")
         self._well()

@@ -1,4 +1,4 @@
-"""How far each watch that feeds a store has been heard, and which of our own writes it has not told of yet."""
+"""The progress of each watch that feeds a store, and the own writes that it has not shown yet."""
 
 from collections.abc import Iterable
 
@@ -6,25 +6,25 @@ from stateward.kube.objects.versions import is_older, reaches
 
 
 class Source:
-    """One watch: its progress, and our writes that are still ahead of it."""
+    """One watch: its progress, and the own writes that it has not shown yet."""
 
     def __init__(self, namespace: str) -> None:
         self.namespace = namespace
         self.version = ""
         self.synced = False
-        # By UID: the version that our write made, or None when it removed the object for good.
+        # By UID: the version of the own write, or None for a permanent deletion.
         self._ahead: dict[str, str | None] = {}
 
     def expect(self, uid: str, version: str) -> None:
-        """Note a write of ours that the watch is not past yet."""
+        """Record an own write that the watch has not reached yet."""
         self._ahead[uid] = version
 
     def expect_end(self, uid: str) -> None:
-        """Note that we removed an object."""
+        """Record the own deletion of an object."""
         self._ahead[uid] = None
 
     def lags(self, uid: str) -> bool:
-        """Whether a write of ours to this object has not been heard yet."""
+        """Whether an own write to this object has not been seen yet."""
         if uid not in self._ahead:
             return False
         wanted = self._ahead[uid]
@@ -34,31 +34,31 @@ class Source:
         return True
 
     def hear(self, uid: str, version: str) -> None:
-        """Note a version of an object that the watch has sent."""
+        """Record a version of an object from the watch."""
         self.progress(version)
         wanted = self._ahead.get(uid)
         if wanted is not None and reaches(version, wanted):
             del self._ahead[uid]
 
     def hear_end(self, uid: str, version: str) -> None:
-        """Note that the watch has sent the end of an object."""
+        """Record the deletion of an object from the watch."""
         self.progress(version)
         self._ahead.pop(uid, None)
 
     def progress(self, version: str) -> None:
-        """Note that everything up to `version` has been sent."""
+        """Record that everything up to `version` has been sent."""
         if version and is_older(version, self.version) is not True:
             self.version = version
 
     def restart(self, version: str, present: Iterable[str]) -> None:
-        """Note a whole state as of `version`, which has the objects of these UIDs."""
+        """Record a whole state at `version` with the objects of these UIDs."""
         self.version = version
         self.synced = True
         there = frozenset(present)
         self._ahead = {
             uid: wanted
             for uid, wanted in self._ahead.items()
-            # A state from before our write says nothing about it; one of unknown age comes from after it.
+            # A state from before the write says nothing about it; one of unknown age comes from after it.
             if (uid in there if wanted is None else is_older(version, wanted))
         }
 
@@ -72,11 +72,11 @@ class Sources:
             raise ValueError("a store needs at least one source; use an empty namespace for everything")
 
     def covers(self, namespace: str) -> bool:
-        """Whether objects of a namespace belong into the store."""
+        """Whether objects of a namespace belong to the store."""
         return "" in self._sources or namespace in self._sources
 
     def of(self, namespace: str) -> Source:
-        """Return the watch that tells of a namespace; raises KeyError when none does."""
+        """Return the watch that covers a namespace; raise KeyError if there is none."""
         return self._sources.get("") or self._sources[namespace]
 
     @property

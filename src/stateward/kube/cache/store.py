@@ -1,7 +1,7 @@
-"""The cache of one kind: what the watch has said, what our own writes have returned, and nothing older than either.
+"""The cache of one kind: the newest version of each object, from the watch or from the operator's own writes.
 
-Objects are keyed by namespace and name. One store may be fed by several reflectors, one per namespace, each through a
-`Feed`; it is synced when all of them have delivered their state.
+Objects are keyed by namespace and name. Several reflectors may feed one store, one per namespace, each through a
+`Feed`; the store is synced when all of them have delivered their state.
 """
 
 import asyncio
@@ -18,9 +18,9 @@ from stateward.kube.objects.watching import Unreadable
 
 
 class Store(Generic[K]):
-    """A shared cache with indexes and subscribers; `namespaces` lists what it is fed with, by default everything.
+    """A shared cache with indexes and subscribers; `namespaces` lists its feeds, by default everything.
 
-    Objects in it are projections: unknown fields are lost, so they are never written back.
+    Its objects are projections: unknown fields are lost, so they are never written back.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Store(Generic[K]):
         return len(self._table.objects)
 
     def get(self, key: Key) -> K | None:
-        """Return the newest known version of an object, None when it is not there."""
+        """Return the newest known version of an object; None if it does not exist."""
         return self._table.objects.get(key)
 
     def all(self) -> tuple[K, ...]:
@@ -47,14 +47,14 @@ class Store(Generic[K]):
         return tuple(self._table.objects)
 
     def indexed(self, index: str, value: str) -> tuple[K, ...]:
-        """Return the objects found under a value of an index; raises KeyError when there is no such index."""
+        """Return the objects with an index value; raise KeyError if there is no such index."""
         return tuple(self._table.objects[key] for key in self._table.indexes[index].keys(value))
 
     @property
     def unreadable(self) -> Mapping[Key, Unreadable]:
-        """Objects whose newest version could not be read: what the cache holds of them, if anything, is old.
+        """Objects whose newest version could not be read: a cached version, if any, is old.
 
-        An object whose name could not be read either is under an empty name.
+        An object whose name is unreadable too is under an empty name.
         """
         return self._table.unreadable
 
@@ -68,57 +68,57 @@ class Store(Generic[K]):
         await self._synced.wait()
 
     def version(self, namespace: str = "") -> str:
-        """Return the resourceVersion up to which the watch of this namespace has been heard; empty at first."""
+        """Return the resourceVersion that the watch of this namespace has reached; empty at first."""
         return self._sources.of(namespace).version
 
     def lags(self, key: Key, uid: str) -> bool:
-        """Whether we wrote or deleted this object and the watch has not told of it yet.
+        """Whether the watch has not yet shown an own write or deletion of this object.
 
-        As long as it has not, *everything else* in the cache may be from before our write.
+        Until then, *everything else* in the cache may be from before the write.
         """
         return self._sources.covers(key.namespace) and self._sources.of(key.namespace).lags(uid)
 
     def wrote(self, obj: K) -> None:
-        """Take in what the server returned for our own write, unless something newer is known already.
+        """Store the server's answer to an own write, unless something newer is known.
 
-        Only for objects that the watch selects: others would wait for an event that never comes.
+        Use it only for objects that the watch selects: for others the expected event never comes.
         """
         key, meta = key_of(obj), obj.metadata
         if not self._sources.covers(key.namespace):
             return
         source = self._sources.of(key.namespace)
         if reaches(source.version, meta.resource_version):
-            # The watch is past it: the object is in the cache, newer or as new, or it has been deleted since.
+            # The watch is past this version: the object is in the cache, as new or newer, or has been deleted since.
             return
         known = self.get(key)
-        # Where versions cannot be compared, the same one again is a write that changed nothing.
+        # If versions cannot be compared, the same version again is a write without a change.
         if known is None or (known.metadata.uid, known.metadata.resource_version) != (meta.uid, meta.resource_version):
             source.expect(meta.uid, meta.resource_version)
         self._table.take(key, obj)
 
     def deleted(self, obj: K) -> None:
-        """Take in that our own delete has removed this object for good; `obj` is the last version that we knew."""
+        """Record that an own delete has removed this object permanently; `obj` is the last known version."""
         key, meta = key_of(obj), obj.metadata
         if not self._sources.covers(key.namespace):
             return
         source = self._sources.of(key.namespace)
-        # A watch that is past this version and does not have the object has told of its end already, or never will.
+        # A watch past this version without the object has already shown the deletion, or never will.
         if self._table.holds(key, meta.uid) or is_older(source.version, meta.resource_version):
             source.expect_end(meta.uid)
         self._table.bury(key, meta.uid)
 
     def subscribe(self, subscriber: Subscriber[K]) -> None:
-        """Call `subscriber` for every delta from now on, after telling it of every object that is there already."""
+        """Call `subscriber` for every delta from now on, after an ADDED delta for each existing object."""
         self._table.subscribers.append(subscriber)
         for key, obj in tuple(self._table.objects.items()):
             self._table.tell(subscriber, Delta(Change.ADDED, key, None, obj))
 
     def unsubscribe(self, subscriber: Subscriber[K]) -> None:
-        """Stop calling `subscriber`; raises ValueError when it was not subscribed."""
+        """Stop calling `subscriber`; raise ValueError if it is not subscribed."""
         self._table.subscribers.remove(subscriber)
 
     def feed(self, namespace: str = "") -> Feed[K]:
-        """Return the way in for the reflector of a namespace; raises KeyError when it is none of the store's."""
+        """Return the feed for the reflector of a namespace; raise KeyError if the store does not have it."""
         return Feed(self._table, self._sources.of(namespace), self._on_sync)
 
     def _on_sync(self) -> None:

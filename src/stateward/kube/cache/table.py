@@ -1,7 +1,8 @@
 """The objects of a store, with the rules by which a version replaces another.
 
-Versions come from two sides, the watch and the answers to our own writes, and in any order. The rules make the result
-the same: newer wins, a deleted UID stays deleted, and an object that cannot be read is marked instead of removed.
+Versions come from two sides, the watch and the answers to own writes, in any order. The rules make the result
+independent of the order: newer wins, a deleted UID stays deleted, and an unreadable object is marked instead of
+removed.
 """
 
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Table(Generic[K]):
-    """Objects by key, their indexes, and whoever wants to hear of changes."""
+    """Objects by key, their indexes, and the subscribers."""
 
     def __init__(self, name: str, indexes: Mapping[str, IndexFunction[K]]) -> None:
         self.name = name
@@ -31,14 +32,14 @@ class Table(Generic[K]):
         self._tombstones = Tombstones()
 
     def take(self, key: Key, obj: K) -> None:
-        """Put a version of an object in, unless it is older than what is known."""
+        """Store a version of an object, unless it is older than the known one."""
         uid, version = obj.metadata.uid, obj.metadata.resource_version
         if self._tombstones.covers(uid, version) or self._outdated(key, version):
             return
         old = self.objects.get(key)
         trouble = self.unreadable.pop(key, None)
         if old is not None and old.metadata.uid != uid:
-            # The name was taken by a successor: to everyone else that is an end and a beginning.
+            # Another object has the name now: subscribers see a deletion and a creation.
             self._tombstones.bury(old.metadata.uid, version)
             self._put(key, old, None)
             old = None
@@ -46,7 +47,7 @@ class Table(Generic[K]):
             self._put(key, old, obj)
 
     def bury(self, key: Key, uid: str, version: str = "") -> None:
-        """Take out the object of this UID, which was gone in `version` (empty: for good)."""
+        """Remove the object of this UID, which was gone in `version` (empty: permanently)."""
         self._tombstones.bury(uid, version)
         trouble = self.unreadable.get(key)
         if trouble is not None and trouble.metadata.uid in {uid, ""}:
@@ -58,12 +59,12 @@ class Table(Generic[K]):
             self._put(key, old, None)
 
     def holds(self, key: Key, uid: str) -> bool:
-        """Whether the object of this UID is there, readable or not."""
+        """Whether the object of this UID exists, readable or not."""
         known = (self.objects.get(key), self.unreadable.get(key))
         return any(obj is not None and obj.metadata.uid == uid for obj in known)
 
     def mark(self, key: Key, trouble: Unreadable) -> None:
-        """Note that the newest version of an object cannot be read; the last readable one stays."""
+        """Record that the newest version of an object is unreadable; the last readable one stays."""
         if self._outdated(key, trouble.metadata.resource_version):
             return
         self.unreadable[key] = trouble
@@ -71,7 +72,7 @@ class Table(Generic[K]):
         self._emit(Delta(Change.UNREADABLE, key, last, last, trouble))
 
     def tell(self, subscriber: Subscriber[K], delta: Delta[K]) -> None:
-        """Call one subscriber; its failure is reported and stops neither the others nor the watch."""
+        """Call one subscriber; its failure is logged and stops neither the others nor the watch."""
         try:
             subscriber(delta)
         except Exception:  # noqa: BLE001 - whatever it is, the cache must go on

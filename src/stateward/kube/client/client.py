@@ -1,7 +1,7 @@
-"""The interface to an API server: a few methods that the whole product goes through.
+"""The interface to an API server: a few methods that all access uses.
 
-`HttpApi` speaks to a real server; a simulation implements the same protocol in memory. Whoever implements it keeps the
-contract in `tests/contract`, which runs against both.
+`HttpApi` talks to a real server; a simulation implements the same protocol in memory. Every implementation must pass
+`tests/contract`, which runs against both.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -20,7 +20,7 @@ Body = Mapping[str, Any] | msgspec.Struct
 
 
 class PatchKind(StrEnum):
-    """How a patch is written; the values are the content types."""
+    """The format of a patch; the values are the content types."""
 
     MERGE = "application/merge-patch+json"
     JSON = "application/json-patch+json"
@@ -36,10 +36,10 @@ class Propagation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Preconditions:
-    """Which object exactly may be deleted.
+    """The exact object that may be deleted.
 
-    The UID is not optional: a name can be taken by a successor between the read and the delete, and then the wrong
-    data would go. The resourceVersion (empty: any) makes sure that nothing changed since the decision was made.
+    The UID is mandatory: between the read and the delete another object may take the name, and the wrong data would be
+    deleted. The resourceVersion (empty: any) ensures that nothing has changed since the decision.
     """
 
     uid: str
@@ -47,13 +47,13 @@ class Preconditions:
 
     @classmethod
     def of(cls, obj: KubeObject) -> "Preconditions":
-        """Return the preconditions that exactly this version of an object fulfils."""
+        """Return preconditions for exactly this version of an object."""
         return cls(obj.metadata.uid, obj.metadata.resource_version)
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteOptions:
-    """How to delete. `grace_seconds` None leaves the object's own grace period."""
+    """Options of a delete. With `grace_seconds` None the object's own grace period applies."""
 
     preconditions: Preconditions
     propagation: Propagation = Propagation.BACKGROUND
@@ -63,7 +63,7 @@ class DeleteOptions:
 
 @dataclass(frozen=True, slots=True)
 class ApplyOptions:
-    """How to apply. `manager` owns the fields; `force` takes them from other managers instead of a Conflict."""
+    """Options of an apply. `manager` owns the fields; `force` takes them from other managers instead of a Conflict."""
 
     manager: str
     force: bool = False
@@ -73,9 +73,9 @@ class ApplyOptions:
 
 @dataclass(frozen=True, slots=True)
 class ListOptions:
-    """How much of a list to ask for: at most `limit` objects, going on from `continue_token`.
+    """The part of a list to read: at most `limit` objects, continuing at `continue_token`.
 
-    `resource_version` empty asks for the most recent state; "0" accepts any state that the server has at hand.
+    `resource_version` empty requests the most recent state; "0" accepts any state that the server has cached.
     """
 
     limit: int = 500
@@ -95,9 +95,9 @@ class Page(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class WatchStart:
-    """Where a watch begins: after `resource_version`, or (`initial_state`) with everything that is there now.
+    """The start of a watch: after `resource_version`, or (`initial_state`) with all existing objects.
 
-    `timeout_seconds` is when the server ends the stream of its own accord.
+    The server ends the stream after `timeout_seconds`.
     """
 
     resource_version: str = ""
@@ -116,48 +116,48 @@ class RawRequest:
 
 
 class Api(Protocol):
-    """An API server. Every method raises `ApiError` (see `errors` for its types) and nothing else."""
+    """An API server. Every method raises only `ApiError` (see `errors` for its types)."""
 
     async def get(self, resource: Resource[T], key: Key) -> T:
-        """Read one object; raises NotFound when it is not there."""
+        """Read one object; raise NotFound if it does not exist."""
         ...
 
     async def list(self, resource: Resource[T], selection: Selection, options: ListOptions | None = None) -> Page[T]:
-        """Read one page of a list; raises Gone when the continue token is too old."""
+        """Read one page of a list; raise Gone if the continue token is too old."""
         ...
 
     def watch(
         self, resource: Resource[T], selection: Selection, start: WatchStart
     ) -> AsyncGenerator[WatchEvent[T], None]:
-        """Follow changes; ends when the server ends the stream, raises Gone when the start is too old.
+        """Follow changes until the server ends the stream; raise Gone if the start is too old.
 
-        Close the generator (`contextlib.aclosing`) to give the connection back.
+        Close the generator (`contextlib.aclosing`) to release the connection.
         """
         ...
 
     async def create(self, resource: Resource[T], body: Body, *, namespace: str = "") -> T:
-        """Create an object (or, with a generateName, one of a fresh name); raises AlreadyExists."""
+        """Create an object (with a generateName, under a generated name); raise AlreadyExists."""
         ...
 
     async def apply(self, resource: Resource[T], key: Key, body: Body, options: ApplyOptions) -> T:
-        """Server-side apply: make the named fields so; raises Conflict when another manager owns one."""
+        """Server-side apply of the given fields; raise Conflict if another manager owns one."""
         ...
 
     async def patch(
         self, resource: Resource[T], key: Key, body: Body | Sequence[Any], *, kind: PatchKind, subresource: str = ""
     ) -> T:
-        """Patch an object or its subresource; with a resourceVersion in the patch, raises Conflict if it changed."""
+        """Patch an object or its subresource; a patch with an outdated resourceVersion raises Conflict."""
         ...
 
     async def delete(self, resource: Resource[T], key: Key, options: DeleteOptions) -> T | None:
-        """Delete one exact object; returns it while it still terminates, None when it is gone at once.
+        """Delete one exact object; return it if it is still terminating, None if it is already gone.
 
-        Raises Conflict when the preconditions do not hold, NotFound when it is not there.
+        Raise Conflict if the preconditions do not hold, NotFound if it does not exist.
         """
         ...
 
     async def evict(self, key: Key, options: DeleteOptions) -> None:
-        """Evict a pod within its disruption budget; raises TooManyRequests when the budget says not now."""
+        """Evict a pod within its disruption budget; raise TooManyRequests if the budget does not allow it now."""
         ...
 
     async def request(self, request: RawRequest) -> bytes:
@@ -165,9 +165,9 @@ class Api(Protocol):
         ...
 
     def acting_as(self, user: str) -> "Api":
-        """Return the same server, to which every request is made with the rights of another user.
+        """Return the same server, with every request made with the rights of another user.
 
-        Of a service account, the server adds the groups by itself. The methods raise Forbidden where that user has not
-        the right, or this process may not act as that user.
+        For a service account, the server adds the groups itself. The methods raise Forbidden if that user lacks a
+        right, or if this process may not impersonate the user.
         """
         ...

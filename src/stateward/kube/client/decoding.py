@@ -1,7 +1,7 @@
-"""From bytes to projections, such that one bad object never hides the good ones.
+"""Decodes answers into projections, so that one malformed object never hides the others.
 
-The straight way decodes a whole answer in one pass. Only when that fails is it taken apart, to find out which object it
-was; that one is reported as `Unreadable` with as much of its metadata as could be read.
+The fast path decodes a whole answer at once. Only if that fails is the answer split, to find the malformed object,
+which is reported as `Unreadable` with as much of its metadata as is readable.
 """
 
 from functools import cache
@@ -36,7 +36,7 @@ class _Kind(WireRecord):
 
 
 class _Named(WireRecord):
-    """The metadata that identifies an object, read when nothing else of it can be."""
+    """The metadata that identifies an object, for when nothing else is readable."""
 
     name: str = ""
     namespace: str = ""
@@ -66,7 +66,7 @@ def _list_decoder(view: Any) -> msgspec.json.Decoder[Any]:
 
 
 def decode_object(view: type[T], body: bytes) -> T:
-    """Decode one object; raises DecodeError naming the field that does not fit."""
+    """Decode one object; raise DecodeError with the field that does not fit."""
     try:
         return cast("T", _decoder(view).decode(body))
     except msgspec.DecodeError as error:
@@ -76,7 +76,7 @@ def decode_object(view: type[T], body: bytes) -> T:
 
 
 def decode_page(view: type[T], body: bytes) -> Page[T]:
-    """Decode one page of a list; objects that do not fit are reported in it, not lost."""
+    """Decode one page of a list; malformed objects are reported in it, not lost."""
     try:
         whole = _list_decoder(view).decode(body)
     except (msgspec.DecodeError, RecursionError):
@@ -86,7 +86,7 @@ def decode_page(view: type[T], body: bytes) -> Page[T]:
 
 
 def decode_event(view: type[T], line: bytes) -> WatchEvent[T]:
-    """Decode one line of a watch; raises the typed error that an ERROR event holds, DecodeError for a broken line."""
+    """Decode one line of a watch; raise the typed error of an ERROR event, or DecodeError for a malformed line."""
     try:
         event = _event_decoder(view).decode(line)
     except msgspec.DecodeError as error:
@@ -131,7 +131,7 @@ def _decode_event_apart(line: bytes, reason: str) -> Bookmark | Unreadable:
 
 
 def _read(view: type[T], body: bytes) -> tuple[T, frozenset[int]]:
-    """Return the outer parts of an answer, and which elements of its list had to be cut for it; raises DecodeError."""
+    """Return the outer parts of an answer, and the list elements that had to be cut for it; raise DecodeError."""
     try:
         return msgspec.json.decode(body, type=view), frozenset()
     except RecursionError:
@@ -146,7 +146,7 @@ def _unreadable(raw: msgspec.Raw, reason: str, *, deleted: bool = False) -> Unre
 
 
 def _metadata_of(raw: bytes | msgspec.Raw) -> ObjectMeta:
-    # The trouble may be in the metadata itself: the least of it still says which object it is.
+    # The metadata itself may be malformed: its minimum still identifies the object.
     for view in (PartialObject, _NamedObject):
         try:
             return _full(_read(view, bytes(raw))[0].metadata)
@@ -160,5 +160,5 @@ def _full(metadata: ObjectMeta | _Named) -> ObjectMeta:
 
 
 def _stream_error(status: Status) -> ApiError:
-    # A stream's error has only the status code inside the object.
+    # An error in a stream has the status code only inside the object.
     return error_for(status)

@@ -1,20 +1,20 @@
-"""Takes out of an answer what is nested so deeply that no decoder reads it, so that the rest can be read.
+"""Cuts values out of an answer that are nested too deep for any decoder, so that the rest is readable.
 
-The API server stores objects with thousands of levels. One of them would make a whole list, and with it all other
-objects, unreadable.
+The API server stores objects with thousands of levels. One of them would make a whole list unreadable, and with it all
+other objects.
 """
 
 import re
 
 LEVELS = 200
-"""Levels of an answer that are left; objects of Kubernetes have few tens, and decoders end at about a thousand."""
+"""Levels of an answer that are kept; Kubernetes objects have a few tens, and decoders end at about a thousand."""
 TOO_DEEP = f"it is nested deeper than {LEVELS} levels"
 
 _TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]', re.DOTALL)
 
 
 def deeper(body: bytes, levels: int) -> bool:
-    """Return whether JSON has more than so many levels."""
+    """Return whether JSON has more than `levels` levels."""
     depth = 0
     for token in _TOKENS.finditer(body):
         depth += (token[0] in b"{[") - (token[0] in b"}]")
@@ -24,7 +24,7 @@ def deeper(body: bytes, levels: int) -> bool:
 
 
 def shallow(body: bytes) -> tuple[bytes, frozenset[int]]:
-    """Return valid JSON with null for what is too deep, and which elements of a list in its top level have lost any."""
+    """Return valid JSON with null for too deep values, and the indexes of the affected elements of a list in it."""
     parts = list[bytes]()
     hit = set[int]()
     depth, element, listed, kept = 0, -1, False, 0

@@ -1,4 +1,4 @@
-"""Running a command in a container, and what it writes: over a WebSocket, in the protocol of `kubectl exec`."""
+"""Output of commands in a container, over a WebSocket, in the protocol of `kubectl exec`."""
 
 import json
 from typing import cast
@@ -10,15 +10,15 @@ STDOUT, STDERR, STATUS = 1, 2, 3
 
 
 class ExecError(Exception):
-    """The command could not be run, ended with an error, or wrote more than was asked for."""
+    """The command could not run, failed, or wrote more than the limit."""
 
 
 class TooMuchError(ExecError):
-    """The command wrote more than was asked for."""
+    """The command wrote more than the limit."""
 
 
 async def output(socket: aiohttp.ClientWebSocketResponse, limit: int) -> bytes:
-    """Return what a command writes to its output until it ends; raises ExecError, TooMuchError beyond the limit."""
+    """Return the output of a command after it ends; raise ExecError, or TooMuchError above the limit."""
     written, errors, status = bytearray(), bytearray(), b""
     async for message in socket:
         if message.type is not aiohttp.WSMsgType.BINARY or not message.data:

@@ -34,7 +34,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class HttpApi:
-    """`Api` over HTTP. Use as an async context manager, or call `close` when done; see `Api` for the methods."""
+    """`Api` over HTTP. Use it as an async context manager, or call `close` at the end; see `Api` for the methods."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class HttpApi:
         )
 
     def acting_as(self, user: str) -> "HttpApi":
-        """Return a client with the rights of another user, over the connections of this one, which closes them."""
+        """Return a client with the rights of another user over the connections of this one; this one closes them."""
         other = copy(self)
         other._transport = self._transport.acting_as(user)  # noqa: SLF001 - of the same class
         return other
@@ -124,7 +124,7 @@ class HttpApi:
             "deleteOptions": _delete_options(options),
         }
         path = f"/api/v1/namespaces/{key.namespace}/pods/{key.name}/eviction"
-        # A 429 is the budget's answer here, not the server's load: whoever evicts decides when to ask again.
+        # Here a 429 comes from the disruption budget, not from throttling: the caller decides when to retry.
         await self._transport.send(Call("POST", path, body=_encoder.encode(eviction), patient=False))
 
     async def request(self, request: RawRequest) -> bytes:
@@ -133,7 +133,7 @@ class HttpApi:
         return await self._transport.send(Call(request.method, request.path, request.query or {}, body, accept="*/*"))
 
     async def execute(self, pod: Key, container: str, command: Sequence[str], limit: int) -> bytes:
-        """Run a command in a container and return what it writes, at most `limit` bytes; raises ExecError, ApiError."""
+        """Run a command in a container and return its output, at most `limit` bytes; raise ExecError or ApiError."""
         query = [("container", container), ("stdout", "true"), ("stderr", "true")]
         query += [("command", word) for word in command]
         async with self._transport.socket(PODS.path_of(pod, "exec"), PROTOCOL, query) as socket:
@@ -157,7 +157,7 @@ def _accept(resource: Resource[Any], *, of_list: bool = False) -> str:
 def _list_query(options: ListOptions) -> dict[str, str]:
     pairs = {"continue": options.continue_token, "limit": str(options.limit) if options.limit else ""}
     if not options.continue_token:
-        # The token already stands for a version; the server refuses both at once.
+        # The token already contains a version; the server refuses both together.
         pairs["resourceVersion"] = options.resource_version
     return {name: value for name, value in pairs.items() if value}
 

@@ -1,4 +1,4 @@
-"""From the chunks of a stream to its lines, whatever the network cut where."""
+"""Splits the chunks of a stream into lines, independent of the chunk boundaries."""
 
 from collections.abc import AsyncGenerator, AsyncIterable
 
@@ -6,7 +6,7 @@ from stateward.kube.objects.errors import TransportError
 
 
 async def split_lines(chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
-    """Yield each non-empty line without its end; raises TransportError when the stream ends inside one."""
+    """Yield each non-empty line without its end; raise TransportError if the stream ends within a line."""
     rest = b""
     async for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")

@@ -1,4 +1,4 @@
-"""Which proxy to go through: the kubeconfig's `proxy-url`, else the environment's, minus what NO_PROXY excludes."""
+"""Selects the proxy: the kubeconfig's `proxy-url`, otherwise the environment's, except for NO_PROXY."""
 
 import ipaddress
 import urllib.request
@@ -13,7 +13,7 @@ def proxy_for(connection: Connection) -> str | None:
 
 
 def environment_proxy(url: str) -> str | None:
-    """Return the proxy that the environment names for an address, or None to connect directly."""
+    """Return the environment's proxy for an address, or None to connect directly."""
     address = urlsplit(url)
     proxies = urllib.request.getproxies_environment()
     proxy = proxies.get(address.scheme)
@@ -30,7 +30,7 @@ def _matches(host: str, entry: str) -> bool:
     if entry == "*":
         return True
     if "/" in entry:
-        # Clusters exclude their service and pod networks as CIDRs, which the standard library does not know.
+        # Clusters exclude their service and pod networks as CIDRs, which the standard library does not support.
         return _in_network(host, entry)
     name = entry.removeprefix("*").lstrip(".").split(":")[0].lower()
     return host.lower() == name or host.lower().endswith(f".{name}")

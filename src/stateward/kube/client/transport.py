@@ -1,7 +1,7 @@
-"""HTTP to one API server: one session, one place where failures become typed errors.
+"""HTTP to one API server: one session, and one place that turns failures into typed errors.
 
-A call is retried here only when that cannot do harm: after a 429 (the server did not start on it) and once with fresh
-credentials after a 401. Everything else is for the caller, who knows whether to read before trying again.
+It retries a call only if that is harmless: after a 429 (the server did not execute it) and once with fresh credentials
+after a 401. The caller handles everything else, because only the caller knows whether to read before a retry.
 """
 
 import asyncio
@@ -34,10 +34,10 @@ Socket = aiohttp.ClientWebSocketResponse
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long and how much: times in seconds.
+    """Limits; times are in seconds.
 
-    `request` bounds one attempt, `connect` its connection; `throttle` bounds all waiting for a server that answers 429;
-    `concurrency` is how many requests may be under way at once (watches not counted).
+    `request` limits one attempt, `connect` its connection; `throttle` limits all waiting for a server that answers 429;
+    `concurrency` is the number of parallel requests (without watches).
     """
 
     request: float = 30.0
@@ -48,7 +48,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request. `patient` calls wait and try again when the server throttles."""
+    """One request. `patient` calls wait and retry when the server throttles."""
 
     method: str
     path: str
@@ -78,7 +78,7 @@ class Transport:
         self._user = ""
 
     def acting_as(self, user: str) -> "Transport":
-        """Return a transport with the rights of another user; sessions, places and credentials are those of this."""
+        """Return a transport with the rights of another user; sessions, slots and credentials are shared."""
         other = copy(self)
         other._user = user  # noqa: SLF001 - of the same class
         return other
@@ -89,7 +89,7 @@ class Transport:
             await self._sessions.pop().close()
 
     async def send(self, call: Call) -> bytes:
-        """Return the body of a successful answer; raises ApiError."""
+        """Return the body of a successful answer; raise ApiError."""
         deadline = self._clock.monotonic() + self._limits.throttle
         while True:
             try:
@@ -102,7 +102,7 @@ class Transport:
             await self._clock.sleep(wait)
 
     async def lines(self, call: Call) -> AsyncGenerator[bytes, None]:
-        """Yield the lines of an endless answer; a stream that breaks, also in mid-line, raises TransportError."""
+        """Yield the lines of an endless answer; a broken stream raises TransportError, also within a line."""
         try:
             response = await self._open(call, await self._credential())
             if response.status == 401:
@@ -118,9 +118,9 @@ class Transport:
 
     @asynccontextmanager
     async def socket(self, path: str, protocol: str, query: list[tuple[str, str]]) -> AsyncGenerator[Socket]:
-        """Open a WebSocket; raises ApiError."""
+        """Open a WebSocket; raise ApiError."""
         credential = await self._credential()
-        # A kubelet answers with 406 to whoever wants a certain kind of answer to this.
+        # A kubelet answers 406 to a request for a specific content type here.
         call = Call("GET", path, accept="*/*")
         try:
             async with (
@@ -184,7 +184,7 @@ class Transport:
     def _headers(self, call: Call, credential: Credential) -> dict[str, str]:
         headers = {"Accept": call.accept, "User-Agent": self._agent, **credential.headers()}
         if self._user:
-            # Without groups: the server adds those of a service account, and no right to act as groups is needed.
+            # Without groups: the server adds those of a service account, and no right to impersonate groups is needed.
             headers["Impersonate-User"] = self._user
         if call.body is not None:
             headers["Content-Type"] = call.content_type
@@ -195,7 +195,7 @@ class Transport:
     def _ensure_session(self) -> aiohttp.ClientSession:
         if not self._sessions:
             session = aiohttp.ClientSession(
-                # Watches hold connections for minutes, so the limit is on requests, not on connections.
+                # Watches hold connections for minutes, so requests are limited, not connections.
                 connector=aiohttp.TCPConnector(limit=0),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._limits.connect),
                 read_bufsize=_READ_BUFFER_BYTES,
@@ -212,14 +212,14 @@ class Transport:
 
 
 def _seconds(header: str) -> float:
-    # The other form of Retry-After, a date, is never sent by API servers.
+    # API servers never send the other form of Retry-After, a date.
     return float(header) if header.isdecimal() else 0.0
 
 
 def _transport_error(error: Exception, call: Call) -> ApiError:
     # Without a connection nothing was sent; after that, only the server knows.
     sent = not isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
-    # aiohttp shows the TLS context's address in memory, which tells nobody anything.
+    # aiohttp shows the memory address of the TLS context, which is of no use.
     told = _CONTEXT.sub("", str(error)) or type(error).__name__
     what = "timed out" if isinstance(error, TimeoutError) else told
     return TransportError(f"{call.method} {call.path}: {what}", may_have_committed=call.mutating and sent)

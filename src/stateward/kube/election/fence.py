@@ -1,7 +1,7 @@
-"""What a writer needs to know of an election: a block of work that ends, one way or the other, before the lease does.
+"""Fencing for writers: a block of work that always ends before the lease does.
 
-The disaster this prevents: a delete is sent while the lease is still ours, waits for a connection, for a server that
-throttles or for a slow network, and arrives when another process leads and has taken down another member.
+Without it, a delete could be sent while this process holds the lease, wait for a connection, a throttling server or a
+slow network, and arrive when another process leads and has taken down another member.
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -27,25 +27,25 @@ READING = ("GET", "HEAD")
 
 
 class LostLease(Exception):  # noqa: N818 - an orderly end, not an error
-    """The lease is not certainly ours any more; whatever was about to be written is left to the next leader."""
+    """The lease is no longer certainly held; the next leader does the pending writes."""
 
 
 Fence = Callable[[], AbstractAsyncContextManager[None]]
-"""Opens a block in which writes may be sent: raises LostLease where it may not begin, and where it is cut off.
+"""Opens a block in which writes may be sent; raises LostLease if the block may not begin or is cut off.
 
-Everything that the block waits for counts: a place, a pause that the server asks for, a connection, the answer.
+All waiting within the block counts: for a slot, a pause that the server requests, a connection, the answer.
 """
 
 
 def unfenced() -> AbstractAsyncContextManager[None]:
-    """Return a block without a limit, for a process that has no rival."""
+    """Return a block without a limit, for a process without competitors."""
     return nullcontext()
 
 
 class FencedApi:
-    """An `Api` whose writes are fenced, each by itself; reads go through as they are.
+    """An `Api` that fences every write; reads pass unchanged.
 
-    So no part of a program can forget the fence: what writes has no other way to the server.
+    All writes go through it, so no part of a program can forget the fence.
     """
 
     def __init__(self, api: Api, fence: Fence) -> None:
@@ -67,7 +67,7 @@ class FencedApi:
         return self._api.watch(resource, selection, start)
 
     async def create(self, resource: Resource[T], body: Body, *, namespace: str = "") -> T:
-        """Create an object; raises LostLease, as all writes do."""
+        """Create an object; raise LostLease, as all writes do."""
         async with self._fence():
             return await self._api.create(resource, body, namespace=namespace)
 
@@ -94,10 +94,10 @@ class FencedApi:
             await self._api.evict(key, options)
 
     def acting_as(self, user: str) -> "FencedApi":
-        """Return the same, with the rights of another user and within the same fence."""
+        """Return the same API with the rights of another user and within the same fence."""
         return FencedApi(self._api.acting_as(user), self._fence)
 
     async def request(self, request: RawRequest) -> bytes:
-        """Send a request outside the object model; all but those that only read are fenced."""
+        """Send a request outside the object model; all requests that may write are fenced."""
         async with unfenced() if request.method in READING else self._fence():
             return await self._api.request(request)

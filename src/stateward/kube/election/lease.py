@@ -1,12 +1,12 @@
-"""Leader election on a Lease: at most one process acts, also when clocks differ and connections fail.
+"""Leader election on a Lease: at most one process acts, also if clocks differ and connections fail.
 
-Nobody's wall clock is trusted. A candidate takes a lease over when it has *watched* it not being renewed for its whole
-duration, on its own monotonic clock. A leader counts its own time from *before* it sent the renewal that succeeded, so
-its claim ends before anyone can take over; it gives up earlier still, at the renew deadline.
+The election trusts no wall clock. A candidate takes a lease over only after it has *observed* for the whole duration,
+on its own monotonic clock, that the lease was not renewed. A leader counts its time from *before* it sent the
+successful renewal, so its claim ends before any takeover; it gives up even earlier, at the renew deadline.
 
-An election alone does not stop a write that is already on its way when the lease is lost. So whatever is written for
-good is written within `fence(margin)`: a block that does not begin, and does not go on, unless the lease is certainly
-ours for `margin` seconds more. Its limit moves with each renewal: no call is too long while the lease is held.
+An election alone does not stop a write in transit when the lease is lost. So all permanent writes happen within
+`fence(margin)`: a block that neither begins nor continues unless the lease is certainly held for `margin` more seconds.
+Its limit moves with each renewal: no call is too long while the lease is held.
 """
 
 import asyncio
@@ -29,11 +29,11 @@ from stateward.kube.timing.clock import Clock, SystemClock
 _log = structlog.get_logger(__name__)
 
 RELEASE_SECONDS = 2.0
-"""How long giving the lease back may take, at least: a successor waits for its whole duration without."""
+"""Minimum time for the release of the lease: without a release, a successor waits for the whole duration."""
 
 
 class LeaderElection:
-    """Campaigns for one lease; `run` it in a task. `identity` must differ between processes."""
+    """Campaigns for one lease; run `run` in a task. `identity` must differ between processes."""
 
     def __init__(
         self,
@@ -58,25 +58,25 @@ class LeaderElection:
 
     @property
     def holder(self) -> str:
-        """Who held the lease when it was last seen, empty when nobody did."""
+        """The last observed holder of the lease; empty if there was none."""
         return (self._observed.lease.spec.holder_identity or "") if self._observed else ""
 
     @property
     def remaining(self) -> float:
-        """For how many seconds more the lease is certainly ours; 0 when it is not."""
+        """Seconds for which the lease is certainly held; 0 if it is not."""
         if self._renewed_at is None:
             return 0.0
         return max(0.0, self._renewed_at + self._timing.duration - self._clock.monotonic())
 
     def is_leader(self, at_least: float = 0.0) -> bool:
-        """Whether we lead, and will for `at_least` seconds more whatever happens to the network."""
+        """Whether this process leads, and will for `at_least` more seconds under any network failure."""
         return self.remaining > at_least
 
     @asynccontextmanager
     async def fence(self, margin: float) -> AsyncGenerator[None]:
-        """Open a block that is cut off `margin` seconds before the lease would end; raises LostLease.
+        """Open a block that is cut off `margin` seconds before the end of the lease; raise LostLease.
 
-        The margin is for what was sent before the cut: so long it may still take to be carried out, or dropped.
+        Within the margin, everything sent before the cut must be executed or dropped.
         """
         if not self.is_leader(margin):
             raise LostLease("the lease may have been lost")
@@ -93,13 +93,13 @@ class LeaderElection:
             self._fenced.pop(limit, None)
 
     async def wait_elected(self) -> None:
-        """Wait until we lead."""
+        """Wait until this process leads."""
         await self._elected.wait()
 
     async def run(self, on_lost: Callable[[], None]) -> None:
         """Campaign until elected, then renew until the lease is lost; call `on_lost` (which must not block) and return.
 
-        Cancelling gives the lease back, so that a successor need not wait for its end: stop all work first.
+        Cancelling releases the lease, so that a successor need not wait for its end: stop all work first.
         """
         try:
             await self._acquire()
@@ -111,13 +111,13 @@ class LeaderElection:
             raise
         finally:
             self._resign()
-        # A lost lease is not given back: work that relied on the rest of its time may still be on its way.
+        # A lost lease is not released: work that relied on its remaining time may still be in progress.
         _log.error("lost the lease", lease=str(self._key), identity=self._identity, holder=self.holder)
         on_lost()
 
     async def _acquire(self) -> None:
         while not await self._attempt():
-            # Jitter, so that candidates which see a lease end do not all ask in the same instant.
+            # Jitter, so that candidates that see a lease end do not all send requests at the same time.
             await self._clock.sleep(self._timing.retry * (1.0 + 0.2 * self._chance.random()))
 
     async def _renew_until_lost(self) -> None:
@@ -143,7 +143,7 @@ class LeaderElection:
         try:
             return await self._try()
         except (Conflict, AlreadyExists):
-            return False  # Someone was faster; the next look will tell who.
+            return False  # Another process was faster; the next read shows which.
         except ApiError as error:
             _log.warning("cannot reach the lease", lease=str(self._key), error=f"{type(error).__name__}: {error}")
             return False
@@ -185,7 +185,7 @@ class LeaderElection:
         self._move_limits()
 
     def _move_limits(self) -> None:
-        """Let what is fenced go on until the lease is no longer certainly ours for its margin: that may be now."""
+        """Extend the fenced blocks until the lease is no longer certainly held for their margin, which may be now."""
         for limit, margin in self._fenced.items():
             if not limit.expired():
                 limit.reschedule(asyncio.get_running_loop().time() + self.remaining - margin)
@@ -204,7 +204,7 @@ class LeaderElection:
             _log.warning("could not release the lease", lease=str(self._key), error=f"{type(error).__name__}: {error}")
 
     async def _given_back(self, lease: Lease) -> bool:
-        """Give the lease back as it was read; False when it has changed since, as by a renewal that was cut off."""
+        """Release the lease as it was read; return False if it has changed since, as by an interrupted renewal."""
         if lease.spec.holder_identity != self._identity:
             return True
         try:

@@ -1,4 +1,4 @@
-"""What a Lease says, for how long, and when it may be taken over: the rules of the election without the waiting."""
+"""The content, duration and takeover of a Lease: the rules of the election without the waiting."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +9,7 @@ from stateward.kube.objects.records import Lease, LeaseSpec, micro_time
 
 @dataclass(frozen=True, slots=True)
 class LeaseTiming:
-    """Times in seconds, client-go's defaults. Raises ValueError unless `retry` < `renew_deadline` < `duration`."""
+    """Times in seconds, client-go's defaults. Raise ValueError unless `retry` < `renew_deadline` < `duration`."""
 
     duration: int = 15
     renew_deadline: float = 10.0
@@ -22,24 +22,24 @@ class LeaseTiming:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The lease as last seen to change, and when that was on our own clock."""
+    """The lease at its last observed change, and the local time of that change."""
 
     lease: Lease
     at: float
 
     def seen(self, lease: Lease, now: float) -> "Observed":
-        """Return what is observed after another look at the lease."""
+        """Return the observation after another read of the lease."""
         return self if lease.spec == self.lease.spec else Observed(lease, now)
 
     def expired(self, now: float) -> bool:
-        """Whether it may be taken over: nobody holds it, or its holder has not renewed it for its whole duration."""
+        """Whether it may be taken over: it has no holder, or was not renewed for its whole duration."""
         if not self.lease.spec.holder_identity:
             return True
         return now >= self.at + (self.lease.spec.lease_duration_seconds or 0)
 
 
 def claim(spec: LeaseSpec, identity: str, timing: LeaseTiming, now: datetime) -> dict[str, Any]:
-    """Return the fields that take or renew a lease; `now` is wall time, for people only."""
+    """Return the fields that take or renew a lease; `now` is wall time, for display only."""
     fields: dict[str, Any] = {"holderIdentity": identity, "leaseDurationSeconds": timing.duration}
     fields["renewTime"] = micro_time(now)
     if spec.holder_identity != identity:
@@ -48,5 +48,5 @@ def claim(spec: LeaseSpec, identity: str, timing: LeaseTiming, now: datetime) ->
 
 
 def release(now: datetime) -> dict[str, Any]:
-    """Return the fields that give a lease back at once."""
+    """Return the fields that release a lease at once."""
     return {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": micro_time(now)}

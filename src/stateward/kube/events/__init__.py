@@ -1,1 +1,1 @@
-"""Kubernetes Events: what `kubectl describe` shows people about an object."""
+"""Kubernetes Events, which `kubectl describe` shows for an object."""

@@ -1,4 +1,4 @@
-"""What an event says, and the object that says it."""
+"""The content of an event, and its object."""
 
 import hashlib
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ _NOTE_BYTES = 1024
 
 
 class Severity(StrEnum):
-    """The two kinds of events that Kubernetes knows."""
+    """The two types of events in Kubernetes."""
 
     NORMAL = "Normal"
     WARNING = "Warning"
 
 
 def about(resource: Resource[Any], obj: KubeObject) -> ObjectReference:
-    """Return the reference to an object that an event is about."""
+    """Return a reference to the object of an event."""
     meta = obj.metadata
     return ObjectReference(
         api_version=resource.api_version, kind=resource.kind, namespace=meta.namespace, name=meta.name, uid=meta.uid
@@ -31,9 +31,9 @@ def about(resource: Resource[Any], obj: KubeObject) -> ObjectReference:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """Something that happened to an object.
+    """An occurrence about an object.
 
-    `reason` and `action` are CamelCase words for machines, `note` is a sentence for people (1,024 bytes are kept).
+    `reason` and `action` are machine-readable CamelCase words, `note` is a readable sentence (at most 1,024 bytes).
     """
 
     regarding: ObjectReference
@@ -45,7 +45,7 @@ class Occurrence:
 
 @dataclass(slots=True)
 class Series:
-    """The same occurrence again and again: how often, and how much of that the server knows."""
+    """Repetitions of one occurrence: their number, and the number that the server knows."""
 
     first: datetime
     last: datetime
@@ -56,8 +56,8 @@ class Series:
 
 
 def name_of(occurrence: Occurrence, first: datetime) -> str:
-    """Return the name of the event that stands for a series."""
-    # The same try has the same name, so a lost answer does not make a second event.
+    """Return the name of the event of a series."""
+    # A retry has the same name, so a lost answer does not cause a second event.
     digest = hashlib.sha256(f"{occurrence}{first.isoformat()}".encode()).hexdigest()
     return f"{occurrence.regarding.name[:230]}.{digest[:16]}"
 
@@ -68,7 +68,7 @@ def tally(series: Series, count: int) -> dict[str, Any]:
 
 
 def manifest(occurrence: Occurrence, series: Series, key: Key) -> dict[str, Any]:
-    """Return the event object, without who reports it."""
+    """Return the event object, without the reporting fields."""
     return {
         "apiVersion": EVENTS.api_version,
         "kind": EVENTS.kind,

@@ -1,8 +1,7 @@
-"""Kubernetes Events: what `kubectl describe` and `kubectl get events` show people about an object.
+"""Kubernetes Events, which `kubectl describe` and `kubectl get events` show for an object.
 
-Recording never waits and never fails: events are written by a task of their own, the same event again becomes a count
-in a series instead of another object, and an object that produces too many new ones is held back. What had to be
-dropped is counted.
+Recording never waits and never fails. A separate task writes events; a repeated event becomes a count in a series
+instead of another object; an object with too many new events is throttled. Dropped events are counted.
 """
 
 import random
@@ -33,10 +32,10 @@ _TRIES = 4
 
 @dataclass(frozen=True, slots=True)
 class EventLimits:
-    """`window` and `repeat` in seconds: how long the same event joins its series, and how often a series is written.
+    """`window` and `repeat` in seconds: how long a repetition joins its series, and how often a series is written.
 
     An object may produce `burst` different events at once and then one more every `refill` seconds. At most `series`
-    series are remembered.
+    series are kept.
     """
 
     window: float = 600.0
@@ -69,7 +68,7 @@ class EventRecorder:
         self._buckets = TokenBuckets(self._clock, self._limits.burst, self._limits.refill)
 
     def record(self, occurrence: Occurrence) -> None:
-        """Note an occurrence; returns at once."""
+        """Record an occurrence; return at once."""
         now = self._clock.monotonic()
         series = self._series.get(occurrence)
         if series is not None and now - series.heard_at < self._limits.window:
@@ -82,7 +81,7 @@ class EventRecorder:
         self._queue.add_after(occurrence, series.written_at + self._limits.repeat - now)
 
     async def run(self) -> None:
-        """Write what is recorded until closed."""
+        """Write recorded events until closed."""
         while True:
             try:
                 occurrence = await self._queue.get()
@@ -94,7 +93,7 @@ class EventRecorder:
                 self._queue.done(occurrence)
 
     async def close(self, grace: float = 2.0) -> None:
-        """Write what is ready, for at most `grace` seconds, and stop."""
+        """Write pending events for at most `grace` seconds, and stop."""
         try:
             async with self._clock.timeout(grace):
                 while len(self._queue) or self._queue.processing:
@@ -135,7 +134,7 @@ class EventRecorder:
             try:
                 await self._api.patch(EVENTS, key, {"series": tally(series, count)}, kind=PatchKind.MERGE)
             except NotFound:
-                pass  # The server forgets events after an hour: the series begins anew.
+                pass  # The server deletes events after an hour: the series starts again.
             else:
                 return
         body = manifest(occurrence, series, key) | self._reporter
@@ -144,7 +143,7 @@ class EventRecorder:
         try:
             await self._api.create(EVENTS, body, namespace=key.namespace)
         except AlreadyExists:
-            return  # The answer to an earlier try was lost.
+            return  # The answer to an earlier attempt was lost.
 
     def _failed(self, occurrence: Occurrence, error: ApiError) -> None:
         passing = isinstance(error, TransportError | Unavailable | TooManyRequests)

@@ -1,8 +1,8 @@
-"""What can go wrong between us and the API server, one type per thing a caller does differently.
+"""Failures of requests to the API server, one type per different reaction of callers.
 
-Two distinctions matter more than the rest. `NotFound` means that the server knows the kind and says the object is not
-there; a path that it does not serve (a CRD not installed, an API group not ready) is `UnknownResource`, because unknown
-is never absent. And `may_have_committed` tells whether a write that failed can have happened all the same.
+Two distinctions matter most. `NotFound` means that the server knows the kind and says that the object does not exist; a
+path that it does not serve (a CRD not installed, an API group not ready) is `UnknownResource`, because unknown is never
+absent. And `may_have_committed` says whether a failed write may have happened anyway.
 """
 
 # Errors carry the names of the server's own reasons, as the documentation of Kubernetes does.
@@ -14,7 +14,7 @@ from stateward.kube.objects.metadata import WireRecord
 
 
 class FieldCause(WireRecord):
-    """One field that the server refused: its path, why, and the machine-readable reason."""
+    """One field that the server refused: its path, the explanation, and the machine-readable reason."""
 
     field: str = ""
     message: str = ""
@@ -32,7 +32,7 @@ class StatusDetails(WireRecord):
 
 
 class Status(WireRecord):
-    """The API server's `Status` object, its answer when it has no other."""
+    """The API server's `Status` object, its answer if it has no other."""
 
     kind: str = ""
     code: int = 0
@@ -42,11 +42,11 @@ class Status(WireRecord):
 
 
 class ApiError(Exception):
-    """A request to the API server that failed.
+    """A failed request to the API server.
 
-    `status` is the HTTP status (0 when there was none), `reason` and `details` come from the server's `Status`,
-    `retry_after` is in seconds where the server asked for it, and `may_have_committed` is True when a write may have
-    been carried out although it failed for us: read before doing it again.
+    `status` is the HTTP status (0 if there was none), `reason` and `details` come from the server's `Status`,
+    `retry_after` is in seconds if the server requested a delay. `may_have_committed` is True if a failed write may have
+    been executed anyway: read before a retry.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class ApiError(Exception):
 
     @property
     def causes(self) -> tuple[FieldCause, ...]:
-        """The refused fields, where the server named them."""
+        """The refused fields, if the server named them."""
         return self.details.causes
 
 
@@ -75,7 +75,7 @@ class BadRequest(ApiError):
 
 
 class Unauthorized(ApiError):
-    """401: the credentials were not accepted, also not after they were refreshed once."""
+    """401: the credentials were refused, also after one refresh."""
 
 
 class Forbidden(ApiError):
@@ -83,19 +83,19 @@ class Forbidden(ApiError):
 
 
 class NotFound(ApiError):
-    """404 about an object (or its namespace) of a kind that the server serves: it is not there."""
+    """404 about an object (or its namespace) of a kind that the server serves: it does not exist."""
 
 
 class UnknownResource(ApiError):
-    """404 about the path: the server does not serve this kind now. Says nothing about objects."""
+    """404 about the path: the server does not serve this kind now. It says nothing about objects."""
 
 
 class Conflict(ApiError):
-    """409: the resourceVersion or another precondition does not hold, or a field is owned by someone else."""
+    """409: the resourceVersion or another precondition does not hold, or another manager owns a field."""
 
 
 class AlreadyExists(ApiError):
-    """409: an object of that name is there already."""
+    """409: an object with that name exists already."""
 
 
 class Gone(ApiError):
@@ -103,19 +103,19 @@ class Gone(ApiError):
 
 
 class Invalid(ApiError):
-    """422: refused by validation; `causes` names the fields."""
+    """422: validation refused it; `causes` names the fields."""
 
 
 class TooManyRequests(ApiError):
-    """429: throttled, or (for an eviction) the disruption budget says not now. Never carried out."""
+    """429: throttled, or (for an eviction) the disruption budget does not allow it now. Never executed."""
 
 
 class ServerTimeout(ApiError):
-    """504, or a server-side time-out: the server gave up waiting; a write may have been carried out."""
+    """504, or a server-side timeout: the server stopped waiting; a write may have been executed."""
 
 
 class Unavailable(ApiError):
-    """Any other 5xx: the server or something in front of it cannot answer now."""
+    """Any other 5xx: the server or a proxy in front of it cannot answer now."""
 
 
 class TransportError(ApiError):
@@ -123,7 +123,7 @@ class TransportError(ApiError):
 
 
 class DecodeError(ApiError):
-    """The server's answer is not what the projection says. After a write, the write has happened."""
+    """The server's answer does not fit the projection. After a write, the write has happened."""
 
 
 _BY_CODE: dict[int, type[ApiError]] = {
@@ -147,7 +147,7 @@ _BY_REASON: dict[str, type[ApiError]] = {
 
 
 def error_for(status: Status, *, mutating: bool = False, retry_after: float = 0.0) -> ApiError:
-    """Make the typed error for a `Status`; `retry_after` in seconds overrides what the status itself says."""
+    """Create the typed error for a `Status`; `retry_after` in seconds overrides that of the status."""
     kind = _type_of(status)
     after = retry_after or float(status.details.retry_after_seconds if status.details else 0)
     committed = mutating and issubclass(kind, ServerTimeout | Unavailable)
@@ -155,7 +155,7 @@ def error_for(status: Status, *, mutating: bool = False, retry_after: float = 0.
 
 
 def error_for_body(code: int, body: bytes, *, mutating: bool = False, retry_after: float = 0.0) -> ApiError:
-    """Make the typed error for an HTTP answer, whether its body is a `Status` or something a proxy wrote."""
+    """Create the typed error for an HTTP answer, with a `Status` or any other text as body."""
     try:
         status = msgspec.json.decode(body, type=Status)
     except msgspec.DecodeError:
@@ -163,7 +163,7 @@ def error_for_body(code: int, body: bytes, *, mutating: bool = False, retry_afte
     if status.kind != "Status":
         text = body[:300].decode(errors="replace").strip()
         status = Status(message=f"HTTP {code}: {text or 'no explanation'}")
-    # The HTTP status decides: a proxy or webhook may have put anything into the body.
+    # The HTTP status decides: a proxy or webhook may have written anything into the body.
     return error_for(msgspec.structs.replace(status, code=code), mutating=mutating, retry_after=retry_after)
 
 

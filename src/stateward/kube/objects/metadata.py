@@ -1,7 +1,7 @@
-"""The parts that every Kubernetes object has: its key, its metadata, its owners.
+"""The common parts of all Kubernetes objects: key, metadata, owners.
 
-A projection is a frozen struct with only the fields that are read; unknown fields are skipped while decoding and cost
-almost nothing. Because they are lost, a projection is never written back: apply or patch instead.
+A projection is a frozen struct with only the needed fields; decoding skips unknown fields at almost no cost. Because
+those are lost, a projection is never written back: apply or patch instead.
 """
 
 from datetime import datetime
@@ -13,11 +13,11 @@ from msgspec import field
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 class WireRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Base of all projections: frozen, camelCase on the wire, and outside the garbage collector's rounds."""
+    """Base of all projections: frozen, camelCase on the wire, and not tracked by the garbage collector."""
 
 
 class Key(NamedTuple):
-    """Where an object is: its namespace (empty for cluster-wide kinds) and name."""
+    """The key of an object: its namespace (empty for cluster-wide kinds) and name."""
 
     namespace: str
     name: str
@@ -27,7 +27,7 @@ class Key(NamedTuple):
 
 
 class OwnerReference(WireRecord):
-    """Who an object belongs to, by UID."""
+    """An owner of an object, by UID."""
 
     api_version: str = ""
     kind: str = ""
@@ -54,23 +54,23 @@ class ObjectMeta(WireRecord):
 
     @property
     def terminating(self) -> bool:
-        """Whether deletion has been asked for."""
+        """Whether deletion has been requested."""
         return self.deletion_timestamp is not None
 
     @property
     def controller_uid(self) -> str:
-        """UID of the controlling owner, empty when there is none."""
+        """UID of the controlling owner; empty if there is none."""
         return next((owner.uid for owner in self.owner_references if owner.controller), "")
 
 
 class PartialObject(WireRecord):
-    """An object of any kind, metadata only: what caches of Secrets and ConfigMaps hold."""
+    """An object of any kind, metadata only: the content of Secret and ConfigMap caches."""
 
     metadata: ObjectMeta = ObjectMeta()
 
 
 class Identity(Protocol):
-    """The least that metadata must offer to be cached."""
+    """The minimum of metadata for caching."""
 
     @property
     def name(self) -> str:  # noqa: D102

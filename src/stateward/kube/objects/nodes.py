@@ -1,4 +1,4 @@
-"""Nodes and Services, as far as they are read."""
+"""Projections of Nodes and Services."""
 
 from msgspec import field
 
@@ -17,18 +17,18 @@ class Taint(WireRecord):
 
 
 class NodeSpec(WireRecord):
-    """Who may run here: `unschedulable` is what `kubectl cordon` sets."""
+    """Scheduling settings: `kubectl cordon` sets `unschedulable`."""
 
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
 
 
 class NodeStatus(WireRecord):
-    """What the kubelet, or the lack of one, says."""
+    """The status from the kubelet, or from the node controller if the kubelet is silent."""
 
     conditions: tuple[Condition, ...] = ()
     allocatable: dict[str, str] = field(default_factory=dict)
-    """What pods may request of it, as quantities."""
+    """Resources that pods may request, as quantities."""
 
 
 class Node(WireRecord):
@@ -40,12 +40,12 @@ class Node(WireRecord):
 
     @property
     def ready(self) -> bool:
-        """Whether the kubelet reports and is well."""
+        """Whether the kubelet reports the node as ready."""
         return condition_holds(self.status.conditions, "Ready")
 
     @property
     def zone(self) -> str:
-        """The failure zone, empty where none is known."""
+        """The failure zone; empty if unknown."""
         return self.metadata.labels.get(_ZONE_LABEL, "")
 
 
@@ -58,7 +58,7 @@ class ServicePort(WireRecord):
 
 
 class ServiceSpec(WireRecord):
-    """What a Service selects and how it is reached; a headless one has the address "None"."""
+    """Selector and address of a Service; a headless one has the address "None"."""
 
     type: str = "ClusterIP"
     cluster_ip: str = field(default="", name="clusterIP")

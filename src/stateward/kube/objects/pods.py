@@ -1,4 +1,4 @@
-"""Pods, as far as they are read: where they run, what runs in them, and what state it is in."""
+"""Projections of Pods: their placement, their containers, and their state."""
 
 from datetime import datetime
 
@@ -18,25 +18,25 @@ class Condition(WireRecord):
 
 
 def condition_holds(conditions: tuple[Condition, ...], kind: str) -> bool:
-    """Whether the condition is there and "True": a missing one is not."""
+    """Whether the condition exists and is "True"."""
     return any(condition.type == kind and condition.status == "True" for condition in conditions)
 
 
 class Waiting(WireRecord):
-    """A container that has not started, and why not."""
+    """A container that has not started, and the reason."""
 
     reason: str = ""
     message: str = ""
 
 
 class Running(WireRecord):
-    """A container that runs."""
+    """A running container."""
 
     started_at: datetime | None = None
 
 
 class Terminated(WireRecord):
-    """A container that has ended, and how."""
+    """A terminated container, and its exit."""
 
     exit_code: int = 0
     reason: str = ""
@@ -46,7 +46,7 @@ class Terminated(WireRecord):
 
 
 class ContainerState(WireRecord):
-    """At most one of the three is set; none means that the kubelet has not said yet."""
+    """At most one of the three is set; none means that the kubelet has not reported yet."""
 
     waiting: Waiting | None = None
     running: Running | None = None
@@ -54,7 +54,7 @@ class ContainerState(WireRecord):
 
 
 class ContainerStatus(WireRecord):
-    """What the kubelet says about one container; `last_state` is that of its run before."""
+    """The kubelet's report on one container; `last_state` is that of its previous run."""
 
     name: str = ""
     image: str = ""
@@ -66,26 +66,26 @@ class ContainerStatus(WireRecord):
 
 
 class Container(WireRecord):
-    """A container as asked for."""
+    """A container in the spec."""
 
     name: str = ""
     image: str = ""
 
 
 class ClaimSource(WireRecord):
-    """The claim behind a volume."""
+    """The claim of a volume."""
 
     claim_name: str = ""
 
 
 class ConfigMapSource(WireRecord):
-    """The ConfigMap behind a volume."""
+    """The ConfigMap of a volume."""
 
     name: str = ""
 
 
 class Volume(WireRecord):
-    """A volume of a pod; only those on claims and of ConfigMaps have a source here."""
+    """A volume of a pod; only volumes of claims and of ConfigMaps have a source here."""
 
     name: str = ""
     persistent_volume_claim: ClaimSource | None = None
@@ -93,7 +93,7 @@ class Volume(WireRecord):
 
 
 class PodSpec(WireRecord):
-    """What was asked for; `node_name` is empty until the pod is scheduled."""
+    """The spec of a pod; `node_name` is empty until the pod is scheduled."""
 
     node_name: str = ""
     containers: tuple[Container, ...] = ()
@@ -102,7 +102,7 @@ class PodSpec(WireRecord):
 
 
 class PodStatus(WireRecord):
-    """What is; `phase` is empty where nobody has said yet."""
+    """The status of a pod; `phase` is empty until it is reported."""
 
     phase: str = ""
     reason: str = ""
@@ -122,7 +122,7 @@ class Pod(WireRecord):
 
     @property
     def ready(self) -> bool:
-        """Whether the kubelet says that the pod serves, and it is not on its way out."""
+        """Whether the kubelet reports the pod as ready, and it is not terminating."""
         return condition_holds(self.status.conditions, "Ready") and not self.metadata.terminating
 
     @property
@@ -133,5 +133,5 @@ class Pod(WireRecord):
 
 
 def mounts(volumes: tuple[Volume, ...], config_map: str) -> bool:
-    """Return whether one of the volumes shows a ConfigMap."""
+    """Return whether one of the volumes mounts a ConfigMap."""
     return any(each.config_map is not None and each.config_map.name == config_map for each in volumes)

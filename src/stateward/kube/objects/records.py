@@ -1,4 +1,4 @@
-"""Leases and events: the objects through which this package itself speaks to the cluster."""
+"""Leases and events: the objects that this package itself writes."""
 
 from datetime import datetime
 
@@ -6,7 +6,7 @@ from stateward.kube.objects.metadata import ObjectMeta, WireRecord
 
 
 class LeaseSpec(WireRecord):
-    """Who holds a lease and how long after its last renewal it may be taken over, in seconds."""
+    """The holder of a lease, and the seconds after its last renewal until a takeover."""
 
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None
@@ -34,14 +34,14 @@ class ObjectReference(WireRecord):
 
 
 class EventSeries(WireRecord):
-    """How often an event happened, and when last."""
+    """The number of repetitions of an event, and the last time."""
 
     count: int = 0
     last_observed_time: datetime | None = None
 
 
 class Event(WireRecord):
-    """An event of events.k8s.io/v1, which `kubectl describe` and `kubectl get events` show as well."""
+    """An event of events.k8s.io/v1, which `kubectl describe` and `kubectl get events` also show."""
 
     metadata: ObjectMeta = ObjectMeta()
     type: str = ""
@@ -56,5 +56,5 @@ class Event(WireRecord):
 
 
 def micro_time(moment: datetime) -> str:
-    """Return a time in UTC as the API's MicroTime, which insists on six digits."""
+    """Return a time in UTC as the API's MicroTime, which requires six digits."""
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

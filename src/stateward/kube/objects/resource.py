@@ -1,7 +1,7 @@
-"""What a request is about: the kind, how to read it, and which part of it.
+"""The target of a request: the kind, its projection, and the part of it.
 
-A `Resource` says where a kind lives in the API and into which type its objects are decoded, so one descriptor is all
-that a call needs. `viewed_as` reads the same kind through another type, `metadata_only` asks the server for metadata.
+A `Resource` contains the place of a kind in the API and the type its objects are decoded into, so one descriptor is
+enough for a call. `viewed_as` reads the same kind through another type, `metadata_only` requests only metadata.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ U = TypeVar("U")
 class Resource(Generic[T]):
     """A kind of object and the type its objects are decoded into.
 
-    `group` is empty for the core API. `partial` asks the server to send metadata only.
+    `group` is empty for the core API. `partial` requests only metadata.
     """
 
     group: str
@@ -36,11 +36,11 @@ class Resource(Generic[T]):
 
     def viewed_as(self, view: type[U]) -> "Resource[U]":
         """Return the same kind, decoded into another type."""
-        # dataclasses.replace cannot say that the type parameter changes with the field.
+        # dataclasses.replace cannot express that the type parameter changes with the field.
         return Resource(self.group, self.version, self.plural, self.kind, view, self.namespaced, self.partial)
 
     def raw(self) -> "Resource[dict[str, Any]]":
-        """Return the same kind as whole, untyped objects: what a read before a full write needs."""
+        """Return the same kind as whole, untyped objects, as a read before a full write needs."""
         return replace(self.viewed_as(dict[str, Any]), partial=False)
 
     def metadata_only(self) -> "Resource[PartialObject]":
@@ -50,8 +50,8 @@ class Resource(Generic[T]):
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """Return the URL path of the collection or object; no namespace means all of them.
 
-        Raises ValueError for a namespaced object without a namespace: it would silently address nothing; BadRequest for
-        a name that no object can have and that would lead the request elsewhere.
+        Raise ValueError for a namespaced object without a namespace, which would silently address nothing; BadRequest
+        for an invalid name that would redirect the request.
         """
         if name and self.namespaced and not namespace:
             raise ValueError(f"{self.kind} {name!r} lives in a namespace, and none was given")
@@ -62,7 +62,7 @@ class Resource(Generic[T]):
         for part in parts:
             if part in {".", ".."} or "/" in part or "%" in part:
                 raise BadRequest(f"{self.kind} in namespace {namespace!r}: {part!r} cannot be a part of a path")
-        # A subresource may have a path of its own (`proxy/metrics`), so its slashes stay.
+        # A subresource may contain slashes (`proxy/metrics`), so they stay.
         return "/" + "/".join(quote(part, safe="") for part in parts) + (f"/{subresource}" if subresource else "")
 
     def path_of(self, key: Key, subresource: str = "") -> str:
@@ -72,7 +72,7 @@ class Resource(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which objects of a kind: one namespace or (empty) all, a label selector, a field selector."""
+    """The selected objects of a kind: one namespace or (empty) all, a label selector, a field selector."""
 
     namespace: str = ""
     labels: str = ""

@@ -1,7 +1,7 @@
-"""The kinds that Stateward reads and writes, each with the projection that it is read through.
+"""The kinds that Stateward reads and writes, each with its projection.
 
-Secrets and ConfigMaps are there as metadata: nothing that caches them can hold their contents. `SECRETS.raw()` reads a
-whole one where its content is the point.
+Secrets and ConfigMaps are metadata only, so that no cache can hold their contents. `SECRETS.raw()` reads a whole one if
+its content is needed.
 """
 
 from stateward.kube.objects.metadata import PartialObject

@@ -1,4 +1,4 @@
-"""Volume claims, volumes and their classes, as far as they are read; sizes stay quantities as written ("20Gi")."""
+"""Projections of volume claims, volumes and their classes; sizes stay quantities as written ("20Gi")."""
 
 from msgspec import field
 
@@ -7,13 +7,13 @@ from stateward.kube.objects.pods import Condition
 
 
 class VolumeRequests(WireRecord):
-    """The resources that a claim asks for, `requests["storage"]` among them."""
+    """The requested resources of a claim, including `requests["storage"]`."""
 
     requests: dict[str, str] = field(default_factory=dict)
 
 
 class ClaimSpec(WireRecord):
-    """What was asked for; `volume_name` is empty until the claim is bound."""
+    """The spec of a claim; `volume_name` is empty until the claim is bound."""
 
     resources: VolumeRequests = VolumeRequests()
     storage_class_name: str | None = None
@@ -22,7 +22,7 @@ class ClaimSpec(WireRecord):
 
 
 class ClaimStatus(WireRecord):
-    """What is; conditions tell of a resize under way."""
+    """The status of a claim; conditions show a resize in progress."""
 
     phase: str = ""
     capacity: dict[str, str] = field(default_factory=dict)
@@ -39,12 +39,12 @@ class PersistentVolumeClaim(WireRecord):
 
     @property
     def requested(self) -> str:
-        """The size asked for, empty when none is."""
+        """The requested size; empty if there is none."""
         return self.spec.resources.requests.get("storage", "")
 
     @property
     def capacity(self) -> str:
-        """The size that there is, empty until the claim is bound."""
+        """The actual size; empty until the claim is bound."""
         return self.status.capacity.get("storage", "")
 
 
@@ -57,7 +57,7 @@ class ClaimReference(WireRecord):
 
 
 class VolumeSpec(WireRecord):
-    """What a volume is."""
+    """The spec of a volume."""
 
     capacity: dict[str, str] = field(default_factory=dict)
     claim_ref: ClaimReference | None = None
@@ -80,7 +80,7 @@ class PersistentVolume(WireRecord):
 
 
 class StorageClass(WireRecord):
-    """A storage class: who provisions, and whether its volumes can grow."""
+    """A storage class: its provisioner, and whether its volumes can be expanded."""
 
     metadata: ObjectMeta = ObjectMeta()
     provisioner: str = ""
@@ -90,5 +90,5 @@ class StorageClass(WireRecord):
 
     @property
     def is_default(self) -> bool:
-        """Whether claims that name no class get this one."""
+        """Whether claims without a class get this one."""
         return self.metadata.annotations.get("storageclass.kubernetes.io/is-default-class") == "true"

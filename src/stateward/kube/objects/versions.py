@@ -1,13 +1,13 @@
-"""Which of two resourceVersions is newer, as far as the API lets a client say.
+"""Order of resourceVersions, as far as the API defines it.
 
-Versions of one kind are decimal numbers that grow (a promise of the API since Kubernetes 1.35, and how every storage
-behind it has worked before). Anything else can only be told apart from itself; the answer is then "unknown", and the
-caller falls back to the order in which the server sent things.
+Versions of one kind are increasing decimal numbers (guaranteed by the API since Kubernetes 1.35, and true for all
+earlier storage backends). Other values can only be tested for equality; the result is then "unknown", and the caller
+uses the order of the server's messages.
 """
 
 
 def is_older(version: str, than: str) -> bool | None:
-    """Whether `version` is older than `than`; None when the two cannot be compared."""
+    """Whether `version` is older than `than`; None if they cannot be compared."""
     if version == than:
         return False
     if not (_comparable(version) and _comparable(than)):

@@ -1,8 +1,8 @@
 """The events of a watch, decoded in one pass from the bytes of a line.
 
-The server writes `type` before `object`, so a tagged union over the line decodes the object straight into its
-projection, without a dictionary in between. Errors in the stream are raised, not yielded: a 410 in the stream and a
-410 as HTTP status then mean the same to the caller.
+The server writes `type` before `object`, so a tagged union decodes the object directly into its projection, without an
+intermediate dictionary. Errors in the stream are raised, not yielded, so that a 410 in the stream and a 410 as HTTP
+status are the same for the caller.
 """
 
 from typing import Any, Generic, TypeAlias
@@ -34,13 +34,13 @@ class Deleted(msgspec.Struct, Generic[T], frozen=True, tag_field="type", tag="DE
 
 
 class Marked(msgspec.Struct, frozen=True, gc=False):
-    """The stand-in object that a bookmark carries."""
+    """The placeholder object of a bookmark."""
 
     metadata: ObjectMeta = ObjectMeta()
 
 
 class Bookmark(msgspec.Struct, frozen=True, tag_field="type", tag="BOOKMARK", gc=False):
-    """The server's word that everything up to a resourceVersion has been sent."""
+    """The server's statement that everything up to a resourceVersion has been sent."""
 
     object: Marked = Marked()
 
@@ -51,14 +51,14 @@ class Bookmark(msgspec.Struct, frozen=True, tag_field="type", tag="BOOKMARK", gc
 
     @property
     def initial_events_end(self) -> bool:
-        """Whether this bookmark ends the initial state of a watch that began with one."""
+        """Whether this bookmark ends the initial state of a watch."""
         return self.object.metadata.annotations.get(_INITIAL_EVENTS_END) == "true"
 
 
 class Unreadable(msgspec.Struct, frozen=True, gc=False):
-    """An object that is there but does not fit its projection: unknown, which is not the same as absent.
+    """An existing object that does not fit its projection: unknown, which is not the same as absent.
 
-    `metadata` is as much as could be read, `reason` names the field and the type that was expected.
+    `metadata` is the readable part; `reason` names the field and the expected type.
     """
 
     metadata: ObjectMeta
@@ -67,12 +67,12 @@ class Unreadable(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def key(self) -> str:
-        """The object's namespace and name, as far as they are known."""
+        """The known part of the object's namespace and name."""
         return f"{self.metadata.namespace or '?'}/{self.metadata.name or '?'}"
 
 
 class Failed(msgspec.Struct, frozen=True, tag_field="type", tag="ERROR", gc=False):
-    """An error inside the stream; raised by the client as the typed error of its status."""
+    """An error inside the stream; the client raises it as the typed error of its status."""
 
     object: Status = Status()
 
@@ -81,5 +81,5 @@ WatchEvent: TypeAlias = Added[T] | Modified[T] | Deleted[T] | Bookmark | Unreada
 
 
 def event_type(view: type[T]) -> Any:
-    """Return the union of everything that a line of a watch on `view` can hold."""
+    """Return the union of all possible lines of a watch on `view`."""
     return Added[view] | Modified[view] | Deleted[view] | Bookmark | Failed

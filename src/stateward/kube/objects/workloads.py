@@ -1,4 +1,4 @@
-"""StatefulSets and disruption budgets, as far as they are read."""
+"""Projections of StatefulSets and disruption budgets."""
 
 from msgspec import field
 
@@ -7,7 +7,7 @@ from stateward.kube.objects.pods import Condition, Container, Volume
 
 
 class TemplateMeta(WireRecord):
-    """The metadata that pods of a template get."""
+    """The metadata of pods from a template."""
 
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
@@ -22,21 +22,21 @@ class TemplateSpec(WireRecord):
 
 
 class PodTemplate(WireRecord):
-    """The template that new pods are made from."""
+    """The template for new pods."""
 
     metadata: TemplateMeta = TemplateMeta()
     spec: TemplateSpec = TemplateSpec()
 
 
 class StatefulSetSpec(WireRecord):
-    """What was asked for."""
+    """The spec of a StatefulSet."""
 
     replicas: int = 1
     template: PodTemplate = PodTemplate()
 
 
 class StatefulSetStatus(WireRecord):
-    """What the StatefulSet controller has seen; older than the spec while `observed_generation` is."""
+    """The status from the StatefulSet controller; it is outdated while `observed_generation` is older than the spec."""
 
     observed_generation: int = 0
     replicas: int = 0
@@ -54,19 +54,19 @@ class StatefulSet(WireRecord):
 
     @property
     def observed(self) -> bool:
-        """Whether the status speaks of this spec and not of an earlier one."""
+        """Whether the status belongs to the present spec and not to an earlier one."""
         return self.status.observed_generation >= self.metadata.generation
 
 
 class BudgetSpec(WireRecord):
-    """How many pods may, or must not, be disrupted: counts or percentages, as written."""
+    """The limit of disrupted or minimum of available pods: counts or percentages, as written."""
 
     max_unavailable: int | str | None = None
     min_available: int | str | None = None
 
 
 class BudgetStatus(WireRecord):
-    """What the budget allows now."""
+    """The disruptions that the budget allows now."""
 
     observed_generation: int = 0
     disruptions_allowed: int = 0

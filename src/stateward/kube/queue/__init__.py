@@ -1,1 +1,1 @@
-"""The work queue: a key is in one worker at a time, and a key that fails delays only itself."""
+"""The workqueue: a key is in one worker at a time, and a failing key delays only itself."""

@@ -1,9 +1,9 @@
-"""A queue of keys to work on, in which a key is never in two hands at once.
+"""A queue of keys in which a key is never processed by two workers at once.
 
-A key is *ready* (wants work), *processing* (a worker has it), both of these (wants work *again*), or *delayed* (wants
-work later). Adding a ready key again changes nothing, so a burst of events is one piece of work; adding one that is
-being processed makes it come round again afterwards, at the end of the line. A key that fails comes back after a delay
-of its own that grows with its failures; it never holds up another.
+A key is *ready* (needs work), *processing* (a worker has it), both (needs work *again*), or *delayed* (needs work
+later). Adding a ready key again changes nothing, so a burst of events is one piece of work. A key that is added while
+it is processed is ready again afterwards, at the end of the queue. A failed key comes back after its own delay, which
+grows with its failures; it never delays another key.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ H = TypeVar("H", bound=Hashable)
 
 
 class QueueClosed(Exception):  # noqa: N818 - an orderly end, not an error
-    """The queue is shut down: there is nothing more to take."""
+    """The queue is closed: there are no more keys."""
 
 
 class WorkQueue(Generic[H]):
@@ -58,16 +58,16 @@ class WorkQueue(Generic[H]):
 
     @property
     def processing(self) -> frozenset[H]:
-        """The keys that workers have now."""
+        """The keys that workers process now."""
         return frozenset(self._processing)
 
     @property
     def delayed(self) -> int:
-        """How many keys wait for their time."""
+        """The number of delayed keys."""
         return len(self._due)
 
     def add(self, key: H) -> None:
-        """Want work on a key as soon as possible; a delayed add of it becomes superfluous."""
+        """Add a key for work as soon as possible; this replaces a delayed add."""
         if self._closed:
             return
         self._due.pop(key, None)
@@ -79,7 +79,7 @@ class WorkQueue(Generic[H]):
         self._report()
 
     def add_after(self, key: H, seconds: float) -> None:
-        """Want work on a key in `seconds`; the earliest of several wishes wins."""
+        """Add a key for work in `seconds`; the earliest of several adds applies."""
         if seconds <= 0:
             self.add(key)
             return
@@ -93,22 +93,22 @@ class WorkQueue(Generic[H]):
         self._report()
 
     def add_failed(self, key: H) -> float:
-        """Want work on a key after a delay that grows with its failures in a row; return that delay in seconds."""
+        """Add a key after a delay that grows with its consecutive failures; return that delay in seconds."""
         self._failures[key] = self._failures.get(key, 0) + 1
         delay = self._backoff.delay(self._failures[key], self._chance)
         self.add_after(key, delay)
         return delay
 
     def forget(self, key: H) -> None:
-        """Forget a key's failures: it went well, or it is gone."""
+        """Reset a key's failures, after a success or when it is gone."""
         self._failures.pop(key, None)
 
     def failures(self, key: H) -> int:
-        """Return how often in a row a key has failed."""
+        """Return the number of consecutive failures of a key."""
         return self._failures.get(key, 0)
 
     async def get(self) -> H:
-        """Take the next key, waiting for one; raises QueueClosed. Call `done` with it afterwards, whatever happens."""
+        """Return the next key, waiting if necessary; raise QueueClosed. Always call `done` with it afterwards."""
         while True:
             self._promote()
             if self._closed:
@@ -118,7 +118,7 @@ class WorkQueue(Generic[H]):
             await self._wait()
 
     def done(self, key: H) -> None:
-        """Give a key back; if it was added meanwhile, it is ready again."""
+        """Mark a key as processed; if it was added meanwhile, it is ready again."""
         self._processing.discard(key)
         if key in self._again:
             self._again.discard(key)
@@ -127,7 +127,7 @@ class WorkQueue(Generic[H]):
             self._idle.set()
 
     def close(self) -> None:
-        """Stop handing out keys; those being processed may be finished, what waits is dropped."""
+        """Stop the queue: drop waiting keys; keys in processing may be finished."""
         self._closed = True
         self._ready.clear()
         self._due.clear()
@@ -161,12 +161,12 @@ class WorkQueue(Generic[H]):
         now = self._clock.monotonic()
         while self._heap and self._heap[0][0] <= now:
             at, _, key = heapq.heappop(self._heap)
-            # A wish that an earlier one has overtaken is still in the heap, but no longer what is due.
+            # A superseded add is still in the heap, but is no longer the due time of its key.
             if self._due.get(key) == at:
                 self.add(key)
 
     def _compact(self) -> None:
-        # Overtaken wishes leave the heap when their time comes, which may be long; there may not be many of them.
+        # Superseded entries leave the heap only at their time, which may be late, so limit their number.
         if len(self._heap) > 64 + 2 * len(self._due):
             self._heap = [(at, next(self._order), key) for key, at in self._due.items()]
             heapq.heapify(self._heap)

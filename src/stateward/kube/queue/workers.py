@@ -1,8 +1,8 @@
-"""Workers that take keys from a queue and reconcile them, so that one bad key costs only itself.
+"""Workers that take keys from a queue and reconcile them, so that one failing key affects only itself.
 
-A reconciliation that fails is tried again after a growing delay; one that takes too long is cut off and counts as
-failed, because a hanging database must not hold a worker that other clusters wait for. From the second failure in a row
-on it is told, so that nobody has to read the log to learn of it, and its end is told as well.
+A failed reconciliation is retried after a growing delay. A reconciliation that takes too long is cut off and counts as
+failed, because a hanging database must not occupy a worker that other clusters wait for. From the second consecutive
+failure on, a listener is notified, so that failures are visible outside the log; it is also notified of the recovery.
 """
 
 import asyncio
@@ -19,32 +19,32 @@ from stateward.kube.timing.observers import QueueObserver, Unobserved
 _log = structlog.get_logger(__name__)
 
 Reconcile = Callable[[H], Awaitable[float | None]]
-"""Brings one key closer to what is wanted; returns the seconds after which to look again (None: on the next event).
+"""Reconciles one key; returns the seconds until the next reconciliation (None: on the next event).
 
-Raising means failure: the key comes back with backoff.
+An exception means failure: the key comes back with backoff.
 """
 
 TOLD = 2
-"""Failures in a row from which on they are told: a first one is mostly over before anybody could have read of it."""
+"""Consecutive failures from which on the listener is notified; a single failure is usually transient."""
 PATIENCE = 30.0
-"""Seconds that telling may take."""
+"""Seconds for one notification."""
 K_contra = TypeVar("K_contra", contravariant=True)
 
 
 class FailureListener(Protocol[K_contra]):
-    """Hears of keys whose reconciliation fails again and again. What it raises is logged, and changes nothing."""
+    """Receives keys whose reconciliation fails repeatedly. Its own exceptions are logged and ignored."""
 
     async def failed(self, key: K_contra, failures: int, error: Exception) -> None:
-        """Hear of the second failure in a row of a key, and of each one after it."""
+        """Handle the second consecutive failure of a key, and each later one."""
         ...
 
     async def recovered(self, key: K_contra) -> None:
-        """Hear that the reconciliation of a key has succeeded after failures that were told."""
+        """Handle the first success of a key after notified failures."""
         ...
 
 
 class Workers(Generic[H]):
-    """`count` workers on one queue; `limit` is how many seconds one reconciliation may take."""
+    """`count` workers on one queue; `limit` is the maximum of seconds for one reconciliation."""
 
     def __init__(
         self,
@@ -65,17 +65,17 @@ class Workers(Generic[H]):
         self._listener: FailureListener[H] | None = None
 
     def tell(self, listener: FailureListener[H]) -> None:
-        """Have keys told that fail again and again."""
+        """Set the listener for keys that fail repeatedly."""
         self._listener = listener
 
     async def run(self) -> None:
-        """Work until the queue is closed and what was begun is finished; cancelling cuts that off."""
+        """Work until the queue is closed and started work is finished; cancelling interrupts it."""
         async with asyncio.TaskGroup() as group:
             for number in range(self._count):
                 group.create_task(self._work(), name=f"worker-{number}")
 
     async def stop(self, grace: float) -> bool:
-        """Close the queue and give running work `grace` seconds; True when all of it was finished in time."""
+        """Close the queue and give running work `grace` seconds; return True if all of it finished in time."""
         self._queue.close()
         try:
             async with self._clock.timeout(grace):
@@ -102,7 +102,7 @@ class Workers(Generic[H]):
                 again = await self._reconcile(key)
         except Exception as error:  # noqa: BLE001 - whatever it is, other keys must go on
             delay = self._queue.add_failed(key)
-            # What an API server says is a state of the world; a traceback is for what nobody expected.
+            # A message of an API server is an expected state; a traceback is for unexpected errors.
             trace = None if isinstance(error, ApiError | TimeoutError) else error
             _log.warning("reconciliation failed", key=str(key), error=_words(error), retry_in=delay, exc_info=trace)
             self._observer.finished(self._clock.monotonic() - began, failed=True)
@@ -116,7 +116,7 @@ class Workers(Generic[H]):
         await self._tell(key, failures, None)
 
     async def _tell(self, key: H, failures: int, error: Exception | None) -> None:
-        """Tell of a failure, or (without an error) of the end of failures; that this fails as well is only logged."""
+        """Notify the listener of a failure, or (without an error) of a recovery; only log a failed notification."""
         if self._listener is None or failures < TOLD:
             return
         try:

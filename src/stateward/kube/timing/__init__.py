@@ -1,4 +1,4 @@
 """Time and pace: clocks, an event loop with virtual time, backoff, rate limits, and hooks for metrics.
 
-This room imports nothing else of `kube`.
+This package imports nothing else of `kube`.
 """

@@ -1,4 +1,4 @@
-"""Waiting longer after each failure, with jitter so that many clients do not come back at the same instant."""
+"""Delays that grow with each failure, with jitter so that clients do not all retry at the same time."""
 
 import random
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 class Backoff:
     """Exponential delays in seconds: `first`, times `factor` each time, at most `longest`.
 
-    `jitter` is the share of the delay that is drawn at random: 0.5 gives between 0.5 and 1.0 of it.
+    `jitter` is the random share of the delay: 0.5 gives between 0.5 and 1.0 of it.
     """
 
     first: float = 0.5
@@ -17,7 +17,7 @@ class Backoff:
     jitter: float = 0.5
 
     def delay(self, failures: int, chance: random.Random) -> float:
-        """Return the seconds to wait after `failures` failures in a row (1 or more)."""
-        # The exponent is bounded because a float overflows long before a stream has failed for a week.
+        """Return the seconds to wait after `failures` consecutive failures (1 or more)."""
+        # The exponent is limited because a float overflows long before a stream has failed for a week.
         full = min(self.longest, self.first * self.factor ** min(failures - 1, 60))
         return full * (1.0 - self.jitter * chance.random())

@@ -1,7 +1,7 @@
-"""Time as a thing that can be swapped.
+"""Replaceable time.
 
-Everything in this package that waits, times out or measures asks a `Clock`, so a test or a simulation can let a day
-pass in a blink. `SystemClock` follows the event loop; run it on a `VirtualTimeLoop` and its time is virtual as well.
+All code in this package that waits, times out or measures uses a `Clock`, so that a test or a simulation can skip a day
+at once. `SystemClock` follows the event loop; on a `VirtualTimeLoop` its time is virtual too.
 """
 
 import asyncio
@@ -10,16 +10,16 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 LEAP = 3600.0
-"""Seconds by which wall time goes ahead or back at once that are no correction any more."""
+"""Seconds of a jump of wall time, forward or back, above which it is no longer a correction."""
 LASTING = 900.0
-"""Seconds after which a leap is believed: a machine has slept, or its clock was wrong before."""
+"""Seconds after which a jump is accepted: the machine was suspended, or its clock was wrong before."""
 
 
 class Clock(Protocol):
-    """Monotonic time for durations, wall time for what people read, and a way to wait."""
+    """Monotonic time for durations, wall time for display, and a way to wait."""
 
     def monotonic(self) -> float:
-        """Seconds from an arbitrary start; never goes back, whatever happens to the wall clock."""
+        """Seconds from an arbitrary start; never goes back, even if the wall clock does."""
         ...
 
     def now(self) -> datetime:
@@ -31,7 +31,7 @@ class Clock(Protocol):
         ...
 
     def timeout(self, seconds: float | None) -> asyncio.Timeout:
-        """Limit a block to `seconds` (None: no limit); raises TimeoutError when they are over.
+        """Limit a block to `seconds` (None: no limit); raise TimeoutError after that.
 
         The limit can be moved while the block runs, in the time of the event loop.
         """
@@ -59,11 +59,11 @@ class SystemClock:
 
 
 class SteadyClock(SystemClock):
-    """The clock of this machine, whose leaps are not believed until the time after them has lasted.
+    """The clock of this machine, which ignores jumps until the time after them has lasted.
 
-    The disaster this prevents: the machine's clock is years ahead for a moment. Certificates and authorities are made
-    anew as if they had ended, and members are replaced as if they had been missing for long. A process that begins with
-    such a time gets nowhere: to it, the API server's certificate has ended.
+    If the machine's clock were years ahead for a moment, certificates and authorities would be renewed as if expired,
+    and members replaced as if missing for long. A process that starts with such a time can do nothing: to it, the API
+    server's certificate has expired.
     """
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class SteadyClock(SystemClock):
         self._leapt: tuple[float, float] | None = None
 
     def now(self) -> datetime:
-        """Return the system's wall time in UTC; after a leap, for a while what it would be without."""
+        """Return the system's wall time in UTC; for a while after a jump, the time without the jump."""
         monotonic, wall = self.monotonic(), time.time()
         expected = self._known[1] + monotonic - self._known[0]
         if abs(wall - expected) < LEAP or self._lasts(monotonic, wall):
@@ -80,7 +80,7 @@ class SteadyClock(SystemClock):
         return datetime.fromtimestamp(expected, UTC)
 
     def _lasts(self, monotonic: float, wall: float) -> bool:
-        """Return whether the time after a leap has gone on as time does for long enough."""
+        """Return whether the time after a jump has continued normally for long enough."""
         if self._leapt is None or abs(wall - (self._leapt[1] + monotonic - self._leapt[0])) >= LEAP:
             self._leapt = monotonic, wall
         return monotonic - self._leapt[0] >= LASTING

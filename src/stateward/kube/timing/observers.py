@@ -1,46 +1,46 @@
-"""Hooks for metrics: what the runtime reports of itself, to whoever wants to count it."""
+"""Hooks for metrics: what the runtime reports about itself."""
 
 from typing import Protocol
 
 
 class WatchObserver(Protocol):
-    """Hears how the watches are doing; `store` is the store's name."""
+    """Receives reports about the watches; `store` is the store's name."""
 
     def heard(self, store: str) -> None:
         """Count one event of a watch."""
         ...
 
     def listed(self, store: str, objects: int, seconds: float) -> None:
-        """Note a whole state that was read, and how long that took."""
+        """Record that a whole state was read, and how long it took."""
         ...
 
     def restarted(self, store: str, reason: str) -> None:
-        """Note that a watch broke or ended and is made again."""
+        """Record that a watch broke or ended and restarts."""
         ...
 
     def unreadable(self, store: str) -> None:
-        """Count one object that could not be read."""
+        """Count one unreadable object."""
         ...
 
 
 class QueueObserver(Protocol):
-    """Hears how a work queue is doing; times in seconds."""
+    """Receives reports about a workqueue; times in seconds."""
 
     def depth(self, ready: int, delayed: int) -> None:
-        """Note how many keys are ready and how many wait for their time."""
+        """Record the numbers of ready and of delayed keys."""
         ...
 
     def started(self, waited: float) -> None:
-        """Note how long a key was ready before a worker took it."""
+        """Record how long a key was ready before a worker took it."""
         ...
 
     def finished(self, took: float, *, failed: bool) -> None:
-        """Note how long the work on a key took and whether it failed."""
+        """Record how long the work on a key took and whether it failed."""
         ...
 
 
 class Unobserved:
-    """Both observers, for when nobody counts."""
+    """Both observers without any effect."""
 
     def heard(self, store: str) -> None:
         """Do nothing."""

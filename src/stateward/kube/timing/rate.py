@@ -1,4 +1,4 @@
-"""Token buckets: so many at once, then one more every so often, per name."""
+"""Token buckets per name: a burst, then one token per interval."""
 
 from collections import OrderedDict
 
@@ -17,13 +17,13 @@ class TokenBuckets:
         self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, name: str) -> bool:
-        """Take a token; False when there is none."""
+        """Take a token; return False if there is none."""
         now = self._clock.monotonic()
         level, at = self._levels.pop(name, (float(self._burst), now))
         level = min(float(self._burst), level + (now - at) / self._refill)
         granted = level >= 1.0
         self._levels[name] = (level - 1.0 if granted else level, now)
         if len(self._levels) > _REMEMBERED:
-            # The one longest unused is most likely full again, which is what a forgotten one counts as.
+            # The longest unused bucket is most likely full again, and a forgotten one counts as full.
             self._levels.popitem(last=False)
         return granted

@@ -1,8 +1,8 @@
 """An event loop whose time jumps instead of passing.
 
 When every task waits, the loop moves its time to the next timer instead of sleeping, so `asyncio.sleep(3600)` takes no
-time and the order of events is the same in every run. Sockets still work: what is ready is always handled before time
-moves, which makes in-process HTTP servers usable in virtual time.
+time and the order of events is the same in every run. Sockets still work: ready sockets are always handled before time
+moves, so in-process HTTP servers work in virtual time.
 """
 
 import asyncio
@@ -13,16 +13,16 @@ from typing import Any
 
 _EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 _DEADLOCK_SECONDS = 10.0
-# A peer on the loopback interface answers within this real time, so nothing is overtaken by a jump.
+# A peer on the loopback interface answers within this real time, so no jump overtakes an answer.
 _SOCKET_GRACE_SECONDS = 0.001
 
 
 class Deadlock(RuntimeError):  # noqa: N818 - a state of the program, named as such
-    """Every task waits for something that no timer and no socket will bring."""
+    """Every task waits for an event that no timer and no socket will cause."""
 
 
 class _JumpingSelector(selectors.BaseSelector):
-    """Polls the real selector; when nothing is ready, moves virtual time to where the loop would have slept to."""
+    """Polls the real selector; when nothing is ready, moves virtual time to the end of the loop's sleep."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -44,7 +44,7 @@ class _JumpingSelector(selectors.BaseSelector):
         return self._real.get_map()
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        # The loop's own wake-up pipe is always registered; anything beyond it is a socket of the program.
+        # The loop's own wake-up pipe is always registered; any further one is a socket of the program.
         grace = _SOCKET_GRACE_SECONDS if len(self.get_map()) > 1 else 0.0
         ready = self._real.select(0.0 if timeout == 0 else grace)
         if ready or timeout == 0:

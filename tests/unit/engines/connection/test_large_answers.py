@@ -230,7 +230,9 @@ async def test_only_a_status_may_be_long() -> None:
         raise TooMuchError("much")
 
     for command in ("status json", "exclude a"):
-        with pytest.raises(TooLargeError, match=rf"logs-0: fdbcli answers `{command}` with more than the limit of \d\.0 MiB"):
+        with pytest.raises(
+            TooLargeError, match=rf"logs-0: fdbcli answers `{command}` with more than the limit of \d\.0 MiB"
+        ):
             await ExecShell(execute).run("data/logs-0", command, 1)
     assert limits == [8 << 20, USUAL]
 

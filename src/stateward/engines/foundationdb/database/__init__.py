@@ -1,1 +1,1 @@
-"""What FoundationDB is asked and told by its command line, and what its status means."""
+"""Queries and commands of FoundationDB through its command line, and the meaning of its status."""

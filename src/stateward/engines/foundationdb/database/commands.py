@@ -1,7 +1,7 @@
-"""What `fdbcli --exec` is told, and what its answers mean: its exit code alone says too little.
+"""Commands for `fdbcli --exec`, and the meaning of its output: the exit code alone is not enough.
 
-It exits with 0 for an address that it could not read and for a locality that matches nobody, and with 1 when its time
-is up, while the database goes on moving data. So what it printed decides. Its words are those of versions 7.1 and 7.3.
+`fdbcli` exits with 0 for an unreadable address and for a locality that matches no process, and with 1 on a timeout
+while the database continues to move data. So the printed text decides. The texts are those of versions 7.1 and 7.3.
 """
 
 import re
@@ -16,32 +16,32 @@ STATUS = "status json"
 
 
 class Outcome(StrEnum):
-    """What came of a command."""
+    """The outcome of a command."""
 
     DONE = "done"
     GOES_ON = "goes on"
-    """Its time was up; the database goes on, and the same command may be given again."""
+    """The command timed out; the database continues, and the command can be repeated."""
     REFUSED = "refused"
     MATCHES_NOBODY = "matches nobody"
-    """It was written down, and is about no process that is there; nothing was waited for, so it proves nothing."""
+    """The exclusion is recorded but matches no process. `fdbcli` waited for nothing, so this proves nothing."""
     MISSING = "missing"
-    """There is no process at an address; a blocking `exclude` has waited until nothing was left on it all the same."""
+    """There is no process at an address; a blocking `exclude` has still waited until no data was left on it."""
     COORDINATES = "coordinates"
-    """It was done, and one of them is a coordinator: it must not go before the coordinators change."""
+    """The command succeeded, and one target is a coordinator: it must not leave before the coordinators change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """What a run of the command left behind."""
+    """Output of one run of the command."""
 
     code: int
     output: str
 
 
 def exclude(members: Iterable[str], addresses: Iterable[Address] = (), *, wait: bool) -> str:
-    """Return the exclusion of members, and of the addresses of those that have no process; raises ValueError for none.
+    """Return the command that excludes members, and addresses of members without a process; raise ValueError for none.
 
-    With `wait` the command answers only when nothing is left on them: that alone proves it.
+    With `wait` the command answers only when no data is left on them: only that is proof.
     """
     targets = targets_of(members, addresses)
     if not targets:
@@ -50,14 +50,15 @@ def exclude(members: Iterable[str], addresses: Iterable[Address] = (), *, wait: 
 
 
 def targets_of(members: Iterable[str], addresses: Iterable[Address]) -> list[str]:
-    """Return how members and addresses are written; with `:tls` behind it an address would not be read."""
+    """Return members and addresses in the form of the command; an address with `:tls` is not understood."""
     return [*(locality(name) for name in sorted(set(members))), *(a.endpoint for a in sorted(set(addresses)))]
 
 
 def include(members: Iterable[str], addresses: Iterable[Address] = ()) -> str:
-    """Return the taking back of exclusions; raises ValueError for none, never `all`: others' are not ours.
+    """Return the command that includes targets again; raise ValueError for none.
 
-    An address is written with its port: `include HOST` would clear every process of that host.
+    It never uses `all`, because that would include the exclusions of others. Addresses have a port, because `include
+    HOST` would clear every process of that host.
     """
     targets = targets_of(members, addresses)
     if not targets:
@@ -66,20 +67,21 @@ def include(members: Iterable[str], addresses: Iterable[Address] = ()) -> str:
 
 
 def mark(addresses: Iterable[Address]) -> str:
-    """Return the exclusion of nobody that says of addresses that they are excluded by Stateward, for a moment.
+    """Return an exclusion without effect that marks addresses as temporarily excluded by Stateward.
 
-    It is given before they are. Without it nobody could tell, after a crash, theirs from those of a person.
+    It must precede their exclusion. Otherwise, after a crash, nothing distinguishes these exclusions from those of a
+    user.
     """
     return " ".join(["exclude", "no_wait", *marks(addresses)])
 
 
 def unmark(addresses: Iterable[Address]) -> str:
-    """Return the taking back of marks, once the addresses themselves are included again."""
+    """Return the command that removes marks, after the addresses themselves are included again."""
     return " ".join(["include", *marks(addresses)])
 
 
 def marks(addresses: Iterable[Address]) -> list[str]:
-    """Return how addresses are marked: by a locality that no process has; raises ValueError for none."""
+    """Return the marks of addresses: localities that no process has; raise ValueError for none."""
     found = [f"{MARK}{address.endpoint}" for address in sorted(set(addresses))]
     if not found:
         raise ValueError("a mark needs an address")
@@ -87,9 +89,10 @@ def marks(addresses: Iterable[Address]) -> list[str]:
 
 
 def kill(addresses: Iterable[Address]) -> str:
-    """Return the bounce of processes, all at once.
+    """Return the command that restarts processes, all at once.
 
-    The command knows only processes that a bare `kill` has listed before, and has to stay for a moment to be heard.
+    The command knows only processes that a bare `kill` has listed before, and must keep running briefly for the kill to
+    be delivered.
     """
     targets = sorted(set(addresses))
     if not targets:
@@ -98,7 +101,7 @@ def kill(addresses: Iterable[Address]) -> str:
 
 
 def coordinators(addresses: Iterable[Address]) -> str:
-    """Return the change of coordinators; raises ValueError for an even number of them."""
+    """Return the command that changes the coordinators; raise ValueError for an even number."""
     targets = sorted(set(addresses))
     if len(targets) % 2 == 0:
         raise ValueError(f"{len(targets)} coordinators tolerate no more failures than {max(0, len(targets) - 1)}")
@@ -106,7 +109,7 @@ def coordinators(addresses: Iterable[Address]) -> str:
 
 
 def maintenance(zone: str, seconds: int) -> str:
-    """Return the beginning of maintenance of a zone, the only one that has it; it ends by itself after the time."""
+    """Return the command that puts a zone into maintenance, one at a time; it ends automatically after the time."""
     if not zone or seconds <= 0:
         raise ValueError("maintenance needs a zone and a time")
     return f"maintenance on {zone} {seconds}"
@@ -114,27 +117,27 @@ def maintenance(zone: str, seconds: int) -> str:
 
 MAINTENANCE_OFF = "maintenance off"
 MARK = "locality_stateward_proves:"
-"""Begins a locality that is about no process: what follows is an address that was excluded for the sake of a proof."""
+"""Prefix of a locality that matches no process; an address that is excluded for a proof follows."""
 
 
 def configure(redundancy: str, engine: str, *, new: bool = False) -> str:
-    """Return the configuration; `new` makes an empty database, and is given once in a cluster's life."""
+    """Return the configure command; `new` creates an empty database, and is used once in a cluster's life."""
     return " ".join(["configure", *(["new"] if new else []), redundancy, engine])
 
 
 ERROR = re.compile(r"(?<![a-z0-9.-])error(?![a-z0-9-])")
-"""The word, and not a part of somebody's name, of which the answer to `exclude` is full."""
+"""Matches the separate word only, because the answer to `exclude` contains many names."""
 WARNINGS = {
     "exclusion in progress": Outcome.GOES_ON,
     "no servers found with this locality": Outcome.MATCHES_NOBODY,
     "is a coordinator!": Outcome.COORDINATES,
     "missing from cluster": Outcome.MISSING,
 }
-"""What `exclude` prints with exit code 0, the worst first: one answer may speak of several targets."""
+"""Texts that `exclude` prints with exit code 0, the worst first: one answer may cover several targets."""
 
 
 def judge(printed: Printed) -> tuple[Outcome, str]:
-    """Return what came of a command, with the database's words where it did not do it."""
+    """Return the outcome of a command, with the database's message if it failed."""
     text = without_keys(printed.output.strip())
     low = text.lower()
     if "specified timeout reached" in low:
@@ -150,9 +153,10 @@ def judge(printed: Printed) -> tuple[Outcome, str]:
 
 
 def emptied(printed: Printed) -> str | None:
-    """Return why a blocking `exclude` did not prove that nothing is left on its targets; None when it did.
+    """Return why a blocking `exclude` did not prove that its targets are empty; None if it did.
 
-    Silence proves nothing: each target has to be named as safe to remove, or as an address without a process.
+    A missing message proves nothing: the answer must name the targets as safe to remove, or as addresses without a
+    process.
     """
     outcome, words = judge(printed)
     proved = "safe to remove" in printed.output.lower()

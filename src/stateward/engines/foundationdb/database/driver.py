@@ -1,7 +1,7 @@
-"""The driver of FoundationDB: every question is one `status json`, and what is told is judged by what was printed.
+"""The driver of FoundationDB: every query is one `status json`; the printed output decides the outcome of a command.
 
-Exclusions by locality are Stateward's: what is excluded so and is not to leave is included again. Nothing else is: an
-exclusion by address that a person has made stays.
+Exclusions by locality belong to Stateward: the driver includes such a member again if it is not to leave. It includes
+nothing else: a user's exclusion by address stays.
 """
 
 from collections.abc import Collection
@@ -32,23 +32,24 @@ from stateward.planning.model.actions import Move
 from stateward.planning.model.observation import TOO_LARGE, Allocation, Database, Unknown
 
 ASKED = 3
-"""Pods that are asked, one after the other, until one answers."""
+"""Number of pods that are tried in sequence until one answers."""
 QUESTION, PROOF, CHANGE = 10, 10, 30
-"""Seconds for a status, for the proof that a member is empty, and for anything that is told."""
+"""Timeouts in seconds: of a status, of the proof that a member is empty, and of any other command."""
 
 
 class FoundationEngine:
-    """The driver; `shell` runs the database's command line, `rooms` bounds what is read of all clusters at once."""
+    """The driver; `shell` runs the command line, `rooms` limits the memory for answers of all clusters together."""
 
     def __init__(self, shell: Shell, rooms: Rooms | None = None) -> None:
         self._shell = shell
         self._rooms = rooms or Rooms()
 
     async def observe(self, target: Target) -> Database | Unknown:
-        """Return one consistent picture of the database, or why there is none; never a part of one.
+        """Return one consistent observation of the database, or why there is none; never a partial one.
 
-        Where the target lets it, it proves that those that leave are empty: by a blocking `exclude` of them, once more,
-        or of the last addresses of those without processes, which are included again at once.
+        If the target allows it, the driver proves that leaving members are empty. It repeats their exclusion with a
+        blocking `exclude`. For members without processes it excludes their last addresses and includes those again at
+        once.
         """
         try:
             mine = meant(target)
@@ -61,7 +62,7 @@ class FoundationEngine:
         return picture(mine, status, proved)
 
     async def form(self, target: Target) -> None:
-        """Make the database, empty; raise `RefusedError` where there is one, or that is not certain."""
+        """Create an empty database; raise `RefusedError` if one exists, or if that is uncertain."""
         mine = meant(target)
         pod, status = await self._status(mine)
         recovery = status.cluster.recovery_state
@@ -72,7 +73,7 @@ class FoundationEngine:
         await self._told(pod, command)
 
     async def tend(self, target: Target) -> None:
-        """Tell it how many copies it keeps, and who its coordinators are, where that is not what it should be."""
+        """Set the redundancy mode or the coordinators, if they differ from the desired state."""
         mine = meant(target)
         pod, status = await self._certain(mine)
         if redundancy(mine, status):
@@ -85,8 +86,8 @@ class FoundationEngine:
     async def drain(self, target: Target, members: frozenset[str]) -> None:
         """Exclude these members, and include all others that were excluded as members.
 
-        Coordinators change first, away from those that leave. Whoever cannot be excluded yet is left for later, and the
-        picture says why.
+        Coordinators move away from leaving members first. A member that cannot be excluded yet is left for later; the
+        observation gives the reason.
         """
         mine = meant(target)
         pod, status = await self._certain(mine)
@@ -104,9 +105,9 @@ class FoundationEngine:
         allocation: Allocation,  # noqa: ARG002 - there is nothing that could be allowed in part
         members: frozenset[str] = frozenset(),
     ) -> None:
-        """Put the zone of members that go down for a moment into maintenance; nothing where they are of several.
+        """Put the zone of members that go down temporarily into maintenance; do nothing if they are in several zones.
 
-        Raises RefusedError where a person has put another zone into maintenance: the database has one at a time.
+        Raise RefusedError if a user has put another zone into maintenance: the database allows one at a time.
         """
         mine = meant(target)
         pod, status = await self._certain(mine)
@@ -119,19 +120,19 @@ class FoundationEngine:
             await self._told(pod, commands.maintenance(zone, PERIOD))
 
     async def restore_allocation(self, target: Target) -> None:
-        """End the maintenance that was begun for members that went down; one that a person has begun goes on."""
+        """End Stateward's own maintenance of a zone; a user's maintenance continues."""
         mine = meant(target)
         pod, status = await self._certain(mine)
         if own(status):
             await self._told(pod, commands.MAINTENANCE_OFF)
 
     async def flush(self, target: Target) -> None:
-        """Do nothing: what is acknowledged is on the disks of the logs."""
+        """Do nothing: acknowledged data is already on the disks of the logs."""
 
     async def exclude_voters(self, target: Target, members: frozenset[str]) -> None:
-        """Move coordinators away from members that are not drained; there is nothing to take back.
+        """Move coordinators away from members that are not drained; there is nothing to revert.
 
-        Where nobody can take a coordinator over, it stays, and its member with it.
+        If no other member can become coordinator, the coordinator stays, and so does its member.
         """
         if members:
             mine = meant(target)
@@ -150,10 +151,10 @@ class FoundationEngine:
         """Do nothing: its balancing is never paused."""
 
     async def _status(self, target: FoundationTarget) -> tuple[str, Status]:
-        """Return a status, and the pod in which it was asked for; raises EngineError.
+        """Return a status, and the pod that answered; raise EngineError.
 
-        One that says that there is no database is believed only when no other pod says anything else: its programs may
-        be of a version that the database does not talk to.
+        A status without a database counts only if no other pod reports anything else: its programs may be of a version
+        that the database does not talk to.
         """
         failure: EngineError = UnreachableError("no pod of the cluster runs")
         found: tuple[str, Status] | None = None
@@ -174,7 +175,7 @@ class FoundationEngine:
         return found
 
     async def _certain(self, target: FoundationTarget) -> tuple[str, Status]:
-        """Return a status of this very database while it is available; raises RefusedError for any other."""
+        """Return a status of this database while it is available; raise RefusedError otherwise."""
         pod, status = await self._status(target)
         why = absent(target, status)
         if why is not None:
@@ -182,7 +183,7 @@ class FoundationEngine:
         return pod, status
 
     async def _proved(self, target: FoundationTarget, pod: str, status: Status) -> frozenset[str]:
-        """Return the members that leave and of which nothing is left, by the word of a blocking `exclude`."""
+        """Return the leaving members that a blocking `exclude` proves empty."""
         if absent(target, status) is not None:
             return frozenset()
         left = marked(status)
@@ -195,16 +196,16 @@ class FoundationEngine:
         return frozenset(found)
 
     async def _empty(self, pod: str, members: list[str], addresses: tuple[Address, ...]) -> bool:
-        """Return whether a blocking `exclude` proves that nothing is left."""
+        """Return whether a blocking `exclude` proves that no data is left."""
         command = commands.exclude(members, addresses, wait=True)
         return commands.emptied(await self._shell.run(pod, command, PROOF)) is None
 
     async def _empty_addresses(self, target: FoundationTarget, pod: str, name: str, status: Status) -> bool:
-        """Return whether nothing is left at the last known addresses of a member without a process.
+        """Return whether no data is left at the last known addresses of a member without a process.
 
-        Of its locality, which is no process's, nothing can be proved, nor of an address that another member has now.
-        The addresses are included again at once: they may be another pod's next, and its locality keeps the member
-        itself excluded. They are marked before: the next look includes those that a crash has left excluded.
+        Its locality, which no process has, proves nothing, nor does an address that another member has now. The
+        addresses are included again at once, because another pod may get them next; the member itself stays excluded by
+        its locality. They are marked first, so that the next observation includes those that a crash has left excluded.
         """
         addresses = askable(target, status, name)
         if not addresses:
@@ -215,12 +216,12 @@ class FoundationEngine:
         return empty
 
     async def _include(self, pod: str, addresses: Collection[Address]) -> None:
-        """Include addresses again that were excluded for a proof; that they were is forgotten last."""
+        """Include addresses again that were excluded for a proof; remove their marks last."""
         await self._told(pod, commands.include([], addresses))
         await self._told(pod, commands.unmark(addresses))
 
     async def _away(self, target: FoundationTarget, pod: str, status: Status, members: frozenset[str]) -> None:
-        """Change the coordinators where one of them leaves, and as many others can be it."""
+        """Change the coordinators if one of them leaves and enough others are available."""
         seen, now = view(status, target.known), coordinating(target, status)
         if seen is None or now is None:
             raise RefusedError("the database lists no processes, or no coordinators")
@@ -237,7 +238,7 @@ class FoundationEngine:
             raise RefusedError(f"exclude: {words}", NO)
 
     async def _told(self, pod: str, command: str, *expected: Outcome) -> Printed:
-        """Tell the database something that is done at once; raises RefusedError with its words where it is not."""
+        """Run a command that completes at once; raise RefusedError with the database's message if it fails."""
         printed = await self._shell.run(pod, command, CHANGE)
         outcome, words = judge(printed)
         if outcome not in (Outcome.DONE, *expected):

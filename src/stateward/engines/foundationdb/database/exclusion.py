@@ -1,8 +1,8 @@
-"""Whether members may be excluded, and whether one that was excluded may be removed: predicates that return why not.
+"""Predicates that return why a member may not be excluded, or why an excluded one may not be removed.
 
-The disasters that these prevent: a member that is removed while it still holds the only replica of something, because
-the status was old, partial, or taken while logs of an earlier generation were still needed; and more members excluded
-than the others can take over from.
+They prevent the removal of a member that holds the only replica of some data, because the status was old, partial, or
+from a time when logs of an earlier generation were still needed. They also prevent the exclusion of more members than
+the others can take over from.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,16 +11,16 @@ from stateward.engines.foundationdb.database.members import LOCALITY, MemberView
 from stateward.engines.foundationdb.database.status import Status
 
 DOUBTFUL = ("unreadable_configuration", "full_replication_timeout", "storage_servers_error", "log_servers_error")
-"""Messages with which nothing that the status says about data is certain."""
+"""Messages that make all statements of the status about data uncertain."""
 SETTLING = 300.0
-"""Seconds for which a process has to be missing before others are excluded: it may be on its way back."""
+"""Seconds for which a process must be missing before others are excluded: it may be coming back."""
 
 CARRIES = frozenset({"storage", "log", "coordinator"})
-"""Roles that keep something on the disk of their process."""
+"""Roles that keep data on the disk of their process."""
 
 
 def unclear(status: Status) -> str | None:
-    """Return why nothing is to be concluded from a status about where data is; None when it is whole."""
+    """Return why a status does not show where the data is; None if it is complete."""
     cluster = status.cluster
     if status.client.database_status is None or status.client.database_status.available is not True:
         return "the database is not available, or does not report its availability"
@@ -37,7 +37,7 @@ def unclear(status: Status) -> str | None:
 
 
 def replicated(status: Status) -> str | None:
-    """Return why data is not fully replicated, or not known to be; None when it is."""
+    """Return why data is not fully replicated, or not known to be; None if it is."""
     cluster = status.cluster
     data = cluster.data
     if data is None or data.team_trackers is None or cluster.full_replication is None:
@@ -55,9 +55,9 @@ def replicated(status: Status) -> str | None:
 
 
 def whole(status: Status, copies: int) -> str | None:
-    """Return why the database may miss something that is on no process that it lists; None when it misses nothing.
+    """Return why the database may miss data that is on no listed process; None if it misses nothing.
 
-    A storage server that failed stays one of its servers, as an unhealthy one, until everything is elsewhere.
+    A failed storage server stays listed, as an unhealthy one, until its data is elsewhere.
     """
     problem = unclear(status) or replicated(status)
     if problem is not None:
@@ -73,15 +73,15 @@ def whole(status: Status, copies: int) -> str | None:
 
 
 def missing_logs(tolerance: int | None, factor: int | None) -> bool:
-    """Return whether a generation of logs bears less than all but one of its replicas; true where it does not say."""
+    """Return whether a log generation tolerates the loss of less than all but one replica; true if unknown."""
     return tolerance is None or factor is None or tolerance < factor - 1
 
 
 def removal_problem(status: Status, seen: View | None, name: str, coordinators: Iterable[str]) -> str | None:
-    """Return why an excluded member may not be removed yet; None when it holds nothing any more.
+    """Return why an excluded member may not be removed yet; None if it holds no data.
 
-    Even then a blocking `exclude` has to answer that it is complete before the member goes: this is a snapshot, and
-    data may have been on its way.
+    Even then a blocking `exclude` must succeed before the member goes: the status is a snapshot, and data may have been
+    moving.
     """
     problem = unclear(status) or replicated(status)
     if problem is not None or seen is None:
@@ -103,7 +103,7 @@ def present_problem(member: MemberView) -> str | None:
 
 
 def absent_problem(status: Status, seen: View, name: str) -> str | None:
-    """Return why a member without a process may not be taken to be gone."""
+    """Return why a member without a process may not count as gone."""
     if seen.strangers:
         return f"process {min(seen.strangers)} does not answer, and may belong to {name}"
     configuration = status.cluster.configuration
@@ -115,27 +115,27 @@ def absent_problem(status: Status, seen: View, name: str) -> str | None:
 
 
 def draining(status: Status) -> frozenset[str]:
-    """Return the members that are excluded, by the localities that Stateward excludes by."""
+    """Return the members that Stateward has excluded by locality."""
     return listed(status, locality(""))
 
 
 def listed(status: Status, prefix: str) -> frozenset[str]:
-    """Return what stands behind a prefix in the localities that are excluded."""
+    """Return the suffixes of excluded localities with a prefix."""
     configuration = status.cluster.configuration
     entries = (configuration.excluded_servers if configuration is not None else None) or ()
     return frozenset(e.locality.removeprefix(prefix) for e in entries if e.locality and e.locality.startswith(prefix))
 
 
 def locality(name: str) -> str:
-    """Return how a member is named to `exclude` and `include`: all its processes, wherever they come back."""
+    """Return the locality of a member for `exclude` and `include`: it covers all its processes at any address."""
     return f"locality_{LOCALITY}:{name}"
 
 
 def allowed(valid: int, desired: int, ongoing: int, fault_tolerance: int) -> int:
     """Return how many more members of a class may be excluded at once.
 
-    As FoundationDB's own operator counts: 10 that are valid of 10 that are wanted, none being excluded, with a fault
-    tolerance of 2, leave 2. `ongoing` are excluded and not empty yet.
+    The count is that of FoundationDB's own operator: with 10 valid of 10 desired, none being excluded, and a fault
+    tolerance of 2, it is 2. `ongoing` members are excluded and not empty yet.
     """
     return max(0, valid + fault_tolerance - desired - ongoing)
 
@@ -143,9 +143,9 @@ def allowed(valid: int, desired: int, ongoing: int, fault_tolerance: int) -> int
 def excludable(
     members: Mapping[str, MemberView], wanted: Iterable[str], places: int, missing: Mapping[str, float]
 ) -> tuple[tuple[str, ...], str | None]:
-    """Return which of the wanted members are excluded now, all of one zone, and why the others wait.
+    """Return the members to exclude now, all of one zone, and why the others wait.
 
-    `missing` says for how many seconds members have been missing that are not among the wanted.
+    `missing` is the time in seconds that other members have been missing.
     """
     names = sorted(wanted)
     back = next((n for n in sorted(missing) if n not in names and missing[n] < SETTLING), None)

@@ -1,7 +1,7 @@
-"""Who is excluded now, of those that leave: as many as the others can take over from, and nobody while one is away.
+"""Selects the leaving members to exclude now: as many as the others can take over from, and none while one is missing.
 
-Whoever is not excluded yet waits, and the picture says for what: it is no failure, which would end the round, and with
-it what others need.
+The other leaving members wait, and the observation says why. This is not an error: an error would end the round, and
+with it the work for other members.
 """
 
 from collections.abc import Iterable
@@ -27,14 +27,14 @@ from stateward.engines.foundationdb.spec.connection import Address, ConnectionSt
 
 @dataclass(frozen=True, slots=True)
 class Exclusions:
-    """Who is excluded now, and why others, or all, have to wait."""
+    """The members to exclude now, and why others, or all, have to wait."""
 
     members: frozenset[str] = frozenset()
     why: str = ""
 
 
 def exclusions(target: FoundationTarget, status: Status, leaving: frozenset[str]) -> Exclusions:
-    """Return which of the members that leave are excluded now."""
+    """Return which of the leaving members to exclude now."""
     new = leaving - draining(status)
     seen, coordinators = view(status, target.known), coordinating(target, status)
     if not new or seen is None or coordinators is None:
@@ -57,7 +57,7 @@ def exclusions(target: FoundationTarget, status: Status, leaving: frozenset[str]
 
 
 def held_back(target: FoundationTarget, status: Status, seen: View, coordinators: frozenset[str]) -> dict[str, str]:
-    """Return why each member would not be excluded now if it were the next to leave; empty for one that would be."""
+    """Return for each member why it would not be excluded now if it were the next to leave; empty if it would be."""
     doubt, before = unclear(status), draining(status)
     everybody = sorted(seen.members.keys() | target.processes.keys())
     if doubt is not None:
@@ -72,7 +72,7 @@ def held_back(target: FoundationTarget, status: Status, seen: View, coordinators
 
 
 def class_of(seen: View, name: str) -> str:
-    """Return the process class of a member; empty where it has no process that says it."""
+    """Return the process class of a member; empty if no process reports it."""
     kinds = {kind.value for kind in ProcessClass}
     return seen.members[name].kind if name in seen.members and seen.members[name].kind in kinds else ""
 
@@ -87,14 +87,14 @@ def room(target: FoundationTarget, seen: View, kind: ProcessClass, excluded: fro
 
 
 def busy(member: MemberView) -> bool:
-    """Return whether an excluded member still does something."""
+    """Return whether an excluded member still has a role, or does not report its roles."""
     return member.roles is None or bool(member.roles)
 
 
 def missing(target: FoundationTarget, status: Status, seen: View, leaving: frozenset[str]) -> dict[str, float]:
-    """Return for how many seconds members have been away that are meant to stay; 0 where nobody knows since when.
+    """Return the seconds for which members that should stay have been missing; 0 if the start is not known.
 
-    One that was never there is not on its way back: it may be waiting for the place of those that leave.
+    A member that has never joined does not count: it may wait for the place of one that leaves.
     """
     now = status.client.timestamp
     stay = target.processes.keys() - leaving - target.fresh
@@ -104,7 +104,7 @@ def missing(target: FoundationTarget, status: Status, seen: View, leaving: froze
 
 
 def known_addresses(target: FoundationTarget, status: Status, members: Iterable[str]) -> list[Address]:
-    """Return the addresses of members that are excluded as such, beside their localities."""
+    """Return the addresses of members that are excluded by address, beside their localities."""
     configuration = status.cluster.configuration
     entries = (configuration.excluded_servers if configuration is not None else None) or ()
     mine = {address for name in members for address in target.known.get(name, ())}
@@ -112,7 +112,7 @@ def known_addresses(target: FoundationTarget, status: Status, members: Iterable[
 
 
 def marked(status: Status) -> list[Address]:
-    """Return the addresses that were excluded for the sake of a proof whose end nobody has seen."""
+    """Return the addresses that are still excluded for an unfinished proof."""
     return parsed(sorted(listed(status, MARK)))
 
 
@@ -122,16 +122,16 @@ def addresses_of(target: FoundationTarget, name: str) -> list[Address]:
 
 
 def askable(target: FoundationTarget, status: Status, name: str) -> tuple[Address, ...]:
-    """Return the addresses by which a member without a process can be proved empty: none that another one has now."""
+    """Return the addresses that can prove a member without a process empty: those that no other process has now."""
     taken = {(process.address or "").removesuffix(":tls") for process in (status.cluster.processes or {}).values()}
     return tuple(a for a in addresses_of(target, name) if a.endpoint not in taken)
 
 
 def unaddressed(target: FoundationTarget, status: Status, seen: View, name: str) -> str | None:
-    """Return why a member without a process and without an address may not be taken to be empty; None when it may.
+    """Return why a member without a process and without an address may not count as empty; None if it may.
 
-    No blocking `exclude` can be asked about it. So the database has to be whole without it, with no storage server that
-    it misses, for as long as a member may be on its way back; its locality is excluded, so nothing comes to it either.
+    No blocking `exclude` can prove it. So the database must be whole without it, with no missing storage server, for as
+    long as a member may be coming back. Its locality is excluded, so it gets no new data either.
     """
     unproved = f"the address of {name} is not known, so the operator cannot ask the database about it"
     if name in seen.members or askable(target, status, name):

@@ -1,8 +1,8 @@
-"""What a status says of each member: its processes together, and only what is certain.
+"""A status grouped by member: all processes of a member together, and only certain facts.
 
-A member is found by the locality `instance_id`, which its processes carry on their command lines. A process that nobody
-reaches has no locality; it belongs to the member whose known address it has, and while one belongs to nobody, no member
-may be taken to be without processes.
+The locality `instance_id`, which processes carry on their command lines, identifies the member. An unreachable process
+has no locality; it belongs to the member with its known address. While a process cannot be attributed, no member may
+count as having no processes.
 """
 
 from collections.abc import Mapping
@@ -14,25 +14,25 @@ from stateward.engines.foundationdb.spec.connection import ConnectionStringError
 LOCALITY = "instance_id"
 """Key of the locality that holds the member's name."""
 FAULTS = frozenset({"io_error", "io_timeout", "platform_error", "process_error", "trace_log_file_write_error"})
-"""Messages of a process that speak of the disk or the machine under it."""
+"""Process messages that indicate a fault of the disk or the machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemberView:
-    """One member, as the database sees it."""
+    """One member as the database reports it."""
 
     name: str
     zone: str
     kind: str
     addresses: frozenset[str]
     versions: frozenset[str]
-    """More than one while its processes are being restarted with a new one."""
+    """More than one while its processes restart with a new version."""
     roles: frozenset[str] | None
-    """What any of its processes does; None where one of them does not say."""
+    """The roles of all its processes; None if one of them does not report its roles."""
     excluded: bool
     """Whether all of its processes are excluded."""
     reached: bool
-    """Whether every process that is known of it answered."""
+    """Whether every known process of it answered."""
     fault: str = ""
     disk_total: int = 0
     disk_free: int = 0
@@ -40,15 +40,15 @@ class MemberView:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """All members, and what nobody can tell whose it is."""
+    """All members, and the processes that belong to no known member."""
 
     members: Mapping[str, MemberView]
     strangers: frozenset[str]
-    """Addresses of processes that belong to nobody who is known."""
+    """Addresses of processes that belong to no known member."""
 
 
 def view(status: Status, known: Mapping[str, frozenset[str]]) -> View | None:
-    """Return the members; `known` are the last addresses of each. None where the status lists no processes at all."""
+    """Return the members; `known` are the last addresses of each. None if the status lists no processes."""
     if status.cluster.processes is None:
         return None
     found: dict[str, list[Process]] = {}
@@ -68,7 +68,7 @@ def view(status: Status, known: Mapping[str, frozenset[str]]) -> View | None:
 
 
 def one(name: str, processes: list[Process], lost: set[str]) -> MemberView:
-    """Return what the processes of a member say together."""
+    """Return one member from the reports of its processes."""
     first = next((p for p in processes if p.locality), processes[0])
     silent = any(p.roles is None or not p.locality for p in processes)
     faults = [m.description or m.name for p in processes for m in p.messages if m.name in FAULTS]
@@ -89,7 +89,7 @@ def one(name: str, processes: list[Process], lost: set[str]) -> MemberView:
 
 
 def host_of(address: str) -> str:
-    """Return the host of an address, or the whole text where it is none: it then is nobody's."""
+    """Return the host of an address, or the whole text if it is not an address: it then matches no member."""
     try:
         return parse_address(address).host
     except ConnectionStringError:

@@ -1,8 +1,8 @@
-"""What a status says, in the words that planning has for all databases.
+"""Translates a status into the types that planning has for all databases.
 
-FoundationDB does not tell which copies are where, only that some are missing and what a process still holds. So what a
-member holds is one unit: a copy on it, and one on `OTHERS`, which is there while the database says that all data is
-replicated. A member that leaves holds its unit until a blocking `exclude` has proved that nothing is left on it.
+FoundationDB does not report the place of each copy, only that some are missing and what a process still holds. So the
+data of a member is one unit: a copy on the member, and one on `OTHERS`, which exists while the database reports that
+all data is replicated. A leaving member holds its unit until a blocking `exclude` has proved it empty.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,15 +20,15 @@ from stateward.engines.foundationdb.spec.identity import description
 from stateward.planning.model.observation import Copy, CopyState, Database, Health, Node, Unformed, Unit, Unknown
 
 OTHERS = "(others)"
-"""Whoever else has a copy."""
+"""All other members that have a copy."""
 NEVER = "configuration_never_created"
-"""The state of a database in which nothing was ever made."""
+"""The state of a database that was never created."""
 KEEPS = frozenset({"storage", "log"})
 """Roles that hold data."""
 
 
 def picture(target: FoundationTarget, status: Status, proved: frozenset[str] = frozenset()) -> Database | Unknown:
-    """Return the database; `proved` are members of which a blocking `exclude` has said that nothing is left on them."""
+    """Return the observation; `proved` are members that a blocking `exclude` has proved empty."""
     why = absent(target, status)
     if why is not None:
         return why
@@ -59,7 +59,7 @@ def picture(target: FoundationTarget, status: Status, proved: frozenset[str] = f
 
 
 def absent(target: FoundationTarget, status: Status) -> Unknown | None:
-    """Return why there is no picture: another database, one that is not available, or one that was never made."""
+    """Return why there is no observation: another database, an unavailable one, or one that was never created."""
     cluster, said = status.cluster, status.client.database_status
     if cluster.connection_string is not None:
         try:
@@ -77,7 +77,7 @@ def absent(target: FoundationTarget, status: Status) -> Unknown | None:
 
 
 def node_of(target: FoundationTarget, member: MemberView, coordinators: frozenset[str]) -> Node | None:
-    """Return a member that serves with all of its processes, of one version; None for any other."""
+    """Return a member that serves with all of its processes in one version; None for any other."""
     whole = len(member.addresses) >= target.processes.get(member.name, 1)
     if not member.reached or not whole or len(member.versions) != 1:
         return None
@@ -100,7 +100,7 @@ def units(
     leaving: frozenset[str],
     held: Mapping[str, str],
 ) -> Iterable[Unit]:
-    """Yield what each member holds, and why that would not be moved away now if the member were to leave."""
+    """Yield the data of each member, and why it would not move away now if the member were to leave."""
     doubt = unclear(status) or replicated(status)
     elsewhere = Copy(CopyState.STARTED, member=OTHERS)
     if doubt is not None:
@@ -119,20 +119,20 @@ def units(
             continue
         if name in seen.members or askable(target, status, name):
             own = Copy(CopyState.RELOCATING, member=name, target=OTHERS, in_sync=name in seen.members, why=problem)
-        else:  # Nothing moves that could be waited for: the reason is what a person has to read.
+        else:  # Nothing is moving, so there is nothing to wait for: report the reason.
             own = Copy(CopyState.STARTED, member=name, in_sync=False, why=problem)
         yield Unit(f"data({name})", wanted, (own, elsewhere))
 
 
 def lost(status: Status) -> bool:
-    """Return whether the database says that some of its data has no replica that it reaches."""
+    """Return whether the database reports data without any reachable replica."""
     data = status.cluster.data
     states = [t.state for t in (data.team_trackers or ())] if data is not None else []
     return any(state.min_replicas_remaining == 0 for state in states)
 
 
 def tolerance(status: Status) -> int | None:
-    """Return how many more zones may fail at no cost; None where the status does not say."""
+    """Return how many more zones may fail without any loss; None if the status does not say."""
     told = status.cluster.fault_tolerance
     if told is None:
         return None
@@ -142,9 +142,9 @@ def tolerance(status: Status) -> int | None:
 
 
 def provable(target: FoundationTarget, status: Status) -> Mapping[str, bool]:
-    """Return the members that leave and may be asked to be proved empty; by each, whether it has processes.
+    """Return the leaving members that can be proved empty now; the value says whether the member has processes.
 
-    One that is not meant to run any more was proved before it was let go.
+    A member that is not meant to run any more was proved empty before its release.
     """
     seen, coordinators = view(status, target.known), coordinating(target, status)
     if seen is None or coordinators is None:

@@ -1,4 +1,4 @@
-"""The worker that reads the large statuses of FoundationDB: see `stateward.engines.connection.worker`."""
+"""The worker that decodes the large statuses of FoundationDB: see `stateward.engines.connection.worker`."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -11,11 +11,14 @@ from stateward.engines.connection.worker import serve, worked
 from stateward.engines.foundationdb.database.status import Process, Status, parse_status
 
 PROCESSES = 300
-"""Processes that come back at once: some milliseconds for the event loop."""
+"""Processes in one message from the worker: decoding them takes some milliseconds of the event loop."""
 
 
 async def status(output: str, usual: int = USUAL) -> Status:
-    """Return a printed status of any size, read here up to the usual; raise `EngineError` where there is none."""
+    """Return a decoded status; raise `EngineError` if there is none.
+
+    A status up to the usual size is decoded in this process, a larger one in a worker.
+    """
     if len(output) <= usual:
         return parse_status(output)
     async with worked(__name__, (output.encode(errors="replace"),), "a status of fdbcli") as parts:
@@ -27,7 +30,7 @@ async def status(output: str, usual: int = USUAL) -> Status:
 
 
 def parted(frames: Iterator[bytes]) -> Iterable[bytes]:
-    """Return the status without its processes, and then those; raise `EngineError` where there is none."""
+    """Yield the status without its processes, then the processes; raise `EngineError` if there is no status."""
     found = parse_status(next(frames))
     processes = found.cluster.processes
     yield msgspec.msgpack.encode(_with(found, {}) if processes else found)

@@ -1,8 +1,8 @@
-"""`status json` of FoundationDB, typed: the paths that decisions are made from, and no others.
+"""`status json` of FoundationDB, typed: only the fields that decisions need.
 
-The database requires no key, and leaves out what it could not find out. So every field that a decision needs is None
-where it is not there: unknown is never taken for absent, empty or zero. A process that nobody reaches is listed with
-its address and without its locality, so its member can only be told by the address.
+The database guarantees no key, and omits what it could not find out. So every field that a decision needs is None if it
+is missing: unknown never counts as absent, empty or zero. An unreachable process is listed with its address and without
+its locality, so only the address identifies its member.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from stateward.engines.connection.decoding import decoded
 from stateward.engines.foundationdb.spec.connection import without_keys
 
 Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
-"""A number as the database keeps it; one that is larger cannot be reckoned with."""
+"""A number in the database's range; a larger one cannot be computed with."""
 
 
 class _Record(Struct, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ class _Record(Struct, frozen=True, kw_only=True):
 
 
 class Message(_Record, frozen=True, kw_only=True):
-    """Something the database says about itself, by a name for programs."""
+    """A message of the database about itself, with a machine-readable name."""
 
     name: str = ""
     description: str = ""
@@ -37,7 +37,7 @@ class Addressed(_Record, frozen=True, kw_only=True):
 
 
 class Role(_Record, frozen=True, kw_only=True):
-    """Something that a process does, for example `storage`, `log` or `coordinator`."""
+    """A role of a process, for example `storage`, `log` or `coordinator`."""
 
     role: str
     stored_bytes: Whole | None = None
@@ -45,14 +45,14 @@ class Role(_Record, frozen=True, kw_only=True):
 
 
 class Disk(_Record, frozen=True, kw_only=True):
-    """The disk under a process, in bytes."""
+    """The disk of a process, in bytes."""
 
     total_bytes: Whole | None = None
     free_bytes: Whole | None = None
 
 
 class Process(_Record, frozen=True, kw_only=True):
-    """One process of the database; `locality` is empty for one that nobody reaches."""
+    """One process of the database; `locality` is empty for an unreachable one."""
 
     address: str | None = None
     class_type: str | None = None
@@ -70,7 +70,7 @@ class Process(_Record, frozen=True, kw_only=True):
 
 
 class TeamState(_Record, frozen=True, kw_only=True):
-    """How many replicas the worst team of storage servers has."""
+    """Replicas of the worst team of storage servers."""
 
     healthy: bool | None = None
     min_replicas_remaining: Whole | None = None
@@ -86,14 +86,14 @@ class TeamTracker(_Record, frozen=True, kw_only=True):
 
 
 class MovingData(_Record, frozen=True, kw_only=True):
-    """Data on its way, in bytes."""
+    """Data in transit, in bytes."""
 
     in_flight_bytes: Whole | None = None
     in_queue_bytes: Whole | None = None
 
 
 class Data(_Record, frozen=True, kw_only=True):
-    """How the data is."""
+    """The state of the data."""
 
     state: TeamState | None = None
     team_trackers: tuple[TeamTracker, ...] | None = None
@@ -110,7 +110,7 @@ class LogSet(_Record, frozen=True, kw_only=True):
 
 
 class Recovery(_Record, frozen=True, kw_only=True):
-    """How far the database has recovered."""
+    """The progress of the database's recovery."""
 
     name: str | None = None
     active_generations: Whole | None = None
@@ -125,14 +125,14 @@ class Tolerance(_Record, frozen=True, kw_only=True):
 
 
 class Exclusion(_Record, frozen=True, kw_only=True):
-    """What was excluded: an address, or a locality as `locality_KEY:VALUE`."""
+    """An exclusion: an address, or a locality as `locality_KEY:VALUE`."""
 
     address: str | None = None
     locality: str | None = None
 
 
 class Configuration(_Record, frozen=True, kw_only=True):
-    """How the database is configured."""
+    """The configuration of the database."""
 
     redundancy_mode: str | None = None
     storage_engine: str | None = None
@@ -145,7 +145,7 @@ class Configuration(_Record, frozen=True, kw_only=True):
 
 
 class Cluster(_Record, frozen=True, kw_only=True):
-    """What the cluster controller says; everything is missing while there is none."""
+    """The part from the cluster controller; all of it is missing while there is none."""
 
     processes: Mapping[str, Process] | None = None
     configuration: Configuration | None = None
@@ -163,7 +163,7 @@ class Cluster(_Record, frozen=True, kw_only=True):
 
 
 class Coordinator(_Record, frozen=True, kw_only=True):
-    """A coordinator, as the asking client found it."""
+    """A coordinator as the querying client sees it."""
 
     address: str
     reachable: bool | None = None
@@ -177,14 +177,14 @@ class Coordinators(_Record, frozen=True, kw_only=True):
 
 
 class DatabaseStatus(_Record, frozen=True, kw_only=True):
-    """The client's own verdict."""
+    """The client's own judgement of availability."""
 
     available: bool | None = None
     healthy: bool | None = None
 
 
 class Client(_Record, frozen=True, kw_only=True):
-    """What the asking client knows by itself."""
+    """The part that the querying client knows itself."""
 
     coordinators: Coordinators | None = None
     database_status: DatabaseStatus | None = None
@@ -200,7 +200,7 @@ class Status(_Record, frozen=True, kw_only=True):
 
 
 def parse_status(output: bytes | str) -> Status:
-    """Return what `fdbcli --exec "status json"` printed; raises GarbledError for what is no such answer.
+    """Return the decoded output of `fdbcli --exec "status json"`; raise GarbledError for anything else.
 
     The command may print warnings before the document, for example that the cluster file changed.
     """

@@ -1,4 +1,4 @@
-"""Which FoundationDB cluster is meant, and what is known of its members without asking it."""
+"""The FoundationDB cluster that is meant, and what is known of its members without a query."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -10,37 +10,37 @@ from stateward.engines.foundationdb.spec.coordinators import Prospect
 
 
 class FoundationTarget(Target, frozen=True, kw_only=True):
-    """The cluster, with what its objects say of its members; `endpoints` are pods, as `NAMESPACE/POD`."""
+    """The cluster, with facts about its members from its objects; `endpoints` are pods, as `NAMESPACE/POD`."""
 
     cluster: FoundationDBCluster
     known: Mapping[str, frozenset[str]] = {}
-    """By member: the last known addresses of its pod, also of one that is gone and still leaves."""
+    """By member: the last known addresses of its pod, including a member that is gone but still leaving."""
     domains: Mapping[str, str] = {}
-    """By member: the fault domain in which it runs, or ran last."""
+    """By member: its current or last fault domain."""
     processes: Mapping[str, int] = {}
-    """By member that is meant to run: how many processes it has."""
+    """By member that should run: the number of its processes."""
     lasting: frozenset[str] = frozenset()
     """Members whose pods have volumes."""
     fresh: frozenset[str] = frozenset()
-    """Members that are meant to run, and have never been in the database."""
+    """Members that should run and have never joined the database."""
     missing: Mapping[str, float] = {}
-    """By member that is missing: since when, in seconds since the epoch."""
+    """By missing member: since when, in seconds since the epoch."""
     silent: Mapping[str, float] = {}
     """By member that does not serve: since when, in seconds since the epoch."""
     prospects: Mapping[str, Prospect] = {}
-    """What is to be expected of members that do not just stay."""
+    """The expected future of members that do not simply stay."""
 
 
 class Shell(Protocol):
-    """Runs the database's command line in a pod: the place where the simulation puts another world."""
+    """Runs the database's command line in a pod; the simulation replaces it."""
 
     async def run(self, pod: str, command: str, seconds: int) -> Printed:
-        """Return what `fdbcli --exec COMMAND` left behind within a time; raises UnreachableError."""
+        """Return the output of `fdbcli --exec COMMAND` with a timeout; raise UnreachableError."""
         ...
 
 
 def meant(target: Target) -> FoundationTarget:
-    """Return the target of a call; raises RefusedError for one of another engine."""
+    """Return the target of a call; raise RefusedError for one of another engine."""
     if not isinstance(target, FoundationTarget):
         raise RefusedError(f"{target.name} is not a FoundationDB cluster")
     return target

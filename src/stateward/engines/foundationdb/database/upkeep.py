@@ -1,4 +1,4 @@
-"""What the database should be told for its own sake: how many copies it keeps, and who its coordinators are."""
+"""Maintenance of the database's own settings: its redundancy mode and its coordinators."""
 
 from collections.abc import Iterable
 
@@ -18,12 +18,12 @@ from stateward.engines.foundationdb.spec.identity import member_of
 
 
 def untended(target: FoundationTarget, status: Status, seen: View, coordinators: frozenset[str]) -> str:
-    """Return what it should be told, as a clause; empty when there is nothing."""
+    """Return what the database needs, as a clause; empty if nothing."""
     return redundancy(target, status) or coordination(target, seen, coordinators)
 
 
 def redundancy(target: FoundationTarget, status: Status) -> str:
-    """Return that the database keeps another number of copies than it should."""
+    """Return that the redundancy mode differs from the desired one, as a clause; empty if not."""
     configuration = status.cluster.configuration
     found = configuration.redundancy_mode if configuration is not None else None
     wanted = target.cluster.spec.redundancy.value
@@ -31,7 +31,7 @@ def redundancy(target: FoundationTarget, status: Status) -> str:
 
 
 def coordination(target: FoundationTarget, seen: View, coordinators: frozenset[str]) -> str:
-    """Return that its coordinators should be others."""
+    """Return that other coordinators are better, as a clause; empty if not."""
     fit = candidates(target, seen, frozenset())
     choice = chosen(target, fit, coordinators)
     if choice.members == coordinators or len(choice.members) < min(len(coordinators), wanted(target)):
@@ -42,7 +42,7 @@ def coordination(target: FoundationTarget, seen: View, coordinators: frozenset[s
 
 
 def coordinating(target: FoundationTarget, status: Status) -> frozenset[str] | None:
-    """Return the members that are coordinators, others by their addresses; None where the status does not say."""
+    """Return the coordinators as members, others by their addresses; None if the status does not say."""
     known = status.client.coordinators
     if known is None or known.coordinators is None:
         return None
@@ -53,7 +53,7 @@ def coordinating(target: FoundationTarget, status: Status) -> frozenset[str] | N
 
 
 def unmovable(target: FoundationTarget, seen: View, coordinators: frozenset[str], leaving: frozenset[str]) -> str:
-    """Return why coordinators cannot move away from those that leave, as a clause; empty where they can."""
+    """Return why coordinators cannot move away from leaving members, as a clause; empty if they can."""
     if not coordinators & leaving:
         return ""
     choice = chosen(target, candidates(target, seen, leaving), coordinators)
@@ -64,17 +64,17 @@ def unmovable(target: FoundationTarget, seen: View, coordinators: frozenset[str]
 
 
 def wanted(target: FoundationTarget) -> int:
-    """Return how many coordinators there should be."""
+    """Return the desired number of coordinators."""
     return count_of(target.cluster.spec.redundancy.value)
 
 
 def chosen(target: FoundationTarget, fit: Iterable[Candidate], coordinators: frozenset[str]) -> Choice:
-    """Return who should be a coordinator."""
+    """Return the desired coordinators."""
     return choose(fit, coordinators, wanted(target))
 
 
 def candidates(target: FoundationTarget, seen: View, leaving: frozenset[str]) -> list[Candidate]:
-    """Return who may be a coordinator: members with volumes, or the database is lost with their pods."""
+    """Return the possible coordinators: only members with volumes, or the database would be lost with its pods."""
     return [
         Candidate(
             m.name,
@@ -90,5 +90,5 @@ def candidates(target: FoundationTarget, seen: View, leaving: frozenset[str]) ->
 
 
 def reachable(seen: View, coordinators: frozenset[str]) -> frozenset[str]:
-    """Return the coordinators that answer; one whose process is there is taken to."""
+    """Return the reachable coordinators; one whose process is reached counts as reachable."""
     return frozenset(name for name in coordinators if name in seen.members and seen.members[name].reached)

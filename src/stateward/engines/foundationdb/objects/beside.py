@@ -1,13 +1,13 @@
-"""The programs of another version in a member's pod, beside those of its image: brought by an init container.
+"""Programs of another version in a member's pod, beside those of its image: an init container copies them.
 
-A pod that is Ready has them: the container ends only when what it has copied says that it is of that version.
+A Ready pod has them: the container ends only after the copied program reports the right version.
 """
 
 from stateward.api.values.base import Json
 from stateward.engines.pods.read_only import container_rights
 
 BESIDE = "/stateward/beside"
-"""Where they are: a directory for each version."""
+"""Their place: one directory per version."""
 CONTAINER = "stateward-beside"
 _SCRIPT = (
     f'set -eu; to={BESIDE}/$1; mkdir -p "$to"; cp "$(command -v fdbserver)" "$(command -v fdbcli)" "$to/";'
@@ -16,7 +16,7 @@ _SCRIPT = (
 
 
 def bring(version: str, image: str) -> Json:
-    """Return the container that copies the programs of a version out of its image."""
+    """Return the init container that copies the programs of a version from its image."""
     return {
         "name": CONTAINER,
         "image": image,

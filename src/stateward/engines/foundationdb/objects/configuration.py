@@ -1,4 +1,4 @@
-"""The files that a member's processes are started from."""
+"""The configuration files of a member's processes."""
 
 from stateward.engines.foundationdb.spec import security
 from stateward.engines.foundationdb.spec.build import Build
@@ -6,7 +6,7 @@ from stateward.engines.foundationdb.spec.pools import ResolvedPool
 
 
 def config_files(pool: ResolvedPool, build: Build) -> dict[str, str]:
-    """Return the files by name: how many processes, the arguments of each, one to a line, and of which version."""
+    """Return the files by name: the number of processes, their arguments (one per line), and the program version."""
     knobs = (f"--knob_{k}={v}" for k, v in pool.knobs.items())
     arguments = ["--class", pool.spec.process_class.value, *security.arguments(pool.cluster), *knobs]
     return {

@@ -9,7 +9,7 @@ ENGINE = "foundationdb"
 
 
 def cluster_labels(cluster: FoundationDBCluster) -> dict[str, str]:
-    """Return the labels of everything that belongs to a cluster."""
+    """Return the labels of all objects of a cluster."""
     return {
         "app.kubernetes.io/name": ENGINE,
         "app.kubernetes.io/instance": cluster.metadata.name,
@@ -20,7 +20,7 @@ def cluster_labels(cluster: FoundationDBCluster) -> dict[str, str]:
 
 
 def member_labels(pool: ResolvedPool, ordinal: int) -> dict[str, str]:
-    """Return the labels of everything that belongs to a member."""
+    """Return the labels of all objects of a member."""
     return {
         **cluster_labels(pool.cluster),
         "app.kubernetes.io/component": pool.name,

@@ -23,9 +23,9 @@ def member_objects(
     agent_image: str = "",
     keeps: Inputs | None = None,
 ) -> MemberObjects:
-    """Return the objects of a member that is made so; raise KeyError when the spec has no such pool.
+    """Return the objects of a member of this build; raise KeyError when the spec has no such pool.
 
-    `keeps` are the retained inputs of a member that is there.
+    `keeps` are the retained inputs of an existing member.
     """
     pool = find(cluster, pool_name, agent_image)
     if keeps is not None:

@@ -1,4 +1,4 @@
-"""The pod template of a member: Stateward's own, with the overrides of cluster and pool merged over it."""
+"""The pod template of a member: Stateward's own, with the overrides of cluster and pool merged into it."""
 
 from stateward.api.kinds.foundationdb import FaultDomain
 from stateward.api.values import names
@@ -16,27 +16,27 @@ from stateward.engines.pods import agent, images, pods, read_only
 USER = 4059
 """The user and group of the official images."""
 GRACE = 60
-"""Seconds that processes have to end: they keep nothing in memory that is acknowledged."""
+"""Seconds for processes to end: they hold no acknowledged data in memory only."""
 DATA, LOGS = "/var/fdb/data", "/var/fdb/logs"
 _WRITABLE = {"tmp": "/tmp"}  # noqa: S108 - a path in the pod
 DEFAULT_RESOURCES: Json = {"requests": {"cpu": "500m", "memory": "2Gi"}, "limits": {"memory": "2Gi"}}
 
 
 def template(pool: ResolvedPool, ordinal: int, build: Build) -> Json:
-    """Return the template of a pod of a member that is made so."""
+    """Return the pod template of a member of this build."""
     metadata: Json = {"labels": member_labels(pool, ordinal), "annotations": annotations(pool, build)}
     return pods.overridden({"metadata": metadata, "spec": _spec(pool, ordinal, build)}, pool.template)
 
 
 def annotations(pool: ResolvedPool, build: Build) -> dict[str, str]:
-    """Return what a pod says of itself."""
+    """Return the annotations of a pod."""
     beside = build.beside(pool.cluster.spec.version)
     said = {**made_from(pool, build), **({names.ANNOTATION_BESIDE: beside} if beside else {})}
     return {**said, **(pods.agent_annotations(config_files(pool, build)) if pool.managed else {})}
 
 
 def made_from(pool: ResolvedPool, build: Build) -> dict[str, str]:
-    """Return the annotations that say what an object was made from."""
+    """Return the annotations that record the inputs of an object."""
     return pods.made_from(inputs(pool, build), build.version)
 
 
@@ -59,7 +59,7 @@ def _spec(pool: ResolvedPool, ordinal: int, build: Build) -> Json:
 
 
 def _initial(pool: ResolvedPool, build: Build) -> list[Json]:
-    """Return the containers that bring the agent, and the programs of another version."""
+    """Return the init containers for the agent and for the programs of another version."""
     brought = [agent.init_container(pool.agent_image)] if pool.managed else []
     beside = build.beside(pool.cluster.spec.version)
     return [*brought, bring(beside, image(pool, beside))] if beside else brought
@@ -96,7 +96,7 @@ def _container(pool: ResolvedPool, ordinal: int, build: Build) -> Json:
 
 
 def image(pool: ResolvedPool, version: str) -> str:
-    """Return the image of a version: exactly what the spec says for the version that the spec says."""
+    """Return the image of a version; for the version of the spec, exactly the image of the spec."""
     spec = pool.cluster.spec
     return images.image_for(IMAGE, spec.image, spec.version, version)
 
@@ -106,7 +106,7 @@ def _processes(pool: ResolvedPool) -> int:
 
 
 def _listens() -> Json:
-    """Return a probe of the first process; whether the member serves, the database itself is asked."""
+    """Return a probe of the first process; the database's own status shows whether the member serves."""
     return {"tcpSocket": {"port": PORT}, "periodSeconds": 5, "timeoutSeconds": 3, "failureThreshold": 3}
 
 
@@ -128,7 +128,7 @@ def _environment(pool: ResolvedPool, ordinal: int, build: Build) -> list[Json]:
 
 
 def _volumes(pool: ResolvedPool, ordinal: int) -> list[Json]:
-    """Return the volumes. Whole directories are mounted, since a file mounted by `subPath` is never updated."""
+    """Return the volumes. They mount whole directories, because a file mounted by `subPath` is never updated."""
     member, cluster = pool.member(ordinal), pool.cluster.metadata.name
     data: Json = (
         {"emptyDir": {}} if pool.storage.ephemeral else {"persistentVolumeClaim": {"claimName": names.claim(member)}}
@@ -147,6 +147,6 @@ def _volumes(pool: ResolvedPool, ordinal: int) -> list[Json]:
 
 
 def _affinity(pool: ResolvedPool) -> Json:
-    """Keep members apart, those of one pool above all: a preference, or members could not come back."""
+    """Return an affinity that separates members, above all of one pool; a hard rule would block their return."""
     cluster = {names.LABEL_CLUSTER: pool.cluster.metadata.name}
     return pods.preferred(pods.apart(50, cluster), pods.apart(100, {**cluster, names.LABEL_POOL: pool.name}))

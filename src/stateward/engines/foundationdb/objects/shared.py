@@ -1,7 +1,7 @@
 """The Kubernetes objects of a cluster that all its members share: a Service, the start script, the cluster file.
 
-The cluster file lets in everybody who has it, so it is in a Secret. Pods of before mount a ConfigMap of the same name,
-which says the same for as long as there are any.
+The cluster file gives access to every holder, so it is in a Secret. Older pods mount a ConfigMap of the same name,
+which is kept up to date while such pods exist.
 """
 
 from collections.abc import Sequence
@@ -35,8 +35,8 @@ def cluster_objects(
 ) -> list[Json]:
     """Return the shared objects. The cluster file follows the coordinators, for members and for clients.
 
-    `connection` is what it says; the first coordinators where it is empty, and nothing is written where it is None.
-    `mapped` is whether pods mount it from a ConfigMap.
+    `connection` is its content: if empty, the first coordinators; if None, no file is written. `mapped` is whether pods
+    mount it from a ConfigMap.
     """
     name = cluster.metadata.name
     content = {CLUSTER_FILE: f"{connection or first_connection(cluster)}\n"} if connection is not None else {}
@@ -56,5 +56,5 @@ def cluster_objects(
 
 @cache
 def start_script() -> str:
-    """Return the program that starts a member."""
+    """Return the start script of a member."""
     return files("stateward.engines.foundationdb").joinpath("start.sh").read_text(encoding="utf-8")

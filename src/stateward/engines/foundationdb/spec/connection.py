@@ -11,33 +11,33 @@ _V6 = re.compile(r"\[([0-9A-Fa-f:.]+)\]:([0-9]{1,5})((?::tls)?)", re.ASCII)
 
 
 class ConnectionStringError(ValueError):
-    """A text that is no cluster file."""
+    """A text that is not a valid cluster file."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Address:
-    """Where a process answers."""
+    """The address of a process."""
 
     host: str
     port: int
     tls: bool = False
 
     def __str__(self) -> str:
-        """Write it as the database does."""
+        """Return the database's text form."""
         return f"{self.endpoint}{':tls' if self.tls else ''}"
 
     @property
     def endpoint(self) -> str:
-        """Return it without what speaks of TLS: `exclude`, `include` and `kill` take no other form."""
+        """Return it without `:tls`: `exclude`, `include` and `kill` accept no other form."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionString:
-    """What a cluster file holds.
+    """The content of a cluster file.
 
-    The description stays for ever; the id changes whenever coordinators do, so it says nothing of who the database is.
+    The description never changes; the id changes with the coordinators, so it does not identify the database.
     """
 
     description: str
@@ -45,19 +45,19 @@ class ConnectionString:
     coordinators: tuple[Address, ...]
 
     def __str__(self) -> str:
-        """Write it as the database does."""
+        """Return the database's text form."""
         return f"{self.description}:{self.generation}@{','.join(map(str, self.coordinators))}"
 
 
 def without_keys(text: str) -> str:
-    """Return a text as it may be told: of cluster files in it only the addresses."""
+    """Return a text that is safe to show: cluster files in it are reduced to their addresses."""
     return _KEY.sub("(key)@", text)
 
 
 def parse_address(text: str) -> Address:
-    """Return an address such as `10.1.2.3:4500:tls` or `db-0.db.default.svc:4500`; raises ConnectionStringError.
+    """Return an address such as `10.1.2.3:4500:tls` or `db-0.db.default.svc:4500`; raise ConnectionStringError.
 
-    The database writes `(fromHostname)` behind addresses that it has found by a name.
+    The database writes `(fromHostname)` behind addresses that it has resolved from a name.
     """
     bare = text.strip().removesuffix("(fromHostname)")
     match = _V4.fullmatch(bare) or _V6.fullmatch(bare) or _NAME.fullmatch(bare)
@@ -67,12 +67,12 @@ def parse_address(text: str) -> Address:
 
 
 def parse_connection_string(text: str) -> ConnectionString:
-    """Return what a cluster file says; comments and empty lines are left out. Raises ConnectionStringError."""
+    """Return the content of a cluster file without comments and empty lines; raise ConnectionStringError."""
     lines = [line.strip() for line in text.splitlines()]
     content = [line for line in lines if line and not line.startswith("#")]
     match = _FORM.fullmatch(content[0]) if len(content) == 1 else None
     if match is None:
-        # Not with the text: what is almost a cluster file lets in, too, and errors are told.
+        # The message omits the text: it may be nearly a cluster file, which grants access, and messages are shown.
         raise ConnectionStringError("the content is not a cluster file")
     addresses = tuple(parse_address(part) for part in match[3].split(","))
     if len(set(addresses)) != len(addresses):

@@ -1,8 +1,8 @@
-"""Which members are coordinators: one zone loses at most one of them, and as few change as have to.
+"""The choice of coordinators: at most one per zone if possible, and as few changes as possible.
 
-Coordinators are where clients find the database. Losing a majority of them makes it unavailable for everybody, whatever
-else runs; so they are spread over zones first, and none is on a member that leaves. When they change, they change to
-members that stay: each change makes all clients connect anew, so one has to be enough for all members that will go.
+Clients find the database through its coordinators. Losing a majority of them makes it unavailable, whatever else runs.
+So they are spread over zones first, and none is on a leaving member. New coordinators are members that stay: each
+change makes all clients reconnect, so one change must be enough for all leaving members.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,57 +10,57 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 COUNTS = {"single": 1, "double": 3, "triple": 5, "three_data_hall": 9, "three_datacenter": 9}
-"""Coordinators by redundancy mode: with 2n+1 of them, n may fail; as FoundationDB's administration guide has them."""
+"""Coordinators by redundancy mode, from FoundationDB's administration guide: with 2n+1 of them, n may fail."""
 
 PREFERRED = ("coordinator", "storage", "log", "transaction", "stateless")
-"""Classes from the best to the least: those whose members are moved least often, and keep their disks, come first."""
+"""Process classes, the best first: members that move least often and keep their disks."""
 
 
 class Prospect(IntEnum):
-    """What is to be expected of a member, from the best to the worst."""
+    """The expected future of a member, the best first."""
 
     STAYS = 0
     AWAY_SOON = 1
-    """Its pod is made anew soon, or its node is tainted or not ready."""
+    """Its pod is recreated soon, or its node is tainted or not ready."""
     GOES = 2
-    """It will be replaced or removed, though not now."""
+    """It will be replaced or removed, but not now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A member that may be a coordinator."""
+    """A possible coordinator."""
 
     name: str
     zone: str
-    """Its fault domain; members whose zone is not known share one, so that they are never counted as spread."""
+    """Its fault domain. Members without a known zone share one, so that they never count as spread."""
     kind: str
     """Its process class."""
     serves: bool = True
-    """Whether its process was reached, and is what it should be."""
+    """Whether its process was reached, with the desired properties."""
     leaves: bool = False
-    """Whether it is excluded, or on its way out."""
+    """Whether it is excluded or leaving."""
     prospect: Prospect = Prospect.STAYS
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Who should be a coordinator, and why that is not as good as it should be, if it is not."""
+    """The chosen coordinators, and the problem with them, if any."""
 
     members: frozenset[str]
     problem: str = ""
 
 
 def count_of(redundancy: str) -> int:
-    """Return how many coordinators a redundancy mode asks for; raises KeyError for one that is not known."""
+    """Return the number of coordinators of a redundancy mode; raise KeyError for an unknown one."""
     return COUNTS[redundancy]
 
 
 def choose(candidates: Iterable[Candidate], now: frozenset[str], count: int) -> Choice:
-    """Return who should be a coordinator, given who is one now.
+    """Return the coordinators to use, given the present ones.
 
-    In each zone those come first that are expected to stay, and of these the ones that are coordinators; the rest is
-    filled from zones that have the fewest. Where there are not enough that serve, there are fewer, but always an odd
-    number: an even one bears no more.
+    In each zone, members that are expected to stay come first, and among these the present coordinators. The rest comes
+    from the zones with the fewest. If too few members serve, there are fewer coordinators, but always an odd number: an
+    even number tolerates no more failures.
     """
     fit = [c for c in candidates if c.serves and not c.leaves and c.kind in PREFERRED]
     fit.sort(key=lambda c: (c.prospect, c.name not in now, PREFERRED.index(c.kind), c.name))
@@ -76,7 +76,7 @@ def choose(candidates: Iterable[Candidate], now: frozenset[str], count: int) -> 
 
 
 def spread(fit: Sequence[Candidate], count: int) -> list[Candidate]:
-    """Return at most so many, in rounds over the zones, each zone's best first."""
+    """Return at most `count` candidates, in rounds over the zones, the best of each zone first."""
     left, chosen = list(fit), list[Candidate]()
     while left and len(chosen) < count:
         zones = set[str]()
@@ -89,7 +89,7 @@ def spread(fit: Sequence[Candidate], count: int) -> list[Candidate]:
 
 
 def crowded(chosen: Sequence[Candidate]) -> str:
-    """Return which zone has so many coordinators that losing it loses the majority; empty when none has."""
+    """Return which zone has so many coordinators that its loss loses the majority; empty if none has."""
     zones = [c.zone for c in chosen]
     worst = max(sorted(set(zones)), key=zones.count, default="")
     if len(chosen) > 1 and zones.count(worst) * 2 >= len(chosen):
@@ -101,9 +101,9 @@ def crowded(chosen: Sequence[Candidate]) -> str:
 def has_to_change(
     now: frozenset[str], choice: Choice, candidates: Iterable[Candidate], reachable: frozenset[str]
 ) -> bool:
-    """Return whether the coordinators should be changed now.
+    """Return whether the coordinators should change now.
 
-    Each change makes every client connect anew, so a choice that is only as good as what there is changes nothing.
+    Each change makes every client reconnect, so an equally good choice changes nothing.
     """
     known = {c.name: c for c in candidates}
     if any(name not in known or known[name].leaves for name in now):

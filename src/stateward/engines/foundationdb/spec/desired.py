@@ -1,4 +1,4 @@
-"""A cluster's spec as planning understands it: every default filled in, every pool with its inputs."""
+"""A cluster's desired state for planning: all defaults filled in, and the inputs of each pool."""
 
 from stateward.api.kinds.cluster import InPlace, Retention, UpdatePolicy, VolumePolicy, VolumeShrink
 from stateward.api.kinds.foundationdb import FoundationDBCluster
@@ -13,11 +13,11 @@ from stateward.engines.pods.replacement import replacement, wait_between_removal
 from stateward.planning.model.observation import Crossing, Desired, Inputs, Pool, Refusal, SoleCopy, Surge
 
 WAIT_BETWEEN_REMOVALS = 60.0
-"""Seconds, as with FoundationDB's own operator: the database has to notice that a process is gone, and to recover."""
+"""Seconds, as in FoundationDB's own operator: the database must notice the loss of a process, and recover."""
 
 
 def desired(cluster: FoundationDBCluster) -> Desired:
-    """Return what should be. A refused version is left out: the cluster goes on running what it ran."""
+    """Return the desired state. A refused version is left out: the cluster keeps its current version."""
     reason = refuse_upgrade(cluster.status.version, cluster.spec.version)
     refusals = () if reason is None else (Refusal("spec.version", "UpgradeRefused", reason, everything=False),)
     switched = security.refused(cluster)
@@ -28,7 +28,7 @@ def desired(cluster: FoundationDBCluster) -> Desired:
     return Desired(
         version=version,
         pools=tuple(_pool(pool, version) for pool in resolve(cluster)),
-        # Which members may go together, only the database knows: they change one at a time.
+        # Only the database knows which members may be down together, so they change one at a time.
         max_unavailable=1,
         sole_copy=SoleCopy.WAIT,
         formed_by_word=True,
@@ -47,7 +47,7 @@ def desired(cluster: FoundationDBCluster) -> Desired:
 
 
 def refuse_upgrade(deployed: str, asked: str) -> str | None:
-    """Return why a deployed version cannot become another one; None where it can."""
+    """Return why a cluster cannot move from its deployed version to another; None if it can."""
     before, after = parse_version(deployed), parse_version(asked)
     if before is None or after is None or before == after:
         return None
@@ -57,13 +57,13 @@ def refuse_upgrade(deployed: str, asked: str) -> str | None:
 
 
 def apart(first: str, second: str) -> bool:
-    """Return whether processes of two versions do not talk to each other: those of one major and minor version do."""
+    """Return whether processes of two versions are incompatible: they talk only within one major and minor version."""
     one, other = parse_version(first), parse_version(second)
     return one is not None and other is not None and (one.major, one.minor) != (other.major, other.minor)
 
 
 def crossings(pool: ResolvedPool, version: str) -> dict[Crossing, Inputs]:
-    """Return what members are made from on the way to a version that the deployed one does not talk to."""
+    """Return the inputs of members in each step of the cut-over to an incompatible version."""
     deployed = pool.cluster.status.version
     if not apart(deployed, version):
         return {}

@@ -1,7 +1,7 @@
-"""Who a database is, and where its first coordinators are: known before any pod runs, and the same each time.
+"""The identity of a database and its first coordinators: known before any pod runs, and always the same.
 
-Coordinators are named and not addressed: a pod that comes back has another address, and its old name. So the cluster
-file stays right whatever is restarted together.
+Coordinators are DNS names, not addresses: a recreated pod has another address and the same name. So the cluster file
+stays valid through any restart.
 """
 
 import hashlib
@@ -21,34 +21,34 @@ from stateward.engines.foundationdb.spec.security import secured
 from stateward.engines.pods.objects import headless
 
 PORT = 4500
-"""Port of the first process of a member; the next ones have those after it."""
+"""Port of a member's first process; the next processes use the following ports."""
 
 
 def host(cluster: FoundationDBCluster, member: str) -> str:
-    """Return the name in DNS of a member's pod."""
+    """Return the DNS name of a member's pod."""
     return f"{names.pod(member)}.{headless(cluster)}.{cluster.metadata.namespace}.svc"
 
 
 def coordinator(cluster: FoundationDBCluster, member: str) -> Address:
-    """Return where a member answers as a coordinator: its first process."""
+    """Return the address of a member as a coordinator: its first process."""
     return Address(host(cluster, member), PORT, tls=secured(cluster))
 
 
 def member_of(cluster: FoundationDBCluster, address: Address) -> str:
-    """Return the member that a coordinator is; the whole address where it is no member's."""
+    """Return the member at a coordinator's address; the whole address if it belongs to no member."""
     pod, _, rest = address.host.partition(".")
     ours = rest == f"{headless(cluster)}.{cluster.metadata.namespace}.svc" and pod.endswith("-0")
     return pod.removesuffix("-0") if ours else str(address)
 
 
 def description(cluster: FoundationDBCluster) -> str:
-    """Return what tells the database from every other: it is in its cluster file for ever."""
+    """Return the unique description of the database, which stays in its cluster file permanently."""
     meta = cluster.metadata
     return re.sub(r"[^A-Za-z0-9]", "_", f"{meta.namespace}_{meta.name}_{meta.uid[:8]}")
 
 
 def first_connection(cluster: FoundationDBCluster) -> ConnectionString:
-    """Return the cluster file of a database that is not there yet."""
+    """Return the cluster file of a database that does not exist yet."""
     order = sorted(resolve(cluster), key=lambda pool: pool.spec.process_class.value != "storage")
     fit = [
         Candidate(pool.member(i), zone=pool.member(i), kind=pool.spec.process_class.value)
@@ -68,7 +68,7 @@ def cluster_file(cluster: FoundationDBCluster) -> str:
 
 
 def names_it(cluster: FoundationDBCluster, text: str) -> bool:
-    """Return whether a text is a cluster file of this very database."""
+    """Return whether a text is a cluster file of this database."""
     try:
         return parse_connection_string(text).description == description(cluster)
     except ConnectionStringError:

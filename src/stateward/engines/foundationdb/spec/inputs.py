@@ -1,4 +1,4 @@
-"""What a member is made from, and what a change of each needs; see `engines.digests`."""
+"""The inputs of a member, and the effect of a change of each; see `engines.digests`."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -31,22 +31,25 @@ EFFECTS = {
     "storage": Effect.REPLACE,
     **DATA_EFFECTS,
 }
-"""What a change needs, by the first part of an input's name."""
+"""The effect of a change, by the first part of an input's name."""
 COORDINATED = frozenset({KNOBS, PROGRAM})
-"""Processes with different knobs may disagree on what they all have to agree on, so knobs change everywhere at once, as
-do programs of versions that do not talk to each other."""
+"""Inputs that change in a coordinated restart.
+
+Processes with different knobs may disagree where all must agree, and programs of incompatible versions do not talk to
+each other.
+"""
 
 CLASS, EPHEMERAL, PROCESSES = "storage/class", "storage/ephemeral", "storage/processes"
 RETAINED = frozenset({CLASS, EPHEMERAL, PROCESSES})
-"""Inputs that a member keeps for its life: what its processes have written on its volume is found by them."""
+"""Inputs that a member keeps for its life: its processes find their data on the volume by them."""
 MOST = 16
-"""Processes that a member may have."""
+"""Maximum of processes per member."""
 _CLASSES = {digest(CLASS, each.value): each for each in ProcessClass}
 _COUNTS = {digest(PROCESSES, count): count for count in range(2, MOST + 1)}
 
 
 def processes(made_from: Mapping[str, str]) -> int:
-    """Return how many processes a member has that was made from these inputs, whatever its pool says by now."""
+    """Return the number of processes of a member with these inputs, regardless of its pool's present spec."""
     return _COUNTS.get(made_from.get(PROCESSES, ""), 1)
 
 
@@ -64,7 +67,7 @@ def retaining(pool: ResolvedPool, keeps: Inputs) -> ProcessPool:
 
 
 def inputs(pool: ResolvedPool, build: Build) -> Inputs:
-    """Return the inputs of the pool's members that are made so."""
+    """Return the inputs of the pool's members of this build."""
     own = {name: digest(name, value) for name, value in _asked(pool, build)}
     return {**own, **known(pool.template, pool.cluster.status.data)}
 
@@ -79,7 +82,7 @@ def _asked(pool: ResolvedPool, build: Build) -> Iterator[tuple[str, Any]]:
         yield "image", pattern(IMAGE, cluster.image, cluster.version)
     for name, value in pool.knobs.items():
         yield f"{KNOBS}/{name}", value
-    # A process finds on its volume what its class has written; with fewer processes the data of one would stay behind.
+    # A process finds the data of its class on the volume; fewer processes would leave the data of one behind.
     yield CLASS, spec.process_class.value
     if spec.processes_per_member != 1:
         yield PROCESSES, spec.processes_per_member

@@ -1,4 +1,4 @@
-"""A pool of processes with every default filled in."""
+"""A pool of processes with all defaults filled in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ TIERS = {ProcessClass.STORAGE: 0, ProcessClass.LOG: 1, ProcessClass.STATELESS: 2
 
 @dataclass(frozen=True)
 class ResolvedPool:
-    """A pool of a cluster; its pods get an agent from `agent_image`, Stateward's own, if there is one."""
+    """A pool of a cluster; `agent_image` is Stateward's own image. Without it the pods get no agent."""
 
     cluster: FoundationDBCluster
     spec: ProcessPool
@@ -29,22 +29,22 @@ class ResolvedPool:
 
     @property
     def replicas(self) -> int:
-        """How many members it has."""
+        """Number of its members."""
         return replicas(self.cluster.spec, self.spec)
 
     @property
     def keeps(self) -> bool:
-        """Whether its processes keep something on their volumes."""
+        """Whether its processes keep data on their volumes."""
         return self.spec.process_class is not ProcessClass.STATELESS
 
     @cached_property
     def storage(self) -> Storage:
-        """Volumes of its members; processes that keep nothing get none unless one is asked for."""
+        """Storage of its members; processes without data get no volume unless the spec asks for one."""
         return self.spec.storage or Storage(ephemeral=not self.keeps)
 
     @cached_property
     def knobs(self) -> Mapping[str, str]:
-        """Knobs of its processes: the pool's over the cluster's, in order of name."""
+        """Knobs of its processes, sorted: the pool's override the cluster's."""
         return dict(sorted({**(self.cluster.spec.knobs or {}), **(self.spec.knobs or {})}.items()))
 
     @cached_property
@@ -54,13 +54,13 @@ class ResolvedPool:
 
     @property
     def managed(self) -> bool:
-        """Whether new pods of it are made with an agent."""
+        """Whether its new pods get an agent."""
         update = self.cluster.spec.update or UpdatePolicy()
         return bool(self.agent_image) and update.in_place is InPlace.PREFERRED
 
     @property
     def role_label(self) -> str:
-        """What a member may take with it when it goes: also one that keeps nothing does work that others take over."""
+        """The value of the roles label. Members without data count too: others must take over their work."""
         return names.roles(data=True, voting=False)
 
     def member(self, ordinal: int) -> str:
@@ -69,12 +69,12 @@ class ResolvedPool:
 
 
 def resolve(cluster: FoundationDBCluster, agent_image: str = "") -> tuple[ResolvedPool, ...]:
-    """Return the pools of a cluster in the order of its spec."""
+    """Return the pools of a cluster in spec order."""
     return tuple(ResolvedPool(cluster, spec, agent_image) for spec in cluster.spec.pools)
 
 
 def find(cluster: FoundationDBCluster, name: str, agent_image: str = "") -> ResolvedPool:
-    """Return a pool by name; raise KeyError when the spec has none of that name."""
+    """Return a pool by name; raise KeyError when the spec has no such pool."""
     for pool in resolve(cluster, agent_image):
         if pool.name == name:
             return pool

@@ -1,11 +1,11 @@
-"""TLS between the processes of a FoundationDB cluster and for its clients: whether it is on, and by which certificates.
+"""TLS between the processes of a FoundationDB cluster and for its clients: whether it is on, and its certificates.
 
-It is decided when a cluster is made. Processes with TLS and those without do not talk to each other, and the addresses
-of the coordinators, which clients have, say which it is. So a cluster that is there keeps what it has, and a change is
+The decision is made when a cluster is created. Processes with and without TLS do not talk to each other, and the
+addresses of the coordinators, which clients have, contain the choice. So an existing cluster keeps it, and a change is
 refused.
 
-Members trust certificates of the cluster's authority with one of two names, the members' and the clients'. Names of
-hosts are not verified: FoundationDB compares none.
+Members trust certificates of the cluster's authority with one of two names, the members' and the clients'. FoundationDB
+compares no host names, so they are not verified.
 """
 
 import hashlib
@@ -14,38 +14,38 @@ from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.values.base import Json
 
 FOLDER = "/stateward/tls"
-"""Where the certificates are in a pod."""
+"""Folder of the certificates in a pod."""
 REFRESH = 10
-"""Seconds after which processes look again whether their certificates have changed; FoundationDB's own are 12 hours."""
+"""Seconds between the processes' checks for changed certificates; FoundationDB's default is 12 hours."""
 VERIFY = "verify_peers"
-"""File of the clients' Secret that says which certificates of servers are to be believed."""
+"""File of the clients' Secret with the rule for trusted server certificates."""
 
 
 def formed(cluster: FoundationDBCluster) -> bool:
-    """Return whether the database was made, as far as the status remembers."""
+    """Return whether the database was formed, according to the status."""
     grant = cluster.status.bootstrap
     return grant.formed if grant is not None else bool(cluster.status.cluster_uuid)
 
 
 def begun(cluster: FoundationDBCluster) -> bool:
-    """Return whether there is anything of it that runs with TLS or without, as far as the status knows."""
+    """Return whether anything may already run with or without TLS, according to the status."""
     status = cluster.status
     return bool(status.bootstrap is not None or status.cluster_uuid or status.version or status.member_states)
 
 
 def asked(cluster: FoundationDBCluster) -> bool | None:
-    """Return what the spec says; None where it leaves it open."""
+    """Return the choice of the spec; None if it leaves it open."""
     return cluster.spec.security.enabled if cluster.spec.security is not None else None
 
 
 def secured(cluster: FoundationDBCluster) -> bool:
-    """Return whether its processes talk with TLS: as it was begun, or (before that) as the spec says."""
+    """Return whether its processes use TLS: as decided at creation, or (before that) as the spec says."""
     known = cluster.status.security
     return known.enabled if known is not None else bool(asked(cluster)) and not begun(cluster)
 
 
 def refused(cluster: FoundationDBCluster) -> str | None:
-    """Return why the spec's word on TLS is not obeyed; None where it is."""
+    """Return why the spec's choice of TLS is refused; None if it is not."""
     wanted, now = asked(cluster), secured(cluster)
     if wanted is None or wanted is now:
         return None
@@ -67,7 +67,7 @@ def members_secret(cluster: FoundationDBCluster) -> str:
 
 
 def client_secret(cluster: FoundationDBCluster) -> str:
-    """Return the name of the Secret by which clients get in."""
+    """Return the name of the Secret with the clients' certificate."""
     return f"{cluster.metadata.name}-client-tls"
 
 
@@ -82,26 +82,26 @@ def client_name(cluster: FoundationDBCluster) -> str:
 
 
 def environment(cluster: FoundationDBCluster) -> list[Json]:
-    """Return the variables by which server and command line find certificates, and know whom to believe."""
+    """Return the environment variables for TLS of server and command line: certificates and trust rules."""
     if not secured(cluster):
         return []
     values = {
         "FDB_TLS_CERTIFICATE_FILE": f"{FOLDER}/tls.crt",
         "FDB_TLS_KEY_FILE": f"{FOLDER}/tls.key",
         "FDB_TLS_CA_FILE": f"{FOLDER}/ca.crt",
-        # Either name is enough: rules stand behind each other with a bar between them.
+        # Either name is enough: a bar separates alternative rules.
         "FDB_TLS_VERIFY_PEERS": f"{believed(member_name(cluster))}|{believed(client_name(cluster))}",
     }
     return [{"name": name, "value": value} for name, value in values.items()]
 
 
 def believed(name: str) -> str:
-    """Return the rule by which a valid certificate with a common name is believed."""
+    """Return the rule that trusts a valid certificate with a common name."""
     return f"S.CN={name}"
 
 
 def arguments(cluster: FoundationDBCluster) -> list[str]:
-    """Return what processes are told besides: a new certificate reaches them within minutes, and needs no restart."""
+    """Return the extra process arguments: a new certificate takes effect within minutes, without a restart."""
     return [f"--knob_tls_cert_refresh_delay_seconds={REFRESH}"] if secured(cluster) else []
 
 
@@ -112,11 +112,11 @@ def volumes(cluster: FoundationDBCluster) -> list[Json]:
 
 
 def mounts(cluster: FoundationDBCluster) -> list[Json]:
-    """Return where the certificates are seen."""
+    """Return the mounts of the certificates."""
     return [{"name": "tls", "mountPath": FOLDER, "readOnly": True}] if secured(cluster) else []
 
 
 def _mark(cluster: FoundationDBCluster) -> str:
-    """Return what tells this cluster from all others: a common name has room for 64 characters."""
+    """Return a hash that identifies this cluster: a common name is limited to 64 characters."""
     meta = cluster.metadata
     return hashlib.sha256(f"{meta.namespace}/{meta.name}/{meta.uid}".encode()).hexdigest()[:32]

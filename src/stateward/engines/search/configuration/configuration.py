@@ -1,4 +1,4 @@
-"""The configuration file of a member: what people chose, what Stateward owns, and defaults for the rest."""
+"""The configuration file of a member: the user's settings, the settings that Stateward owns, and defaults."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from stateward.engines.search.spec.probes import probe_files
 
 
 def config_files(pool: ResolvedPool, ordinal: int, version: str) -> dict[str, str]:
-    """Return everything in a member's configuration Secret, by name of the file."""
+    """Return the content of a member's configuration Secret, by file name."""
     return {
         pool.flavor.config_file: render(pool, ordinal, version),
         **probe_files(security.question(pool)),
@@ -22,14 +22,14 @@ def config_files(pool: ResolvedPool, ordinal: int, version: str) -> dict[str, st
 
 
 def render(pool: ResolvedPool, ordinal: int, version: str) -> str:
-    """Return the file: one setting a line in the order of the alphabet, values as JSON, which is YAML too."""
+    """Return the configuration file: one setting per line, sorted, with values as JSON, which is also YAML."""
     chosen = {**pool.flavor.defaults(version), **security.defaults(pool), **pool.settings}
     settings = {**chosen, **owned(pool, ordinal, version), **security.settings(pool, version)}
     return "".join(f"{key}: {json.dumps(value)}\n" for key, value in sorted(settings.items()))
 
 
 def owned(pool: ResolvedPool, ordinal: int, version: str) -> dict[str, Any]:
-    """Return the settings that nobody else may set: validation refuses them, and here they win in any case."""
+    """Return the settings that Stateward owns: validation refuses them in a spec, and they override all others."""
     cluster = pool.cluster.metadata
     settings: dict[str, Any] = {
         "cluster.name": cluster_name(pool.cluster),
@@ -39,7 +39,8 @@ def owned(pool: ResolvedPool, ordinal: int, version: str) -> dict[str, Any]:
         "http.port": HTTP_PORT,
         "transport.port": TRANSPORT_PORT,
         "path.data": f"{pool.flavor.home}/data",
-        # The file follows the pods without a restart. The name is for the first minutes: the file reaches a pod late.
+        # The file follows the pods without a restart. The DNS name is for the first minutes, until the file reaches the
+        # pod.
         "discovery.seed_providers": "file",
         "discovery.seed_hosts": [f"{cluster.name}-discovery.{cluster.namespace}.svc"],
     }

@@ -1,8 +1,8 @@
-"""The settings of the keystore: out of the Secrets that are named, into the configuration of every member.
+"""The settings of the keystore: from the named Secrets into the configuration of every member.
 
-They travel as files of the configuration's Secret, so a process is given exactly those that were written for it, by the
-checksum that its agent confirms. The start script makes the keystore of them. Each file says where its setting has come
-from: while a Secret is away or cannot be read, what the members have is what stays.
+They are files of the configuration Secret. So a process starts with exactly the settings that were written for it,
+because its agent confirms their checksum. The start script builds the keystore from them. Each file records the source
+of its setting: while a Secret is missing or unreadable, the members keep their current settings.
 """
 
 import base64
@@ -17,15 +17,18 @@ from stateward.packages.restarts.digests import Key, label
 from stateward.planning.model.referenced_data import KEPT
 
 PREFIX = "stateward-keystore."
-"""Begins the name of the file of a setting."""
+"""Prefix of the file name of a setting."""
 SEAL = "stateward-keystore-seal"
-"""A file that nobody can guess: without it the checksum of a configuration would let short passwords be tried out."""
+"""A file with unguessable content.
+
+Without it the checksum of a configuration would allow short passwords to be guessed offline.
+"""
 INPUT = KEPT
-"""The input that says what is asked for, and first part of the names of those of the settings."""
+"""The input for the requested settings, and the name prefix of the input of each setting."""
 
 
 class Setting(Struct, frozen=True):
-    """A setting, and which key of which Secret it is."""
+    """A setting and its source: a key of a Secret."""
 
     name: str
     source: Dependency
@@ -38,20 +41,20 @@ class Setting(Struct, frozen=True):
 
 
 def input_of(name: str, source: Dependency) -> str:
-    """Return the name of the input of a setting, which says the key and the Secret that it comes from."""
+    """Return the input name of a setting; it contains the Secret and the key."""
     renamed = "" if name == source.key else f" as {name}"
     return f"{INPUT}/{label(source)}{renamed}"
 
 
 def sources(asked: Sequence[SecureSettings]) -> frozenset[Dependency]:
-    """Return what is read for the keystore."""
+    """Return the Secrets and keys that the keystore reads."""
     whole = {Dependency(SECRET, each.secret_name) for each in asked if each.entries is None}
     keys = {Dependency(SECRET, each.secret_name, entry.key) for each in asked for entry in each.entries or ()}
     return frozenset(whole | keys)
 
 
 def settings(asked: SecureSettings, data: Mapping[str, bytes]) -> Iterator[Setting]:
-    """Yield the settings of one Secret; a key that it lacks is left out."""
+    """Yield the settings of one Secret; missing keys are skipped."""
     if asked.entries is None:
         for key, value in sorted(data.items()):
             yield Setting(key, Dependency(SECRET, asked.secret_name, key), value)
@@ -63,25 +66,25 @@ def settings(asked: SecureSettings, data: Mapping[str, bytes]) -> Iterator[Setti
 
 
 def lacking(asked: SecureSettings, found: Sequence[Setting]) -> tuple[str, ...]:
-    """Return the keys that are asked for by name and were not found."""
+    """Return the keys that the spec names and the Secret lacks."""
     there = {setting.source.key for setting in found}
     return tuple(entry.key for entry in asked.entries or () if entry.key not in there)
 
 
 def files(found: Sequence[Setting], key: Key) -> dict[str, str]:
-    """Return the files of settings; where one is given twice, the last one counts."""
+    """Return the files of the settings; the last of several settings with one name applies."""
     latest = {setting.name: setting for setting in found}
     made = {f"{PREFIX}{name}": _file(setting) for name, setting in sorted(latest.items())}
     return {**made, SEAL: f"{key.digest(b'seal', *(text.encode() for text in made.values()))}\n"}
 
 
 def _file(setting: Setting) -> str:
-    """Return the value in one line, whatever is in it, and below it where it has come from."""
+    """Return the value in one line of base64, then its source."""
     return f"{base64.b64encode(setting.value).decode()}\n{setting.source.name}\n{setting.source.key}\n"
 
 
 def read(written: Mapping[str, str]) -> tuple[Setting, ...]:
-    """Return the settings in the files of a configuration; what is none is left out."""
+    """Return the settings in the files of a configuration; other and malformed files are skipped."""
     found: list[Setting] = []
     for name, text in sorted(written.items()):
         parts = text.splitlines()
@@ -96,7 +99,7 @@ def read(written: Mapping[str, str]) -> tuple[Setting, ...]:
 
 
 def inputs(asked: Sequence[SecureSettings] | None, data: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the digests of the settings that are asked for, out of what is known of a cluster's data."""
+    """Return the digests of the requested settings from the known digests of a cluster's data."""
     wanted = {f"{INPUT}/{label(source)}" for source in sources(asked or ())}
     known = {name: digest for name, digest in (data or {}).items() if name.startswith(f"{INPUT}/")}
     return {
@@ -107,7 +110,7 @@ def inputs(asked: Sequence[SecureSettings] | None, data: Mapping[str, str] | Non
 
 
 def summary(asked: Sequence[SecureSettings]) -> list[tuple[str, str]]:
-    """Return what is asked for, in an order that says nothing: pairs of a source and the name of a setting."""
+    """Return the requested settings in a canonical order: pairs of a source and the name of a setting."""
     named = ((each.secret_name, entry) for each in asked for entry in each.entries or ())
     pairs = [(label(Dependency(SECRET, name, entry.key)), entry.setting or entry.key) for name, entry in named]
     whole = [(label(Dependency(SECRET, each.secret_name)), "") for each in asked if each.entries is None]

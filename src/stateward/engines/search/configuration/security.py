@@ -1,9 +1,9 @@
-"""A secured member's configuration: TLS on both layers, who is a member and who the operator, no user but the first.
+"""A secured member's configuration: TLS on both layers, the identities of members and operator, the first user.
 
-This is OpenSearch's plugin, and what Elasticsearch has in common with it; the rest of that is in `xpack`.
+It covers OpenSearch's plugin, and what Elasticsearch has in common with it; the rest of Elasticsearch is in `xpack`.
 
-Members trust each other by a name that only certificates of this cluster carry, signed by an authority of the cluster.
-Names of hosts are not verified between members: addresses of pods are used again and have no lasting names. Clients and
+Members trust each other by a common name that only certificates of this cluster carry, signed by an authority of the
+cluster. Members do not verify each other's host names: pod addresses are reused and have no lasting names. Clients and
 the operator verify the name of the cluster's Service.
 """
 
@@ -21,23 +21,23 @@ from stateward.engines.search.spec.probes import Question
 from stateward.planning.model.security import CERTIFICATES
 
 SWITCH = "security"
-"""File of the configuration by which the start script knows that the member is secured."""
+"""Configuration file that tells the start script that the member is secured."""
 USERS = "internal_users.yml"
 TOGETHER = "security"
-"""The input by which a member is secured: those with and those without cannot talk to each other."""
+"""The input for security: secured and unsecured members cannot talk to each other."""
 FOLDER = "tls"
-"""Where the certificates are, below the configuration."""
+"""Folder of the certificates, relative to the configuration."""
 HEALTH = "/_plugins/_security/health"
-"""What the plugin tells everybody: whether it has read its users, which it can once the node has joined."""
+"""Open to every caller: whether the plugin has read its users, which is possible once the node has joined."""
 RELOADS = (2, 19)
-"""The first version that looks for changed certificates by itself, every five seconds."""
+"""The first version that checks for changed certificates itself, every five seconds."""
 
 NO_USERS = '_meta:\n  type: "internalusers"\n  config_version: 2\n'
-"""The users with which the security index is made: none. The image's own are a demonstration, with known passwords."""
+"""The initial users of the security index: none. Those of the image are for demonstration, with known passwords."""
 
 
 def secured(cluster: SearchCluster) -> bool:
-    """Return whether a cluster is to be secured: what its spec says, or else what it is already."""
+    """Return whether a cluster must be secured: as its spec says, otherwise as it is now."""
     asked = cluster.spec.security.enabled if cluster.spec.security is not None else None
     if asked is not None:
         return asked
@@ -45,7 +45,7 @@ def secured(cluster: SearchCluster) -> bool:
 
 
 def reloads(version: str) -> bool:
-    """Return whether nodes of a version of OpenSearch take new certificates without a restart."""
+    """Return whether nodes of an OpenSearch version reload new certificates without a restart."""
     parsed = parse_version(version)
     return parsed is not None and parsed[:2] >= RELOADS
 
@@ -61,12 +61,12 @@ def operator_name(cluster: SearchCluster) -> str:
 
 
 def service_name(cluster: SearchCluster) -> str:
-    """Return the name by which clients and the operator know the database."""
+    """Return the DNS name by which clients and the operator verify the database."""
     return f"{cluster.metadata.name}.{cluster.metadata.namespace}.svc"
 
 
 def alternatives(cluster: SearchCluster) -> tuple[str, ...]:
-    """Return the names and addresses under which a member may be asked."""
+    """Return the names and addresses at which clients may reach a member."""
     name, namespace = cluster.metadata.name, cluster.metadata.namespace
     services = (name, f"{name}-members", f"{name}-discovery")
     short = [alias for service in services for alias in (service, f"{service}.{namespace}")]
@@ -87,17 +87,17 @@ def members_secret(cluster: SearchCluster) -> str:
 
 
 def operator_secret(cluster: SearchCluster) -> str:
-    """Return the name of the Secret by which the operator proves itself."""
+    """Return the name of the Secret with the operator's client certificate."""
     return f"{cluster.metadata.name}-operator-tls"
 
 
 def administrator_secret(cluster: SearchCluster) -> str:
-    """Return the name of the Secret with the first administrator."""
+    """Return the name of the Secret with the first administrator's credentials."""
     return (cluster.spec.security or Security()).admin_secret_name or f"{cluster.metadata.name}-admin"
 
 
 def files(pool: ResolvedPool) -> dict[str, str]:
-    """Return the files that a secured member has besides its settings."""
+    """Return the files of a secured member besides its settings."""
     if not secured(pool.cluster):
         return {}
     return {SWITCH: "on\n", **({USERS: NO_USERS} if plugged(pool) else {xpack.ROLES_FILE: xpack.ROLES})}
@@ -109,14 +109,14 @@ def plugged(pool: ResolvedPool) -> bool:
 
 
 def question(pool: ResolvedPool) -> Question:
-    """Return what a member is asked to know whether it is alive, and whether it serves."""
+    """Return the requests that show whether a member is alive and whether it serves."""
     if plugged(pool):
         return Question(f"{HEALTH}?mode=lenient", HEALTH, "https")
     return xpack.QUESTION if secured(pool.cluster) else Question(pool.flavor.alive)
 
 
 def inputs(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
-    """Yield what a secured member is made from; nothing for one that is not."""
+    """Yield the inputs of a secured member; nothing for an unsecured one."""
     if not secured(pool.cluster):
         return
     yield TOGETHER, True
@@ -126,7 +126,7 @@ def inputs(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
 
 
 def settings(pool: ResolvedPool, version: str) -> dict[str, Any]:
-    """Return the settings that nobody else may set: none where the cluster is not secured."""
+    """Return the security settings that Stateward owns; empty if the cluster is not secured."""
     if not plugged(pool):
         return xpack.settings(FOLDER) if secured(pool.cluster) else {}
     return {
@@ -144,14 +144,14 @@ def settings(pool: ResolvedPool, version: str) -> dict[str, Any]:
 
 
 def defaults(pool: ResolvedPool) -> dict[str, Any]:
-    """Return the settings of a secured member that people may change."""
+    """Return the settings of a secured member that users may override."""
     roles = ["all_access", "security_rest_api_access"]
     return {"plugins.security.restapi.roles_enabled": roles} if plugged(pool) else {}
 
 
 _RELOAD = {
     "plugins.security.ssl.certificates_hot_reload.enabled": True,
-    # A given certificate may come from another issuer the next time; what it is for is checked before it is passed on.
+    # A user's certificate may have another issuer next time; the operator checks its purpose before it distributes it.
     "plugins.security.ssl.http.enforce_cert_reload_dn_verification": False,
     "plugins.security.ssl.transport.enforce_cert_reload_dn_verification": False,
 }
@@ -167,5 +167,5 @@ def _layer(layer: str, pair: str) -> dict[str, str]:
 
 
 def _mark(cluster: SearchCluster) -> str:
-    """Return what tells this cluster from all others: a common name has room for 64 characters."""
+    """Return a hash that identifies this cluster: a common name is limited to 64 characters."""
     return hashlib.sha256(cluster_name(cluster).encode()).hexdigest()[:32]

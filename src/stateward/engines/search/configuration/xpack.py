@@ -1,9 +1,9 @@
-"""How Elasticsearch secures itself: TLS on both layers, and two users in files, of which the operator is one.
+"""Security of Elasticsearch: TLS on both layers, and users in files, including the operator.
 
-Certificates prove no user here without a paid license, so the operator has a password, and people's first administrator
-has one, too. Both users are in files that the database reads again when they change, not in an index: they get in also
-while the cluster has no quorum. What the kubelet and the agent ask, they ask as nobody: a role in a file lets nobody
-count the documents of indices that don't exist, and nothing else. Measured on Elasticsearch 7.17 and 8.19.
+Client certificates authenticate no user without a paid license, so the operator and the first administrator have
+passwords. Their users are in files that the database reloads on change, not in an index: they can log in also while the
+cluster has no quorum. The requests of the kubelet and the agent are anonymous: a role in a file allows anonymous
+callers to count the documents of indices that don't exist, and nothing else. Measured on Elasticsearch 7.17 and 8.19.
 """
 
 import base64
@@ -18,14 +18,14 @@ from stateward.engines.search.spec.probes import Question
 OPERATOR = "stateward-operator"
 """Name of the operator's user."""
 USERS, MEMBERSHIPS = "users", "users_roles"
-"""Files with the users and their roles; they come with the certificates, and follow them."""
+"""Files with the users and their roles. They are in the Secret of the certificates and follow its updates."""
 ROLES_FILE = "roles.yml"
 NAME = r"[A-Za-z0-9_.@-]{1,255}"
-"""Grammar of a user's name: each is a line of a file, in which a colon or the end of a line means something."""
+"""Grammar of a user name: each is one line of a file, in which colons and line ends are syntax."""
 ROUNDS = 10_000
-"""The database's own number of rounds for PBKDF2; the passwords that we make are too long to be guessed with any."""
+"""The database's default number of PBKDF2 rounds; generated passwords are too long to guess at any number."""
 SALT = 32
-"""Bytes of a salt, as many as the database takes itself."""
+"""Bytes of a salt, the database's own default."""
 _SCHEME = "{PBKDF2}"
 
 QUESTION = Question("/_security/_authenticate", scheme="https")
@@ -38,31 +38,30 @@ ROLES = """stateward_probe:
 
 
 def settings(folder: str) -> dict[str, Any]:
-    """Return the settings of a secured member, whose certificates are in a folder of its configuration."""
+    """Return the settings of a secured member; `folder` holds its certificates, relative to the configuration."""
     return {
         "xpack.security.enabled": True,
         **_layer("transport", folder, "tls"),
         **_layer("http", folder, "http"),
-        # Addresses of pods are used again and have no lasting names; clients verify the name of the Service.
+        # Pod addresses are reused and have no lasting names; clients verify the name of the Service.
         "xpack.security.transport.ssl.verification_mode": "certificate",
         "xpack.security.authc.anonymous.username": "stateward-probe",
         "xpack.security.authc.anonymous.roles": "stateward_probe",
-        # Whoever forgets the password is asked for it.
+        # A request without credentials is answered with 401, so clients prompt for the password.
         "xpack.security.authc.anonymous.authz_exception": False,
     }
 
 
 def usable(name: str) -> bool:
-    """Return whether an administrator may have a name: one that can stand in a file, and not the operator's."""
+    """Return whether a name is valid for an administrator: valid in the file, and not the operator's."""
     return re.fullmatch(NAME, name) is not None and name != OPERATOR
 
 
 def users(people: Mapping[str, str], before: str, salt: Callable[[], bytes], *, others: bool = False) -> dict[str, str]:
-    """Return the files of users who may do everything, from their passwords by name.
+    """Return the files of superusers from their passwords by name.
 
-    `before` is the file of users that there is: what proves a password in it stays, so that nothing that is good is
-    written again; with `others`, so do users whose passwords are not known here. `salt` returns other random bytes with
-    each call.
+    `before` is the existing users file: valid digests in it stay, so that nothing is rewritten without need. With
+    `others`, users whose passwords are not given here stay too. `salt` returns other random bytes with each call.
     """
     known = dict(each.split(":", 1) for each in before.splitlines() if ":" in each)
     kept = {
@@ -75,15 +74,15 @@ def users(people: Mapping[str, str], before: str, salt: Callable[[], bytes], *, 
 
 
 def digest(password: str, salt: bytes) -> str:
-    """Return a password as the database keeps it."""
+    """Return the digest of a password in the database's format."""
     key = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, ROUNDS, 32)
     return f"{_SCHEME}{ROUNDS}${base64.b64encode(salt).decode()}${base64.b64encode(key).decode()}"
 
 
 def _sound(kept: str, name: str, password: str) -> bool:
-    """Return whether a digest proves a password, and nothing shorter than all the rounds does.
+    """Return whether a digest verifies a password, and has the current rounds and a random salt.
 
-    Salts were once derived from name and password: with such a salt one SHA-256 tells whether a guess is right.
+    Earlier salts were derived from name and password: such a salt verifies a guess with one SHA-256.
     """
     scheme, _, rest = kept.partition("$")
     if scheme != f"{_SCHEME}{ROUNDS}":

@@ -1,1 +1,1 @@
-"""What search engines are asked and told over HTTP, and how their answers become one picture."""
+"""Queries and commands of search engines over HTTP, and the decoding of their answers into one observation."""

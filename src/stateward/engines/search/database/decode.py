@@ -1,4 +1,4 @@
-"""From the database's answers to one picture of it, or an error: parts that contradict each other make no picture."""
+"""Decodes the database's answers into one observation; answers that contradict each other are an error."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -24,27 +24,28 @@ from stateward.engines.search.spec.versions import MANAGER_ROLES
 from stateward.planning.model.observation import Allocation, Copy, CopyState, Database, Health, Node, Unit
 
 COPIES = 100_000
-"""Copies of shards in one picture: more do not fit into the answers that are read, but where somebody made them up."""
+"""Limit of shard copies in one observation. An answer within the size limit holds more only if it is forged."""
 _HELD = ("deciders_no", "no_valid_shard_copy")
 _NUMBER = re.compile(r"[0-9]{1,9}")
-"""The number of a shard, or of replicas."""
+"""The number of a shard, or a replica count."""
 
 
 class Answers(Struct, frozen=True):
-    """All parts of one look at the database."""
+    """All answers of one observation."""
 
     state: ClusterState
     info: NodesInfo
     stats: NodesStats
     settings: ClusterSettings
     going: tuple[shutdown.Record, ...] = ()
-    """The nodes of which the database was told that they go down."""
+    """Nodes that are registered for shutdown in the database."""
 
 
 def database(data_roles: frozenset[str], answers: Answers) -> Database:
-    """Return the picture; raise `GarbledError` where the answers don't fit together, `TooLargeError` where it is large.
+    """Return the decoded observation.
 
-    A node holds data where it has one of `data_roles`.
+    Raise `GarbledError` when the answers contradict each other, and `TooLargeError` above `COPIES`. A node holds data
+    if it has one of `data_roles`.
     """
     state = answers.state
     names = _names(state)
@@ -59,7 +60,7 @@ def database(data_roles: frozenset[str], answers: Answers) -> Database:
         nodes={name: _node(data_roles, answers, identifier) for identifier, name in names.items()},
         units=units,
         leader=names.get(state.manager, ""),
-        # A voter that is not there now is counted, by its id: a quorum is of all voters.
+        # A voter that is unavailable counts too, by its id: the quorum is of all voters.
         voters=frozenset(names.get(identifier, identifier) for identifier in coordination.last_committed_config),
         nameless=frozenset(coordination.last_committed_config) - names.keys(),
         voting_exclusions=excluded(coordination),
@@ -71,13 +72,13 @@ def database(data_roles: frozenset[str], answers: Answers) -> Database:
 
 
 def excluded(coordination: Coordination) -> frozenset[str]:
-    """Return the nodes without a vote by name, or by id where they were excluded by it and have gone."""
+    """Return the excluded voters by name, or by id when they were excluded by id and are gone."""
     found = coordination.voting_config_exclusions
     return frozenset(e.node_id if e.node_name == MISSING else e.node_name for e in found)
 
 
 def _names(state: ClusterState) -> dict[str, str]:
-    """Return the names of the nodes by id; a name must be that of one node."""
+    """Return the node names by id; raise `GarbledError` when two nodes have the same name."""
     names = {identifier: node.name for identifier, node in state.nodes.items()}
     if len(set(names.values())) < len(names):
         raise GarbledError("two nodes in the cluster have the same name")
@@ -85,7 +86,7 @@ def _names(state: ClusterState) -> dict[str, str]:
 
 
 def health(units: tuple[Unit, ...]) -> Health:
-    """Return what the database's own health says: red without an active primary, yellow without an active replica."""
+    """Return the health as the database defines it: red without an active primary, yellow without an active replica."""
     worst = Health.GREEN
     for unit in units:
         for copy in unit.copies:
@@ -202,7 +203,7 @@ def _seconds(shard: str, text: str) -> float:
 
 
 def _sizes(stats: NodesStats) -> dict[tuple[str, str], int]:
-    """Return the size of each shard: that of its largest copy, as a copy that is still coming is smaller."""
+    """Return the size of each shard: that of its largest copy, because an initializing copy is smaller."""
     sizes: dict[tuple[str, str], int] = {}
     for node in stats.nodes.values():
         for index, shards in node.indices.shards.items():

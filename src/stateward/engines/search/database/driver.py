@@ -1,4 +1,4 @@
-"""The driver of the search engines: what is read of a cluster, and what it is told."""
+"""The driver of the search engines: queries and commands over HTTP."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -41,13 +41,13 @@ from stateward.planning.model.observation import TOO_LARGE, Allocation, Database
 T = TypeVar("T")
 
 LOOK_PATIENCE = 20.0
-"""Seconds for one look, over all nodes that are tried."""
+"""Seconds for one observation, over all nodes that are tried."""
 PATIENCE = 60.0
 """Seconds for one command, over all nodes that are tried."""
 FLUSH_PATIENCE = 60.0
 """Seconds for a flush; the restart goes on without it."""
 NODE_PATIENCE = "5s"
-"""How long the database waits for each of its nodes; without it a node that hangs would hang the look for ever."""
+"""How long the database waits for each of its nodes. Without it a hanging node would block the observation."""
 
 STATE_FIELDS = (
     "cluster_name,cluster_uuid,master_node,cluster_manager_node,blocks.global,nodes.*.name,"
@@ -66,7 +66,7 @@ EXCLUSIONS = "/_cluster/voting_config_exclusions"
 
 
 class SearchEngine:
-    """An `Engine` for the clusters of one flavor; `rooms` bounds what is read of all clusters at the same time."""
+    """An `Engine` for the clusters of one flavor; `rooms` limits the memory for answers of all clusters together."""
 
     def __init__(self, flavor: Flavor, transport: Transport, rooms: Rooms | None = None) -> None:
         self._flavor = flavor
@@ -74,7 +74,7 @@ class SearchEngine:
         self._transport = transport
 
     async def observe(self, target: Target) -> Database | Unknown:
-        """Return one consistent picture of the database, or why there is none; never a part of one."""
+        """Return one consistent observation of the database, or the reason why there is none; never a partial one."""
 
         async def look(session: Session) -> Database:
             going = await shutdown.told(session) if self._flavor.announces else None
@@ -97,7 +97,7 @@ class SearchEngine:
     async def limit_allocation(
         self, target: Target, allocation: Allocation, members: frozenset[str] = frozenset()
     ) -> None:
-        """Limit which copies the database may place; what was set before is kept in the database."""
+        """Limit which copies the database may place; the previous values are stored in the database."""
 
         async def work(session: Session) -> None:
             await change(session, lambda settings: marks.limit(settings, allocation))
@@ -107,7 +107,7 @@ class SearchEngine:
         await self._at_any(target, work)
 
     async def restore_allocation(self, target: Target) -> None:
-        """Put back exactly what was set before the limit; do nothing where there is none of ours."""
+        """Restore exactly the values from before the limit; do nothing if Stateward has not set one."""
 
         async def work(session: Session) -> None:
             await change(session, marks.restore)
@@ -117,7 +117,7 @@ class SearchEngine:
         await self._at_any(target, work)
 
     async def drain(self, target: Target, members: frozenset[str]) -> None:
-        """Move data away from these members and, on our account, from no others."""
+        """Drain exactly these members; exclusions that others have set stay."""
 
         async def work(session: Session) -> None:
             await change(session, lambda settings: marks.drain(settings, members))
@@ -128,7 +128,7 @@ class SearchEngine:
         await self._at_any(target, work)
 
     async def flush(self, target: Target) -> None:
-        """Write memory to disk; raise `EngineError` where that was not possible everywhere."""
+        """Write memory to disk; raise `EngineError` if any copy could not be flushed."""
 
         async def work(session: Session) -> None:
             flushed = await session.call(Flushed, "POST", "/_flush", None, None, FLUSH_PATIENCE)
@@ -138,7 +138,10 @@ class SearchEngine:
         await self._at_any(target, work)
 
     async def exclude_voters(self, target: Target, members: frozenset[str]) -> None:
-        """Make exactly these members, present or not, and nodes that have gone, by id, the ones without a vote."""
+        """Make exactly these members the excluded voters.
+
+        Members may be absent; a node that is gone is given by its id.
+        """
 
         async def work(session: Session) -> None:
             said = await coordination(session)
@@ -146,10 +149,10 @@ class SearchEngine:
             if current == members:
                 return
             if current - members:
-                # One that is taken back cannot be told from the others: the list is cleared and written anew.
+                # The API cannot remove a single exclusion: clear the list and write it again.
                 await session.command("DELETE", EXCLUSIONS, {"wait_for_removal": "false"})
             ids = members.intersection(said.last_committed_config)
-            # One request names either names or ids.
+            # One request accepts either names or ids.
             for field, values in (("node_names", members - ids), ("node_ids", ids)):
                 if values:
                     await session.command("POST", EXCLUSIONS, {field: ",".join(sorted(values)), "timeout": "10s"})
@@ -157,9 +160,9 @@ class SearchEngine:
         await self._at_any(target, work)
 
     async def add_user(self, target: Target, name: str, password: str) -> None:
-        """Make an administrator of this name; one that is there already keeps the password that he has.
+        """Create an administrator with this name; an existing one keeps the current password.
 
-        Elasticsearch reads its administrator from a file.
+        Elasticsearch reads its administrator from a file, so nothing happens there.
         """
         if self._flavor.shield is Shield.XPACK:
             return
@@ -173,7 +176,7 @@ class SearchEngine:
         await self._at_any(target, work)
 
     async def move_copies(self, target: Target, moves: tuple[Move, ...]) -> None:
-        """Move single copies, and let none be moved for balance; raise `RefusedError` when one cannot move, and why."""
+        """Move single copies and pause rebalancing; raise `RefusedError` with the reasons when a copy cannot move."""
 
         async def work(session: Session) -> None:
             await change(session, marks.pause_balancing)
@@ -188,7 +191,7 @@ class SearchEngine:
             await self._at_any(target, work)
 
     async def resume_balancing(self, target: Target) -> None:
-        """Put back exactly what was set for balancing before copies were moved; do nothing where that was not us."""
+        """Restore exactly the rebalancing settings from before; do nothing if Stateward has not paused rebalancing."""
 
         async def work(session: Session) -> None:
             await change(session, marks.resume_balancing)
@@ -204,7 +207,7 @@ class SearchEngine:
 
 
 async def ask(session: Session, room: Room) -> Bodies:
-    """Return all parts of a picture as they came; raise where one is missing."""
+    """Return all undecoded answers of one observation; raise `EngineError` if one is missing."""
     patience = {"timeout": NODE_PATIENCE}
     return Bodies(
         state=await session.fetch(STATE, {"filter_path": STATE_FIELDS}, room),
@@ -215,7 +218,7 @@ async def ask(session: Session, room: Room) -> Bodies:
 
 
 async def change(session: Session, changed: Callable[[ClusterSettings], Json | None]) -> None:
-    """Write what has to be changed of the settings; raise `EngineError` where that was not taken up everywhere."""
+    """Write a change of the settings if there is one; raise `EngineError` if the database does not acknowledge it."""
     now = await settings(session)
     try:
         body = changed(now)
@@ -233,19 +236,19 @@ async def settings(session: Session) -> ClusterSettings:
 
 
 async def coordination(session: Session) -> Coordination:
-    """Return who votes, and who has no vote."""
+    """Return the voting configuration and the voting exclusions."""
     state = await session.get(Voting, STATE, {"filter_path": "metadata.cluster_coordination"})
     return state.metadata.cluster_coordination
 
 
 def command(move: Move) -> Json:
-    """Return a move as the database wants it; units are called `index[shard]`."""
+    """Return a move in the database's format; units are named `index[shard]`."""
     index, _, number = move.unit.removesuffix("]").rpartition("[")
     return {"index": index, "shard": int(number), "from_node": move.origin, "to_node": move.target}
 
 
 def refusal(explanation: MoveExplanation) -> str | None:
-    """Return why a move was not made; None where it was."""
+    """Return why a move was refused; None if it was accepted."""
     against = [d for d in explanation.decisions if d.decision == "NO"]
     if not against:
         return None

@@ -1,8 +1,8 @@
-"""Which unassigned copies may be placed nowhere as things are, and what stands in the way.
+"""Finds unassigned copies that currently fit on no node, and the reason.
 
-The cluster's state does not tell: its `allocation_status` is kept up to date for primaries only, and says `no_attempt`
-for a replica that every node refuses. So the database is asked copy by copy, and only while nothing is being recovered,
-since until then the answer would change by itself.
+The cluster state does not say it: `allocation_status` is maintained for primaries only, and is `no_attempt` for a
+replica that every node refuses. So the driver asks the database copy by copy. It asks only while no copy initializes,
+because until then the answer can change without any action.
 """
 
 import heapq
@@ -15,14 +15,17 @@ from stateward.engines.search.database.wire import Explanation
 from stateward.planning.model.observation import Allocation, Copy, CopyState, Database, Unit
 
 MOST = 64
-"""Shards asked about at one look, those first that have waited longest. The rest counts as still to be placed."""
+"""Limit of shards queried in one observation, those that have been unassigned longest first.
+
+The other copies count as still to be placed.
+"""
 
 EVERYWHERE = "every data node has a copy of it already"
 _FIELDS = "can_allocate,allocate_explanation,node_allocation_decisions.node_name,node_allocation_decisions.deciders"
 
 
 async def explained(session: Session, database: Database) -> Database:
-    """Return the picture with its unassigned copies explained."""
+    """Return the observation with its unassigned copies explained."""
     if database.allocation is not Allocation.ALL:
         return database
     doubtful = [unit for unit in database.units if _missing(unit)]
@@ -39,13 +42,13 @@ async def explained(session: Session, database: Database) -> Database:
 
 
 async def _obstacle(session: Session, unit: Unit) -> str | None:
-    """Return what keeps a replica of the unit from every node; None where nothing does, or not for good."""
+    """Return what keeps a replica of the unit from every node; None if nothing does, or only temporarily."""
     index, _, number = unit.name.removesuffix("]").rpartition("[")
     body = {"index": index, "shard": int(number), "primary": False}
     try:
         answer = await session.call(Explanation, "POST", "/_cluster/allocation/explain", {"filter_path": _FIELDS}, body)
     except (RefusedError, GarbledError):
-        # The copy has been placed since the look, or the index is gone: the next look shows it.
+        # The copy has been placed meanwhile, or the index is gone: the next observation shows it.
         return None
     return _spoken(answer) if answer.can_allocate == "no" else None
 
@@ -81,5 +84,5 @@ def _recovering(database: Database) -> bool:
 
 
 def _everywhere(data: frozenset[str], unit: Unit) -> bool:
-    """Whether each data node has a copy of the unit."""
+    """Whether every data node has a copy of the unit."""
     return data.issubset({name for copy in unit.copies for name in (copy.member, copy.target)})

@@ -1,8 +1,8 @@
-"""Settings that are changed for a while: what to write so that exactly the earlier value can be put back.
+"""Temporary changes of settings: what to write so that exactly the previous value can be restored.
 
-The earlier value is kept in the database itself, under `cluster.metadata.stateward`, a name space that the database
-leaves to its users. So whoever finds the marks can undo the change, also after a crash between any two requests. A
-transient setting wins over a persistent one, so both are remembered and set.
+The previous value is stored in the database, under `cluster.metadata.stateward`, a namespace that the database reserves
+for users. So any later operator can revert the change, also after a crash between two requests. A transient setting
+overrides a persistent one, so both are stored and set.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,49 +16,52 @@ EXCLUDE = "cluster.routing.allocation.exclude._name"
 LIMITED = "cluster.metadata.stateward.allocation"
 """The persistent value before the limit, or `default`."""
 LIMITED_TRANSIENT = "cluster.metadata.stateward.allocation_transient"
-"""The transient value before the limit, where there was one."""
+"""The transient value before the limit, if there was one."""
 REBALANCE = "cluster.routing.rebalance.enable"
 BALANCING = "cluster.metadata.stateward.rebalance"
-"""The persistent value before balancing was paused, or `default`."""
+"""The persistent value before rebalancing was paused, or `default`."""
 BALANCING_TRANSIENT = "cluster.metadata.stateward.rebalance_transient"
-"""The transient value before that, where there was one."""
+"""The transient value before rebalancing was paused, if there was one."""
 DRAINING = "cluster.metadata.stateward.draining"
-"""The members that Stateward moves data away from."""
+"""The members that Stateward drains."""
 DRAINING_SHARED = "cluster.metadata.stateward.draining_shared"
-"""Those among them that somebody else had excluded before: they stay excluded."""
+"""The drained members that others had already excluded: they stay excluded afterwards."""
 DRAINING_SHARED_TRANSIENT = "cluster.metadata.stateward.draining_shared_transient"
-"""The same of the transient setting, where there is one."""
+"""The same for the transient setting, if there is one."""
 DEFAULT = "default"
 
 _STRICTNESS = (Allocation.ALL, Allocation.PRIMARIES, Allocation.NEW_PRIMARIES, Allocation.NONE)
 
 Change = Json
-"""The body of a request that changes settings; None takes one back."""
+"""The body of a request that changes settings; None resets a setting."""
 
 
 def allocation(settings: ClusterSettings) -> Allocation:
-    """Return the allocation that is in force; raise ValueError where the database says something unheard of."""
+    """Return the effective allocation; raise ValueError for an unknown value."""
     text = _text(settings.transient, ENABLE) or _text(settings.persistent, ENABLE) or Allocation.ALL.value
     return Allocation(text.lower())
 
 
 def limited(settings: ClusterSettings) -> bool:
-    """Whether the allocation was limited by Stateward."""
+    """Whether Stateward has limited the allocation."""
     return LIMITED in settings.persistent
 
 
 def balance_paused(settings: ClusterSettings) -> bool:
-    """Whether Stateward keeps the database from moving copies for the sake of balance."""
+    """Whether Stateward has paused rebalancing."""
     return BALANCING in settings.persistent
 
 
 def draining(settings: ClusterSettings) -> frozenset[str]:
-    """Return the members that Stateward moves data away from."""
+    """Return the members that Stateward drains."""
     return frozenset(_names(settings.persistent, DRAINING))
 
 
 def limit(settings: ClusterSettings, wanted: Allocation) -> Change | None:
-    """Return what limits the allocation; None where it is limited by us already. Never loosen what somebody set."""
+    """Return the change that limits the allocation; None if Stateward has done so already.
+
+    Never loosen an existing limit.
+    """
     stricter = max(wanted, allocation(settings), key=_STRICTNESS.index)
     if limited(settings) and stricter is allocation(settings):
         return None
@@ -66,12 +69,12 @@ def limit(settings: ClusterSettings, wanted: Allocation) -> Change | None:
 
 
 def restore(settings: ClusterSettings) -> Change | None:
-    """Return what puts the allocation back; None where Stateward has not limited it."""
+    """Return the change that restores the allocation; None if Stateward has not limited it."""
     return _put_back(settings, ENABLE, (LIMITED, LIMITED_TRANSIENT))
 
 
 def pause_balancing(settings: ClusterSettings) -> Change | None:
-    """Return what keeps the database from moving copies for balance; None where that is so on our account already."""
+    """Return the change that pauses rebalancing; None if Stateward has done so already."""
     now = _text(settings.transient, REBALANCE) or _text(settings.persistent, REBALANCE)
     if balance_paused(settings) and now == "none":
         return None
@@ -79,12 +82,12 @@ def pause_balancing(settings: ClusterSettings) -> Change | None:
 
 
 def resume_balancing(settings: ClusterSettings) -> Change | None:
-    """Return what puts the balancing back; None where Stateward has not paused it."""
+    """Return the change that restores rebalancing; None if Stateward has not paused it."""
     return _put_back(settings, REBALANCE, (BALANCING, BALANCING_TRANSIENT))
 
 
 def drain(settings: ClusterSettings, members: Iterable[str]) -> Change | None:
-    """Return what makes exactly these members ours to drain; None where that is so."""
+    """Return the change that makes exactly these members the ones that Stateward drains; None if they are already."""
     wanted = sorted(set(members))
     theirs = _theirs(settings, settings.persistent, DRAINING_SHARED)
     persistent = {
@@ -104,7 +107,7 @@ def drain(settings: ClusterSettings, members: Iterable[str]) -> Change | None:
 
 
 def _override(settings: ClusterSettings, key: str, value: str, marked: tuple[str, str]) -> Change:
-    """Return what gives a setting a value, and writes what it had under the marks: persistent, transient."""
+    """Return the change that sets a value and stores the previous ones under the marks (persistent, transient)."""
     before, before_transient = marked
     persistent: Json = {key: value}
     if before not in settings.persistent:
@@ -118,7 +121,7 @@ def _override(settings: ClusterSettings, key: str, value: str, marked: tuple[str
 
 
 def _put_back(settings: ClusterSettings, key: str, marked: tuple[str, str]) -> Change | None:
-    """Return what gives a setting the value under the marks again; None where there are no marks."""
+    """Return the change that restores the values under the marks; None if there are no marks."""
     before, before_transient = marked
     saved = _text(settings.persistent, before)
     if saved is None:
@@ -129,7 +132,7 @@ def _put_back(settings: ClusterSettings, key: str, marked: tuple[str, str]) -> C
 
 
 def _theirs(settings: ClusterSettings, section: Mapping[str, str | list[str]], shared: str) -> list[str]:
-    """Return the names in a section that are not there on our account alone."""
+    """Return the excluded names of a section that are not there only because of Stateward."""
     return _without(_names(section, EXCLUDE), draining(settings) - set(_names(settings.persistent, shared)))
 
 

@@ -1,4 +1,4 @@
-"""The worker that reads the large answers of a search engine: see `stateward.engines.connection.worker`."""
+"""The worker that decodes the large answers of a search engine: see `stateward.engines.connection.worker`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -12,11 +12,14 @@ from stateward.engines.search.database.reading import Bodies, Expected, read
 from stateward.planning.model.observation import Database, Unit
 
 COPIES = 2000
-"""Copies that come back at once: 10 ms for the event loop."""
+"""Copies in one message from the worker: decoding them takes 10 ms of the event loop."""
 
 
 async def picture(expected: Expected, bodies: Bodies, usual: int = USUAL) -> Database:
-    """Return the picture of answers of any size, read here up to the usual; raise `EngineError` where there is none."""
+    """Return the decoded observation; raise `EngineError` if there is none.
+
+    Answers up to the usual size are decoded in this process, larger ones in a worker.
+    """
     if bodies.size <= usual:
         return read(expected, bodies)
     frames = (msgspec.msgpack.encode(expected), bodies.state, bodies.info, bodies.stats, bodies.settings)
@@ -29,7 +32,7 @@ async def picture(expected: Expected, bodies: Bodies, usual: int = USUAL) -> Dat
 
 
 def parted(frames: Iterator[bytes]) -> Iterable[bytes]:
-    """Return the picture without its units, and then those; raise `EngineError` where there is none."""
+    """Yield the observation without its units, then the units; raise `EngineError` if there is no observation."""
     expected, *bodies = frames
     if len(bodies) != len(structs.fields(Bodies)):
         raise GarbledError("an answer is missing")
@@ -40,7 +43,7 @@ def parted(frames: Iterator[bytes]) -> Iterable[bytes]:
 
 
 def grouped(units: Sequence[Unit]) -> Iterator[list[Unit]]:
-    """Return the units in groups of about as many copies as may come back at once."""
+    """Yield the units in groups of about `COPIES` copies."""
     some: list[Unit] = []
     copies = 0
     for unit in units:

@@ -1,4 +1,4 @@
-"""The answers of one look at a search engine, as bytes, and the picture that they make: pure, for any process."""
+"""The undecoded answers of one observation and their decoding: pure, for any process."""
 
 from msgspec import Struct
 
@@ -17,18 +17,18 @@ SETTINGS = "/_cluster/settings"
 
 
 class Expected(Struct, frozen=True):
-    """Which cluster is meant, who answered for it, and what counts as a node with data."""
+    """The cluster that is meant, the node that answered, and the roles that hold data."""
 
     endpoint: str
     name: str
     identity: str
     data_roles: frozenset[str]
     going: tuple[Record, ...] = ()
-    """The nodes of which the database was told that they go down."""
+    """Nodes that are registered for shutdown in the database."""
 
 
 class Bodies(Struct, frozen=True):
-    """The answers, as they came."""
+    """The undecoded answers."""
 
     state: bytes
     info: bytes
@@ -37,12 +37,12 @@ class Bodies(Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """Bytes of all of them."""
+        """Total size in bytes."""
         return len(self.state) + len(self.info) + len(self.stats) + len(self.settings)
 
 
 def read(expected: Expected, bodies: Bodies) -> Database:
-    """Return the picture; raise `EngineError` where there is none, or where it is not of the cluster that is meant."""
+    """Return the decoded observation; raise `EngineError` if there is none, or if it is of another cluster."""
     said = f"{expected.endpoint}{{}} gives an answer that cannot be read:".format
     state = decoded(ClusterState, bodies.state, said(STATE))
     check(expected.endpoint, state, Target((expected.endpoint,), expected.name, expected.identity))
@@ -56,7 +56,7 @@ def read(expected: Expected, bodies: Bodies) -> Database:
 
 
 def whole(counts: Counts, name: str, meant: str) -> None:
-    """Raise where nodes are missing from an answer, or where it comes from elsewhere."""
+    """Raise when an answer lacks nodes, or comes from another cluster."""
     if name != meant:
         raise GarbledError(f"the parts of the answer come from different clusters: {name[:200]} and {meant}")
     if counts.failed:

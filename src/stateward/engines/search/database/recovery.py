@@ -1,6 +1,6 @@
-"""How fast a cluster recovers copies: by its settings, and by the last recovery of each copy that is there now.
+"""How fast a cluster recovers copies: from its settings, and from the last recovery of each existing copy.
 
-Only a forecast of time is made from it, so what is missing or garbled is simply not known.
+Only the forecast of durations uses it, so missing or malformed values count as not known.
 """
 
 import re
@@ -21,15 +21,15 @@ RECOVERY_FIELDS = (
     "*.shards.index.size.recovered_in_bytes,*.shards.index.size.reused_in_bytes"
 )
 LARGE = 64 * 2**20
-"""Bytes from which on a recovery tells something about the rate, and not only about its beginning and end."""
+"""Bytes from which a recovery measures the transfer rate and not mostly its own overhead."""
 FEW = 3
-"""Recoveries below which a median says nothing."""
+"""Fewer recoveries give no useful median."""
 
 Settings = dict[str, "Settings | str"]
 
 
 class Size(Struct, frozen=True):
-    """How many bytes came over the network, and how many were there already."""
+    """Bytes that came over the network, and bytes that were already on the node."""
 
     recovered_in_bytes: Whole = 0
     reused_in_bytes: Whole = 0
@@ -57,21 +57,21 @@ class Recoveries(Struct, frozen=True):
 
 
 class Speed(Struct, frozen=True):
-    """What is known; None and 0 where it is not. Rates in bytes a second, times in seconds."""
+    """The measured speed; None or 0 means not known. Rates are in bytes per second, times in seconds."""
 
     limit: float | None = None
-    """What one node takes at most; none where it is unlimited."""
+    """Limit of one node; None if it is unlimited or not known."""
     at_once: int = 0
     rate: float = 0.0
-    """Median of the last large recoveries, and how many they were."""
+    """Median of the last large recoveries; `rates` is their number."""
     rates: int = 0
     reopen: float = 0.0
-    """Median time of the last recoveries for which next to nothing had to come, and how many they were."""
+    """Median time of the last recoveries that reused nearly all data; `reopened` is their number."""
     reopened: int = 0
 
 
 async def speed(transport: Transport, target: Target) -> Speed:
-    """Ask the cluster; raise `EngineError` where it does not answer."""
+    """Query the cluster; raise `EngineError` if it does not answer."""
 
     async def work(session: Session) -> Speed:
         params = {"include_defaults": "true", "filter_path": SETTINGS_FIELDS}
@@ -83,7 +83,7 @@ async def speed(transport: Transport, target: Target) -> Speed:
 
 
 def told(settings: dict[str, dict[str, object]], recovered: list[Recovered]) -> Speed:
-    """Return what the answers say."""
+    """Return the speed that the answers imply."""
     peers = [r for r in recovered if (r.type, r.stage) == ("PEER", "DONE") and r.total_time_in_millis > 0]
     large = [r for r in peers if r.index.size.recovered_in_bytes >= LARGE]
     rates = [r.index.size.recovered_in_bytes * 1000 / r.total_time_in_millis for r in large]
@@ -102,7 +102,7 @@ def told(settings: dict[str, dict[str, object]], recovered: list[Recovered]) -> 
 
 
 def first(settings: dict[str, dict[str, object]], names: tuple[str, ...]) -> str:
-    """Return the value that counts: set by somebody before the default, and the narrower setting before the wider."""
+    """Return the effective value: explicit settings before defaults, the narrower setting before the wider."""
     for section in (("transient", "persistent"), ("defaults",)):
         for name in names:
             for level in section:
@@ -113,7 +113,7 @@ def first(settings: dict[str, dict[str, object]], names: tuple[str, ...]) -> str
 
 
 def at(section: dict[str, object], name: str) -> str:
-    """Return a nested setting; empty where it is not there."""
+    """Return a nested setting; empty if absent."""
     found: object = section
     for part in name.split("."):
         found = found.get(part) if isinstance(found, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
@@ -121,7 +121,7 @@ def at(section: dict[str, object], name: str) -> str:
 
 
 def size(text: str) -> float | None:
-    """Return a size such as `40mb` in bytes; None where it is none, or no limit."""
+    """Return a size such as `40mb` in bytes; None if it is not a size, or 0 (no limit)."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(b|kb|mb|gb|tb)", text.lower())
     if match is None:
         return None

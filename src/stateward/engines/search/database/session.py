@@ -1,4 +1,4 @@
-"""Talking to one cluster: find a node that belongs to it and has a manager, and read whole answers or none."""
+"""Requests to one cluster: finds a node that belongs to it and knows a manager; returns whole answers or none."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
@@ -24,24 +24,24 @@ from stateward.engines.search.database.wire import MANAGER_MISSING, NOT_RECOVERE
 T = TypeVar("T")
 
 UNFORMED = "_na_"
-"""Identity that a node tells before it has joined a cluster."""
+"""Identity that a node reports before it has joined a cluster."""
 DONE = frozenset({200, 201})
-"""Codes of what was done: the second one where something was made."""
+"""Status codes of success; 201 means that something was created."""
 GREETING = "/_cluster/state/master_node,blocks"
 _GREETING_FIELDS = "cluster_name,cluster_uuid,master_node,cluster_manager_node,blocks.global"
 _TELLING = (TooLargeError, AnotherClusterError, NotFormedError, RefusedError, GarbledError, UnreachableError)
-"""Kinds of errors, the most telling first: where several nodes fail, one of them is reported."""
+"""Kinds of errors, the most informative first: when several nodes fail, one error is reported."""
 
 
 class Session:
-    """Requests to one node that has been found to belong to the cluster."""
+    """Requests to one node that belongs to the cluster."""
 
     def __init__(self, transport: Transport, endpoint: str) -> None:
         self._transport = transport
         self.endpoint = endpoint
 
     async def get(self, shape: type[T], path: str, params: Mapping[str, str] | None = None) -> T:
-        """Return a decoded answer; raise `EngineError` where there is none of this shape."""
+        """Return a decoded answer; raise `EngineError` if there is none of this shape."""
         return await self.call(shape, "GET", path, params)
 
     async def call(
@@ -53,12 +53,12 @@ class Session:
         body: Json | None = None,
         patience: float | None = None,
     ) -> T:
-        """Make a request and return the decoded answer; raise `EngineError` where there is none of this shape."""
+        """Send a request and return the decoded answer; raise `EngineError` if there is none of this shape."""
         answer = await self.command(method, path, params, body, patience)
         return decoded(shape, answer.body, f"{self.endpoint}{path} gives an answer that cannot be read:")
 
     async def fetch(self, path: str, params: Mapping[str, str], room: Room) -> bytes:
-        """Return an answer as it came, as large as there is room for; raise `EngineError` where there is none."""
+        """Return an undecoded answer as large as `room` allows; raise `EngineError` if there is none."""
         answer = await self._transport.send(Call(self.endpoint, "GET", path, params, room=room))
         return self._done(path, answer).body
 
@@ -70,7 +70,7 @@ class Session:
         body: Json | None = None,
         patience: float | None = None,
     ) -> Answer:
-        """Make a request whose answer tells nothing but that it was done; raise `EngineError` where it was not."""
+        """Send a request whose answer carries no data; raise `EngineError` if it failed."""
         return self._done(path, await self._transport.send(Call(self.endpoint, method, path, params, body, patience)))
 
     def _done(self, path: str, answer: Answer) -> Answer:
@@ -80,9 +80,10 @@ class Session:
 
 
 async def at_any(transport: Transport, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
-    """Do `work` at the first node of the cluster that can; raise the most telling error where none can.
+    """Run `work` at the first node of the cluster that can; raise the most informative error if none can.
 
-    Two that answer with too much are enough: all others would as well, and reading them takes the time of the look.
+    Two nodes with answers that are too large end the attempt: the others would answer the same, and reading them takes
+    time.
     """
     failures: list[EngineError] = []
     transport = transport if target.access is None else transport.within(target.access)
@@ -107,13 +108,13 @@ async def at_any(transport: Transport, target: Target, work: Callable[[Session],
 
 
 async def greet(session: Session, target: Target) -> None:
-    """Make sure that a node belongs to the cluster that is meant and that the cluster can answer; raise otherwise."""
+    """Verify that a node belongs to the cluster and that the cluster can answer; raise otherwise."""
     greeting = await session.get(Greeting, GREETING, {"local": "true", "filter_path": _GREETING_FIELDS})
     check(session.endpoint, greeting, target)
 
 
 def check(endpoint: str, greeting: Greeting, target: Target) -> None:
-    """Raise where an answer is not from the cluster that is meant, or where the cluster cannot answer."""
+    """Raise when an answer comes from another cluster, or when the cluster cannot answer."""
     if greeting.cluster_name != target.name:
         message = f"another cluster answers at {endpoint}: {greeting.cluster_name} instead of {target.name}"
         raise AnotherClusterError(message)
@@ -129,7 +130,7 @@ def check(endpoint: str, greeting: Greeting, target: Target) -> None:
 
 
 def reason(answer: Answer) -> str:
-    """Return why the database says no, in its words."""
+    """Return the database's own reason for a refusal."""
     try:
         failure = decoded(Failure, answer.body, "").error
     except GarbledError:

@@ -1,11 +1,11 @@
-"""Telling the database which of its nodes go down, for a moment or for good, where it has a word for that.
+"""Registers nodes that restart or leave in the database's shutdown API, if it has one.
 
-Elasticsearch has one since 7.15: tasks move off such a node beforehand, and its copies are waited for. It comes on top
-of the limit of the allocation and of the exclusion, and nothing rests on it: builds without the module don't know it,
-and clusters with operator privileges may refuse it.
+Elasticsearch has this API since 7.15: tasks move off such a node beforehand, and the database waits for its copies.
+Stateward uses it in addition to the allocation limit and the exclusion, and never depends on it: builds without the
+module lack it, and clusters with operator privileges may refuse it.
 
-A record belongs to a node, whose name nobody knows once it is away, and never ends by itself. So each of ours carries
-the member's name in its reason, and whoever finds it can take it back, also after a crash.
+A record belongs to a node id, which cannot be resolved to a name once the node is gone, and never expires. So each
+record of Stateward carries the member's name in its reason. Any later operator can remove it, also after a crash.
 """
 
 from collections.abc import Iterable
@@ -23,20 +23,20 @@ PATH = "/_nodes/shutdown"
 NODES = "/_cluster/state/nodes"
 OURS = "stateward: "
 UNKNOWN = (400, 403, 404, 405, 410)
-"""Answers of a database that has no such records, or lets us have none."""
+"""Status codes of a database without such records, or without the permission to use them."""
 
 
 class Kind(StrEnum):
-    """What becomes of a node."""
+    """The kind of shutdown."""
 
     RESTART = "restart"
-    """It is back in a moment."""
+    """The node comes back soon."""
     REMOVE = "remove"
-    """It leaves for good."""
+    """The node leaves permanently."""
 
 
 class Record(Struct, frozen=True):
-    """A node of which the database was told, by us or by somebody else."""
+    """A node that is registered for shutdown, by Stateward or by others."""
 
     node_id: str
     type: str
@@ -44,28 +44,28 @@ class Record(Struct, frozen=True):
 
     @property
     def member(self) -> str:
-        """The member that we meant; empty where the record is somebody else's."""
+        """The member in Stateward's own record; empty if others made the record."""
         return self.reason.removeprefix(OURS) if self.reason.startswith(OURS) else ""
 
     def ours(self, kind: Kind) -> bool:
-        """Whether it is of this kind, and was made by us."""
+        """Whether it is of this kind and Stateward made it."""
         return bool(self.member) and self.type.lower() == kind
 
 
 class Records(Struct, frozen=True):
-    """The answer; a database without the module takes the last part of the path for the name of a node."""
+    """The answer. A database without the module takes the last part of the path for a node name."""
 
     nodes: list[Record] | dict[str, Any]
 
 
 class Names(Struct, frozen=True):
-    """The nodes in the cluster by their ids."""
+    """The names of the nodes in the cluster, by id."""
 
     nodes: dict[str, StateNode] = {}
 
 
 async def told(session: Session) -> tuple[Record, ...] | None:
-    """Return all records; None where the database knows of no such thing. Raise `EngineError` where it is not known."""
+    """Return all records; None if the database has no such API. Raise `EngineError` if they cannot be read."""
     try:
         nodes = (await session.get(Records, PATH)).nodes
     except RefusedError as error:
@@ -76,14 +76,14 @@ async def told(session: Session) -> tuple[Record, ...] | None:
 
 
 def members(records: Iterable[Record], kind: Kind) -> frozenset[str]:
-    """Return the members of which we told that they go, in this way."""
+    """Return the members that Stateward has registered with this kind."""
     return frozenset(record.member for record in records if record.ours(kind))
 
 
 async def tell(session: Session, kind: Kind, going: frozenset[str]) -> None:
-    """Tell of members that go; one that is away, or of which was told already, is left as it is.
+    """Register members for shutdown; skip members that are absent or already registered.
 
-    What was told of a node that leaves for good is more than that it restarts, and stays.
+    A removal implies more than a restart, so it is never replaced by one.
     """
     records = await told(session) if going else None
     if records is None:
@@ -98,13 +98,13 @@ async def tell(session: Session, kind: Kind, going: frozenset[str]) -> None:
 
 
 async def take_back(session: Session, kind: Kind, staying: frozenset[str] = frozenset()) -> None:
-    """Take back what was told of all members but those named."""
+    """Remove Stateward's records of this kind, except those of `staying`."""
     for record in await told(session) or ():
         if record.ours(kind) and record.member not in staying:
             try:
                 await session.command("DELETE", path_of(record.node_id))
             except RefusedError as error:
-                if error.status != 404:  # Somebody was faster.
+                if error.status != 404:  # It is already removed.
                     raise
 
 

@@ -1,6 +1,7 @@
-"""The answers of the database, as far as they are read. What is missing or of another shape is an error, not a default.
+"""The fields that are read from the database's answers.
 
-Where a field has a default, the database leaves it out when there is nothing to say.
+A missing field or another shape is an error, not a default. A field has a default only where the database omits it when
+it is empty.
 """
 
 from enum import StrEnum
@@ -9,15 +10,17 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
-"""A number as the database keeps it; one that is larger cannot be reckoned with."""
+"""A number in the database's range; a larger one cannot be computed with."""
 
 MANAGER_MISSING = "2"
 NOT_RECOVERED = "1"
-"""Global blocks by their id: without a cluster manager, and before the state of a restarted cluster is read. In the
-second case the cluster's metadata is empty, as if there were no index."""
+"""Global blocks by id: without a cluster manager, and before the state of a restarted cluster is recovered.
+
+In the second case the cluster's metadata is empty, as if there were no index.
+"""
 
 MISSING = "_absent_"
-"""What stands for the id of an excluded node, or for its name, where there was no such node."""
+"""Stands for the id or name of an excluded node when no such node existed."""
 
 
 class Block(Struct, frozen=True):
@@ -27,13 +30,13 @@ class Block(Struct, frozen=True):
 
 
 class GlobalBlocks(Struct, frozen=True, rename={"everywhere": "global"}):
-    """The blocks that hold for the whole cluster, by id."""
+    """The blocks of the whole cluster, by id."""
 
     everywhere: dict[str, Block] = {}
 
 
 class Greeting(Struct, frozen=True):
-    """What one node knows by itself about the cluster it is in."""
+    """What one node knows locally about its cluster."""
 
     cluster_name: str
     cluster_uuid: str
@@ -43,7 +46,7 @@ class Greeting(Struct, frozen=True):
 
     @property
     def manager(self) -> str:
-        """Id of the elected cluster manager; empty where the node knows none."""
+        """Id of the elected cluster manager; empty if the node knows none."""
         return self.cluster_manager_node or self.master_node or ""
 
 
@@ -54,21 +57,21 @@ class StateNode(Struct, frozen=True):
 
 
 class Exclusion(Struct, frozen=True):
-    """A node without a vote; what it was not excluded by, id or name, is `MISSING` when no such node was there."""
+    """A voting exclusion; the id or name is `MISSING` if no such node existed when it was set."""
 
     node_id: str
     node_name: str
 
 
 class Coordination(Struct, frozen=True):
-    """Who votes."""
+    """The voting configuration."""
 
     last_committed_config: list[str]
     voting_config_exclusions: list[Exclusion]
 
 
 class IndexSettings(Struct, frozen=True):
-    """How many replicas an index should have, as text, as the database keeps all settings."""
+    """The replica settings of an index, as text, as the database stores all settings."""
 
     number_of_replicas: str
     auto_expand_replicas: str = "false"
@@ -81,34 +84,34 @@ class IndexSection(Struct, frozen=True):
 
 
 class IndexMetadata(Struct, frozen=True):
-    """What the cluster state says about an index."""
+    """The metadata of an index in the cluster state."""
 
     settings: IndexSection
     in_sync_allocations: dict[str, list[str]]
-    """By shard, the ids of the allocations that have all acknowledged writes."""
+    """By shard, the allocation ids of the in-sync copies."""
 
 
 class Metadata(Struct, frozen=True):
-    """What is kept over restarts."""
+    """The persistent part of the cluster state."""
 
     cluster_coordination: Coordination
     indices: dict[str, IndexMetadata] = {}
 
 
 class VotingMetadata(Struct, frozen=True):
-    """What is kept over restarts, as far as it says who votes."""
+    """The persistent part of the cluster state, only the voting configuration."""
 
     cluster_coordination: Coordination
 
 
 class Voting(Struct, frozen=True):
-    """One version of the cluster state, as far as it says who votes."""
+    """One version of the cluster state, only the voting configuration."""
 
     metadata: VotingMetadata
 
 
 class ShardState(StrEnum):
-    """Where one copy of a shard stands."""
+    """The state of one copy of a shard."""
 
     UNASSIGNED = "UNASSIGNED"
     INITIALIZING = "INITIALIZING"
@@ -123,7 +126,7 @@ class AllocationId(Struct, frozen=True):
 
 
 class UnassignedInfo(Struct, frozen=True):
-    """Why a copy has no node; `allocation_status` tells something for primaries only."""
+    """Why a copy has no node; `allocation_status` is meaningful for primaries only."""
 
     reason: str
     at: str
@@ -133,7 +136,7 @@ class UnassignedInfo(Struct, frozen=True):
 
 
 class ShardCopy(Struct, frozen=True):
-    """One copy of a shard. A moving copy is listed once, at its origin, with the node it moves to."""
+    """One copy of a shard. A relocating copy is listed once, at its origin, with its target node."""
 
     state: ShardState
     primary: bool
@@ -144,19 +147,19 @@ class ShardCopy(Struct, frozen=True):
 
 
 class IndexRouting(Struct, frozen=True):
-    """The copies of an index's shards, by the shard's number."""
+    """The copies of an index's shards, by shard number."""
 
     shards: dict[str, list[ShardCopy]]
 
 
 class RoutingTable(Struct, frozen=True):
-    """Where the copies of all shards are."""
+    """The copies of all shards, by index."""
 
     indices: dict[str, IndexRouting]
 
 
 class ClusterState(Greeting, frozen=True, kw_only=True):
-    """One version of the cluster state, as the cluster manager has published it."""
+    """One version of the cluster state, as published by the cluster manager."""
 
     nodes: dict[str, StateNode]
     metadata: Metadata
@@ -164,13 +167,13 @@ class ClusterState(Greeting, frozen=True, kw_only=True):
 
 
 class Counts(Struct, frozen=True):
-    """How many nodes were asked and how many answered."""
+    """Counts of the nodes that were asked; only the failures are read."""
 
     failed: int
 
 
 class NodeInfo(Struct, frozen=True):
-    """What a node says about itself."""
+    """What a node reports about itself."""
 
     name: str
     version: str
@@ -178,7 +181,7 @@ class NodeInfo(Struct, frozen=True):
 
 
 class NodesInfo(Struct, frozen=True, rename={"counts": "_nodes"}):
-    """What all nodes say about themselves, by id."""
+    """What all nodes report about themselves, by id."""
 
     counts: Counts
     cluster_name: str
@@ -211,13 +214,13 @@ class ShardStats(Struct, frozen=True):
 
 
 class IndicesStats(Struct, frozen=True):
-    """By index, one item for each copy on the node, keyed by the shard's number."""
+    """By index, one item for each copy on the node, keyed by shard number."""
 
     shards: dict[str, list[dict[str, ShardStats]]] = {}
 
 
 class NodeStats(Struct, frozen=True):
-    """What a node measures."""
+    """Measurements of a node."""
 
     name: str
     fs: FileSystem
@@ -225,7 +228,7 @@ class NodeStats(Struct, frozen=True):
 
 
 class NodesStats(Struct, frozen=True, rename={"counts": "_nodes"}):
-    """What all nodes measure, by id."""
+    """Measurements of all nodes, by id."""
 
     counts: Counts
     cluster_name: str
@@ -233,14 +236,14 @@ class NodesStats(Struct, frozen=True, rename={"counts": "_nodes"}):
 
 
 class ClusterSettings(Struct, frozen=True):
-    """Settings changed at run time, by dotted key; the transient ones win and go with a full restart."""
+    """Settings changed at run time, by dotted key. Transient ones override and end with a full restart."""
 
     persistent: dict[str, str | list[str]]
     transient: dict[str, str | list[str]]
 
 
 class Decision(Struct, frozen=True):
-    """What one rule of allocation says."""
+    """The decision of one allocation rule."""
 
     decider: str
     decision: str
@@ -248,7 +251,7 @@ class Decision(Struct, frozen=True):
 
 
 class NodeDecision(Struct, frozen=True):
-    """What the rules say about one node."""
+    """The allocation decisions for one node."""
 
     node_name: str
     deciders: list[Decision] = []
@@ -263,7 +266,7 @@ class Explanation(Struct, frozen=True):
 
 
 class MoveParameters(Struct, frozen=True):
-    """The move that was asked for."""
+    """The requested move."""
 
     index: str
     shard: int
@@ -272,7 +275,7 @@ class MoveParameters(Struct, frozen=True):
 
 
 class MoveExplanation(Struct, frozen=True):
-    """What the rules say about a move."""
+    """The allocation decisions about a move."""
 
     parameters: MoveParameters
     decisions: list[Decision]
@@ -286,7 +289,7 @@ class Rerouted(Struct, frozen=True):
 
 
 class FlushCounts(Struct, frozen=True):
-    """Copies that were flushed and not."""
+    """Copies whose flush failed."""
 
     failed: int
 
@@ -304,13 +307,13 @@ class Acknowledged(Struct, frozen=True):
 
 
 class Fault(Struct, frozen=True):
-    """What went wrong, in the database's words."""
+    """The database's own description of an error."""
 
     type: str = ""
     reason: str | None = None
 
 
 class Failure(Struct, frozen=True):
-    """An answer that says no."""
+    """An answer that reports an error."""
 
     error: Fault | str

@@ -1,1 +1,1 @@
-"""The Kubernetes objects of search clusters and their members, and what each change of them needs."""
+"""The Kubernetes objects of search clusters and their members, and the effect of each change."""

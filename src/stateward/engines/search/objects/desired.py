@@ -1,4 +1,4 @@
-"""A cluster's spec as planning understands it: every default filled in, every pool with its inputs."""
+"""A cluster's desired state for planning: all defaults filled in, and the inputs of each pool."""
 
 from stateward.api.kinds.cluster import InPlace, Retention, UpdatePolicy, VolumePolicy, VolumeShrink
 from stateward.api.values.quantity import parse_bytes
@@ -12,7 +12,7 @@ from stateward.planning.model.observation import Desired, Pool, Refusal, SoleCop
 
 
 def desired(flavor: Flavor, cluster: SearchCluster) -> Desired:
-    """Return what should be. A refused version is left out: the cluster goes on running what it ran."""
+    """Return the desired state. A refused version is left out: the cluster keeps its current version."""
     refusals = tuple(_refusals(flavor, cluster))
     refused = any(refusal.subject == "spec.version" for refusal in refusals)
     version = cluster.status.version if refused else cluster.spec.version
@@ -39,7 +39,7 @@ def desired(flavor: Flavor, cluster: SearchCluster) -> Desired:
 
 
 def max_unavailable(value: int | str, members: int) -> int:
-    """Return how many members may be down at once, at least one; a percentage is of all members, rounded down."""
+    """Return how many members may be down at once, at least one; a percentage of all members is rounded down."""
     if isinstance(value, int):
         return max(1, value)
     return max(1, members * int(value.removesuffix("%")) // 100)
@@ -68,7 +68,7 @@ def _refusals(flavor: Flavor, cluster: SearchCluster) -> list[Refusal]:
     reason = flavor.lineage.refuse_upgrade(deployed, asked)
     named = knows_versions(flavor, cluster)
     if reason is not None:
-        # Where the image does not show its version, the refused version would come in by way of the image.
+        # If the image tag does not show the version, the image itself would bring in the refused version.
         return [Refusal(subject="spec.version", reason="UpgradeRefused", message=reason, everything=not named)]
     if deployed and deployed != asked and not named:
         message = (

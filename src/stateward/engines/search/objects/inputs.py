@@ -1,4 +1,4 @@
-"""What a member of a search cluster is made from, and what a change of each needs; see `engines.digests`."""
+"""The inputs of a search cluster's members, and the effect of a change of each; see `engines.digests`."""
 
 from collections.abc import Iterator
 from typing import Any, cast
@@ -25,9 +25,9 @@ EFFECTS = {
     keystore.INPUT: Effect.RESTART,
     **DATA_EFFECTS,
 }
-"""What a change needs, by the first part of an input's name."""
+"""The effect of a change, by the first part of an input's name."""
 COORDINATED = frozenset({security.TOGETHER})
-"""Inputs with and without which members cannot talk to each other, so that all of them change together."""
+"""Inputs whose change separates members: old and new members cannot talk to each other, so all change together."""
 
 _NEWEST = "9999.0.0"
 
@@ -49,8 +49,8 @@ def _asked(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
     if spec.roles is not None:
         yield "roles", pool.flavor.lineage.role_names(spec.roles, _NEWEST)
     if not (pool.data and pool.voting):
-        # A node refuses to start where it finds data that its roles don't allow it to hold, so a change of these is
-        # a new member. Members with all roles have no such input: naming the default roles changes nothing.
+        # A node refuses to start when it finds data that its roles do not allow, so a change of these roles needs a new
+        # member. Members with all roles have no such input: naming the default roles changes nothing.
         yield "storage/holds", pool.role_label
     yield from security.inputs(pool, version)
     if cluster.secure_settings:
@@ -63,7 +63,7 @@ def _asked(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """Return a setting as the database reads it: every scalar is text, and `true` is the same as `"true"`."""
+    """Return a setting as the database reads it: every scalar is text, and `true` equals `"true"`."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):

@@ -6,13 +6,13 @@ from stateward.engines.search.spec.flavor import Flavor, SearchCluster
 from stateward.engines.search.spec.pools import ResolvedPool
 
 LABEL_SERVES = f"{GROUP}/serves"
-"""`true` on pods that clients may send requests to. Services select by equality only, so it is a label of its own."""
+"""`true` on pods that clients may send requests to. Services select by equality only, so it is a separate label."""
 LABEL_VOTES = f"{GROUP}/votes"
-"""`true` on pods that vote: those by which others find the cluster."""
+"""`true` on voting pods: other nodes discover the cluster through them."""
 
 
 def cluster_labels(flavor: Flavor, cluster: SearchCluster) -> dict[str, str]:
-    """Return the labels of everything that belongs to a cluster."""
+    """Return the labels of all objects of a cluster."""
     return {
         "app.kubernetes.io/name": flavor.engine,
         "app.kubernetes.io/instance": cluster.metadata.name,
@@ -23,7 +23,7 @@ def cluster_labels(flavor: Flavor, cluster: SearchCluster) -> dict[str, str]:
 
 
 def member_labels(pool: ResolvedPool, ordinal: int) -> dict[str, str]:
-    """Return the labels of everything that belongs to a member."""
+    """Return the labels of all objects of a member."""
     return {
         **cluster_labels(pool.flavor, pool.cluster),
         "app.kubernetes.io/component": pool.name,

@@ -1,4 +1,4 @@
-"""The volumes of a member's pod: data, configuration, scripts, seeds, and what the pod knows about itself."""
+"""The volumes of a member's pod: data, configuration, scripts, seeds, and pod metadata."""
 
 from stateward.api.values import names
 from stateward.api.values.base import Json
@@ -11,7 +11,10 @@ SCRIPT = "start.sh"
 CONFIG = "config"
 """Writable directory, by its name: the configuration of the image and of the member."""
 RUN = "32Mi"
-"""Most that the copy of the configuration takes: it holds values of the keystore, so it is in memory and on no disk."""
+"""Size limit of the copy of the configuration.
+
+The copy holds keystore values, so it is in memory and never on a disk.
+"""
 
 
 def seeds(cluster: str) -> str:
@@ -25,7 +28,7 @@ def scripts(cluster: str) -> str:
 
 
 def volumes(pool: ResolvedPool, member: str) -> list[Json]:
-    """Return the volumes. Whole directories are mounted, since a file mounted by `subPath` is never updated."""
+    """Return the volumes. They mount whole directories, because a file mounted by `subPath` is never updated."""
     cluster = pool.cluster.metadata.name
     bootstrap = {
         "path": "bootstrap",
@@ -62,7 +65,7 @@ _READ_ONLY = ("config", "seeds", "scripts", "pod", FOLDER)
 
 
 def _tls(pool: ResolvedPool) -> Json:
-    """Return the volume of the certificates: there in every pod, so that security is switched on without a new one."""
+    """Return the volume of the certificates. Every pod has it, so that enabling security needs no new pod."""
     secret = {"secretName": members_secret(pool.cluster), "optional": True, "defaultMode": 0o440}
     return {"name": FOLDER, "secret": secret}
 

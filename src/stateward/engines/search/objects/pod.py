@@ -1,4 +1,4 @@
-"""The pod template of a member: Stateward's own, with the overrides of cluster and pool merged over it."""
+"""The pod template of a member: Stateward's own, with the overrides of cluster and pool merged into it."""
 
 from typing import Any, cast
 
@@ -23,7 +23,7 @@ from stateward.engines.search.spec.probes import probes
 USER = 1000
 """The user and group of the official images."""
 GRACE = 120
-"""Seconds that a member has to close its shards."""
+"""Seconds for a member to close its shards."""
 BOOTSTRAP_CANDIDATE = "STATEWARD_BOOTSTRAP_CANDIDATE"
 CONFIG_DIGEST = "STATEWARD_CONFIG_SHA256"
 
@@ -54,7 +54,7 @@ def _agent_annotations(pool: ResolvedPool, ordinal: int, version: str) -> dict[s
 
 
 def made_from(pool: ResolvedPool, version: str) -> dict[str, str]:
-    """Return the annotations that say what an object was made from."""
+    """Return the annotations that record the inputs of an object."""
     return pods.made_from(inputs(pool, version), version)
 
 
@@ -112,7 +112,7 @@ def _environment(pool: ResolvedPool, ordinal: int, version: str, *, waits: bool)
 
 
 def _with_heap(pool: ResolvedPool, merged: Json) -> Json:
-    """Give the database half of the memory that its container has in the end, unless somebody chose otherwise."""
+    """Set the heap to half of the container's final memory, unless the user has set it."""
     containers = cast("list[Json]", merged["spec"].get("containers") or [])
     return {
         **merged,

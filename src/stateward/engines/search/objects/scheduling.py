@@ -1,4 +1,4 @@
-"""Where the pods of a cluster like to be: away from nodes that carry one of it, voters above all from other voters."""
+"""Preferred scheduling: members on separate nodes, voters above all apart from other voters."""
 
 from stateward.api.values import names
 from stateward.api.values.base import Json
@@ -8,7 +8,7 @@ from stateward.engines.search.spec.pools import ResolvedPool
 
 
 def affinity(pool: ResolvedPool) -> Json:
-    """Keep members away from nodes that already carry one of the cluster; voters above all from other voters."""
+    """Return an affinity that prefers nodes without other members; for voters, above all without other voters."""
     cluster = {names.LABEL_CLUSTER: pool.cluster.metadata.name}
     voters = [pods.apart(100, {**cluster, LABEL_VOTES: "true"})] if pool.voting else []
     return pods.preferred(pods.apart(50, cluster), *voters)

@@ -31,7 +31,7 @@ PORTS = {"http": HTTP_PORT, "transport": TRANSPORT_PORT}
 def cluster_objects(
     flavor: Flavor, cluster: SearchCluster, voters: Iterable[str], budgets: Sequence[Budget] = ()
 ) -> list[Json]:
-    """Return the shared objects; `voters` are the addresses of the pods that vote, Ready or not."""
+    """Return the shared objects; `voters` are the addresses of all voting pods, Ready or not."""
     name = cluster.metadata.name
     members = {names.LABEL_CLUSTER: name}
 
@@ -50,12 +50,12 @@ def cluster_objects(
 
 @cache
 def start_script() -> str:
-    """Return the program that starts a member."""
+    """Return the start script of a member."""
     return files("stateward.engines.search").joinpath(SCRIPT).read_text(encoding="utf-8")
 
 
 def seed_lines(addresses: Iterable[str]) -> str:
-    """Return the seed-hosts file: one address and port a line, sorted, so that equal sets are equal files."""
+    """Return the seed-hosts file: one address and port per line, sorted, so that equal sets give equal files."""
     return "".join(f"{_endpoint(address)}\n" for address in sorted({address for address in addresses if address}))
 
 
@@ -71,7 +71,7 @@ def _endpoint(address: str) -> str:
 
 
 def _client_service(cluster: SearchCluster, metadata: Json) -> Json:
-    """Return the Service for clients: Ready pods of all pools but those of dedicated managers."""
+    """Return the Service for clients: Ready pods of all pools except dedicated managers."""
     chosen = cluster.spec.service or ServiceTemplate()
     labels = {**(chosen.labels or {}), **metadata["labels"]}
     annotations = {"annotations": chosen.annotations} if chosen.annotations else {}

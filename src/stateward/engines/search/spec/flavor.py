@@ -1,4 +1,4 @@
-"""What tells one search engine from the other: names, paths and defaults, in one record each."""
+"""The differences between the search engines: names, paths and defaults, one record per engine."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,51 +15,51 @@ TRANSPORT_PORT = 9300
 
 
 class Shield(Enum):
-    """What secures an engine."""
+    """The security implementation of an engine."""
 
     PLUGIN = "plugin"
-    """OpenSearch's security plugin, which its official images have."""
+    """OpenSearch's security plugin, which is part of its official images."""
     XPACK = "xpack"
-    """Elasticsearch's own."""
+    """Elasticsearch's built-in security."""
 
 
 @dataclass(frozen=True)
 class Flavor:
-    """The names by which an engine of the family goes in its image, its configuration and its environment."""
+    """Names and defaults of one engine in its image, its configuration and its environment."""
 
     engine: str
     """Value of the engine label, and name of the container."""
     image: str
     """Repository of the official image."""
     home: str
-    """Where the image keeps the engine; `config` and `data` are in it."""
+    """Directory of the engine in the image; `config` and `data` are in it."""
     config_file: str
     entrypoint: str
-    """The image's own start program; it takes the engine's name and settings as arguments."""
+    """The image's own entry point; it takes the engine's name and settings as arguments."""
     alive: str
     """Path that every node answers, in a cluster or not."""
     java_options: str
     """Environment variable with options for the Java virtual machine."""
     lineage: Lineage
     default_roles: frozenset[str]
-    """Roles of a node that was not told any."""
+    """Roles of a node without configured roles."""
     data_roles: frozenset[str]
     """Roles with which a node may hold shards."""
     tiers: Mapping[str, int]
-    """Data roles in the order in which their nodes change; a node with several counts as the last of them."""
+    """Data roles in the order in which their nodes change; a node with several of them counts as the last."""
     shield: Shield
     announces: bool = False
-    """Whether the engine may have records of nodes that go down."""
+    """Whether the engine may have a shutdown API for nodes."""
     agent_image: str = ""
-    """Stateward's own image, from which the agent comes into the pods; pods have no agent where it is empty."""
+    """Stateward's own image, the source of the agent; if empty, pods have no agent."""
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Settings that a pod has unless somebody sets them."""
+    """Default settings of a pod."""
     settings_from: Mapping[int, Mapping[str, str]] = field(default_factory=dict[int, Mapping[str, str]])
-    """More of them, by the first major version that knows them."""
+    """Further default settings, by the first major version that knows them."""
 
     def defaults(self, version: str) -> dict[str, str]:
-        """Return the settings that a pod of a version has unless somebody sets them."""
+        """Return the default settings of a pod at a version."""
         parsed = parse_version(version)
         later = (more for major, more in self.settings_from.items() if parsed is not None and parsed.major >= major)
         return {**self.settings, **{key: value for more in later for key, value in more.items()}}

@@ -1,4 +1,4 @@
-"""A pool with every default filled in, and what follows from its roles."""
+"""A pool with all defaults filled in, and the properties that follow from its roles."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -17,17 +17,17 @@ from stateward.engines.search.spec.flavor import Flavor, SearchCluster
 from stateward.engines.search.spec.versions import MANAGER_ROLES
 
 _NOT_SERVING = MANAGER_ROLES | {"remote_cluster_client", VOTING_ONLY}
-"""A node with no other roles than these is a dedicated manager, and clients stay away from it."""
+"""A node with no other roles is a dedicated manager, which serves no clients."""
 
 
 class ResolvedPool(Struct, frozen=True, dict=True):
-    """A pool of a cluster, of one flavor."""
+    """A pool of a cluster, for one flavor."""
 
     flavor: Flavor
     cluster: SearchCluster
     spec: Pool
     extra_files: Mapping[str, str] = {}
-    """Files of its members' configuration whose content is in no resource."""
+    """Configuration files of its members whose content is not in the resource."""
 
     @property
     def name(self) -> str:
@@ -36,7 +36,7 @@ class ResolvedPool(Struct, frozen=True, dict=True):
 
     @cached_property
     def roles(self) -> frozenset[str]:
-        """Roles of its nodes, the default ones where none were named."""
+        """Roles of its nodes, with the defaults if the spec names none."""
         return self.flavor.default_roles if self.spec.roles is None else frozenset(self.spec.roles)
 
     @property
@@ -56,28 +56,28 @@ class ResolvedPool(Struct, frozen=True, dict=True):
 
     @property
     def serves(self) -> bool:
-        """Whether clients may send requests to its members: to all but dedicated managers."""
+        """Whether clients may send requests to its members: true for all but dedicated managers."""
         return not self.roles or bool(self.roles - _NOT_SERVING)
 
     @property
     def tier(self) -> int:
-        """Place among the tiers; pools without data come last."""
+        """Rank among the tiers; pools without data come last."""
         last = max(self.flavor.tiers.values(), default=0)
         return max((self.flavor.tiers[role] for role in self.roles & self.flavor.tiers.keys()), default=last)
 
     @cached_property
     def storage(self) -> Storage:
-        """Volumes of its members. Nodes that hold nothing get no volume unless one is asked for."""
+        """Storage of its members. Nodes without data and vote get no volume unless the spec asks for one."""
         if self.spec.storage is not None:
             return self.spec.storage
         return Storage(ephemeral=not (self.data or self.voting))
 
     @cached_property
     def settings(self) -> Mapping[str, Any]:
-        """Settings that people chose, by dotted key: the pool's over the cluster's; `null` takes a setting back."""
+        """Settings of the user by dotted key: the pool's override the cluster's; `null` unsets a setting."""
         chosen: dict[str, Any] = {}
         for config in (self.cluster.spec.config, self.spec.config):
-            # Sorted, so that a key written both nested and dotted means the same whatever its place.
+            # Sorted, so that a key written both nested and dotted has one meaning, regardless of its position.
             chosen.update(sorted(flatten(config or {}), key=_by_key))
         return {key: value for key, value in chosen.items() if value is not None and value != {}}
 
@@ -88,25 +88,25 @@ class ResolvedPool(Struct, frozen=True, dict=True):
 
     @property
     def managed(self) -> bool:
-        """Whether new pods of it are made with an agent."""
+        """Whether its new pods get an agent."""
         update = self.cluster.spec.update or UpdatePolicy()
         return bool(self.flavor.agent_image) and update.in_place is InPlace.PREFERRED
 
     @property
     def role_label(self) -> str:
-        """What a member may take with it when it goes."""
+        """The value of the roles label: what the cluster may lose with a member."""
         return names.roles(data=self.data, voting=self.voting)
 
 
 def resolve(flavor: Flavor, cluster: SearchCluster) -> tuple[ResolvedPool, ...]:
-    """Return the pools of a cluster in the order of its spec."""
+    """Return the pools of a cluster in spec order."""
     return tuple(ResolvedPool(flavor, cluster, spec) for spec in cluster.spec.pools)
 
 
 def find(
     flavor: Flavor, cluster: SearchCluster, name: str, extra_files: Mapping[str, str] | None = None
 ) -> ResolvedPool:
-    """Return a pool by name; raise KeyError when the spec has none of that name."""
+    """Return a pool by name; raise KeyError when the spec has no such pool."""
     for spec in cluster.spec.pools:
         if spec.name == name:
             return ResolvedPool(flavor, cluster, spec, extra_files or {})
@@ -114,7 +114,7 @@ def find(
 
 
 def bootstrap_member(flavor: Flavor, cluster: SearchCluster) -> str:
-    """Return the only member that may form the cluster: the first that can be elected; empty where none can."""
+    """Return the only member that may form the cluster: the first electable one; empty if there is none."""
     able = (pool for pool in resolve(flavor, cluster) if pool.electable and pool.spec.replicas > 0)
     first = next(able, None)
     return names.member(cluster.metadata.name, first.name, 0) if first else ""

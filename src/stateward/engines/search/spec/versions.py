@@ -1,4 +1,4 @@
-"""Versions of the search engines: which upgrades are possible, and which names a version goes by.
+"""Versions of the search engines: the possible upgrades, and the names in each version.
 
 OpenSearch renamed "master" to "cluster manager" in 2.0; nodes of 1.x know only the old names. Elasticsearch keeps them.
 """
@@ -14,17 +14,17 @@ MANAGER_ROLES = frozenset({"cluster_manager", "master"})
 
 @dataclass(frozen=True)
 class Lineage:
-    """How the versions of one engine follow each other."""
+    """The order and compatibility of the versions of one engine."""
 
     example: str
-    """A version that there is."""
+    """An existing version, for messages."""
     renamed: int | None = None
-    """The major version from which on masters are called cluster managers; None where they never are."""
+    """The first major version that calls masters cluster managers; None if there is none."""
     stones: Mapping[int, Version] = field(default_factory=dict[int, Version])
-    """By major version, the oldest version whose nodes and data it can go on with."""
+    """By major version, the oldest version with compatible nodes and data."""
 
     def refuse_upgrade(self, current: str, target: str) -> str | None:
-        """Return why a cluster of version `current` cannot become `target`; None where it can, or nothing runs yet."""
+        """Return why a cluster cannot upgrade from `current` to `target`; None if it can, or if nothing runs yet."""
         if not current or current == target:
             return None
         before, after = parse_version(current), parse_version(target)
@@ -49,17 +49,17 @@ class Lineage:
         return None
 
     def role_name(self, role: str, version: str) -> str:
-        """Return the name by which a version knows a role."""
+        """Return the name of a role in a version."""
         if role not in MANAGER_ROLES:
             return role
         return "master" if self._speaks_of_masters(version) else "cluster_manager"
 
     def role_names(self, roles: Iterable[str], version: str) -> list[str]:
-        """Return roles by the names that a version knows, each once, in order."""
+        """Return the role names in a version, sorted and without duplicates."""
         return sorted({self.role_name(role, version) for role in roles})
 
     def initial_nodes_setting(self, version: str) -> str:
-        """Return the setting that names the nodes which form a cluster."""
+        """Return the setting that names the nodes that form a cluster."""
         old = self._speaks_of_masters(version)
         return "cluster.initial_master_nodes" if old else "cluster.initial_cluster_manager_nodes"
 
