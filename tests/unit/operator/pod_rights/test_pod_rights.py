@@ -468,7 +468,8 @@ async def test_labels_that_lead_clients_of_another_service_to_the_pods_are_refus
     command = "kubectl label service payments -n data stateward.dev/allowed-for-pods=logs"
     (found,) = await asked(api, cluster)
     assert found == (
-        "spec.podTemplate.metadata.labels[app]: with it the pods would receive the traffic of Service payments, which must have"
+        "spec.podTemplate.metadata.labels[app]: with it the pods would receive the traffic of Service"
+        " payments, which must have"
         f" the label stateward.dev/allowed-for-pods: true (or logs): {command}"
     )
     assert await asked(api, cluster, labelled=False) == []
