@@ -1,7 +1,7 @@
 """Starts the operator, and stops it: caches first, then the lease, then the work.
 
-A process that is not the leader keeps its caches warm, so that it takes over at once. One that loses the lease ends:
-the next one starts with nothing remembered, which is the only state that is known to be right.
+A process that is not the leader keeps its caches warm, so that it takes over at once. A process that loses the lease
+exits: the next one starts without memory, which is the only state that is known to be correct.
 """
 
 import asyncio
@@ -118,7 +118,7 @@ class Operator:
         self.companions: list[Companion] = []
 
     def follow(self, watched: Mapping[str, Store[SourceView]]) -> None:
-        """Have clusters looked at when a watch tells of a change of data that they use."""
+        """Requeue clusters when a watch reports a change of data that they use."""
         for controller in self.controllers.values():
             controller.data.follow(watched, controller.queue.add)
 
@@ -137,7 +137,7 @@ class Operator:
         if verdict.refused or not changed(new, old) or not controller.caches.synced:
             return verdict
         doubts = await advance_warnings(self._api, controller.family, new, controller.caches.shared)
-        # A warning and no refusal: what is named may be made, or allowed, after the cluster.
+        # A warning and not a refusal: what the spec names may be created, or allowed, after the cluster.
         rights = PodRights(self._api, controller.family, labelled=self.options.pod_references == LABELLED)
         barred = tuple(refusal.message for refusal in await rights.of_spec(new))
         return Verdict(warnings=(*verdict.warnings, *barred, *doubts))
@@ -162,7 +162,7 @@ class Operator:
                 group.create_task(worker.run())
 
     async def stop(self) -> None:
-        """Finish what was begun, within the grace period, and write the last events."""
+        """Finish running work within the grace period, and write the last events."""
         grace = self.options.grace_seconds
         await asyncio.gather(*(worker.stop(grace) for worker in (*self.controllers.values(), *self.companions)))
         await self.recorder.close()
@@ -172,12 +172,12 @@ class Operator:
         raise LostLease("the lease was lost")
 
     def fence(self) -> AbstractAsyncContextManager[None]:
-        """Open a block in which something may be written for good; raises LostLease where the lease may end before."""
+        """Open a block for writes that need the lease; raises LostLease if the lease may end before the write does."""
         return self.election.fence(LEASE_MARGIN) if self.options.leader_elect else unfenced()
 
 
 async def run_operator(options: OperatorOptions) -> None:
-    """Run the operator until it is told to stop by SIGTERM or SIGINT; raises ConfigError, OSError or LostLease."""
+    """Run the operator until SIGTERM or SIGINT; raises ConfigError, OSError or LostLease."""
     connection = connect(kubeconfig=options.kubeconfig, context=options.context)
     options = replace(
         options,
@@ -250,14 +250,14 @@ def installation_control(operator: Operator, execute: ExecAs, aside: Aside) -> I
 
 
 def accounts_of(options: OperatorOptions) -> Accounts:
-    """Return as which accounts installations may work: not as that of the Jobs that look for missing members."""
+    """Return the accounts that installations may use: never that of the detection Jobs."""
     detection = options.detection_service_account
     refused = frozenset({user(options.lease_namespace, detection)} if detection else ())
     return Accounts(options.default_service_account, refused)
 
 
 def detection_control(operator: Operator) -> DetectionControl:
-    """Return the controller of the CronJobs that look for missing members beside an operator."""
+    """Return the controller of the detection CronJobs of an operator."""
     options = operator.options
     return DetectionControl(
         DetectionSetting(
@@ -290,7 +290,7 @@ def network_control(operator: Operator) -> NetworkControl:
 
 
 async def until_signalled(operator: Operator) -> None:
-    """Run an operator until it ends by itself or a signal asks it to."""
+    """Run an operator until it ends by itself or a signal stops it."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -1,1 +1,1 @@
-"""The effects of a plan: carries out its actions in order, keeps shared objects, and tells people what was done."""
+"""The effects of a plan: performs its actions in order, maintains shared objects, and reports what was done."""

@@ -1,8 +1,8 @@
-"""Carries out actions, one by one and in order. Each is idempotent; what fails ends the round and is tried again.
+"""Performs actions, one by one and in order. Each is idempotent; a failure ends the round and is retried.
 
-Deletes name the exact object by UID and resourceVersion. Whatever the action, only a process that holds the lease, and
-will until the call has ended, sends it.
-What the API server returns for a write goes into the cache, so the next plan knows of it.
+Deletes name the exact object by UID and resourceVersion. Every action is sent only by a process that holds the lease
+and will hold it until the call has ended. The API server's answer to a write goes into the cache, so the next plan sees
+it.
 """
 
 import json
@@ -56,10 +56,11 @@ class Actor:
         self._level = level
 
     async def carry_out(self, action: a.Action, holdings: Holdings, target: Target) -> None:
-        """Carry out one action; raises ApiError, EngineError or NotOurs, and then it may be tried again as it is.
+        """Perform one action; raises ApiError, EngineError or NotOurs, after which it may be retried unchanged.
 
-        Every action is fenced, whether it goes to the API server, the database or an agent, and also one that only ends
-        something: when another process may lead, it is not ours to say what is over. Raises LostLease then.
+        Every action is fenced, whether it goes to the API server, the database or an agent, including those that only
+        end something: if another process may lead, this one must not decide what has ended. Raises LostLease in that
+        case.
         """
         async with self._fence():
             _log.info("action", action=type(action).__name__, why=action.why, member=getattr(action, "member", ""))
@@ -113,7 +114,7 @@ class Actor:
                 holdings, action.pod, dict.fromkeys((names.ANNOTATION_PHASE, names.ANNOTATION_BEGUN))
             )
             return
-        # The phase may be taken off by somebody; that something was begun is known all the same.
+        # A user may remove the phase; this annotation keeps the record that a restart was started.
         begun = {names.ANNOTATION_BEGUN: "true"} if action.phase in BEGUN else {}
         await self._annotate(holdings, action.pod, {names.ANNOTATION_PHASE: action.phase.value, **begun})
 
@@ -133,7 +134,7 @@ class Actor:
         await self._annotate_as_read(holdings, action.pod, {names.ANNOTATION_INPUTS: written(action.inputs)})
 
     async def _annotate_as_read(self, holdings: Holdings, pod: Ref, changes: Mapping[str, str | None]) -> None:
-        """Write on a pod that nobody has written on since it was read: what it was made from is no guess."""
+        """Annotate a pod only if it has not changed since the read: the record of its inputs must not be a guess."""
         meta = {"uid": pod.uid, "resourceVersion": pod.resource_version, "annotations": dict(changes)}
         await self._patch(kinds.PODS, holdings, pod, {"metadata": meta})
 
@@ -144,7 +145,7 @@ class Actor:
         await self._take_off(holdings, names.ANNOTATION_BOOTSTRAP_AGAIN)
 
     async def _take_off(self, holdings: Holdings, *annotations: str) -> None:
-        """Take a wish off the cluster resource: the one that was read, and not one that was made meanwhile."""
+        """Remove a request from the cluster resource: the one that was read, and not a later one."""
         meta = holdings.cluster.metadata
         key = Key(meta.namespace, meta.name)
         changes = dict.fromkeys(annotations)
@@ -161,7 +162,7 @@ class Actor:
 
     async def _create(self, action: a.Create, holdings: Holdings) -> None:
         objects = self._member(holdings, action, action.ordinal)
-        # The configuration comes first: a pod that finds no Secret waits in an error state.
+        # The configuration comes first: a pod without its Secret waits in an error state.
         await self._ensure(kinds.SECRETS, objects.config, holdings)
         if objects.claim is not None:
             await self._ensure(kinds.CLAIMS, objects.claim, holdings)
@@ -180,7 +181,7 @@ class Actor:
                 await self._annotate(holdings, pod, {names.ANNOTATION_WRITTEN: checksum})
 
     async def _introduce(self, objects: MemberObjects, holdings: Holdings) -> None:
-        """Have the Secret there by which the agent of the pod that is made next is known."""
+        """Create the Secret by which the operator knows the agent of the next pod."""
         if names.ANNOTATION_AGENT in objects.workload["spec"]["template"]["metadata"]["annotations"]:
             await self._liaison.credentials.ensure(holdings.cluster, objects.workload["metadata"]["name"])
 
@@ -197,7 +198,7 @@ class Actor:
         return made
 
     async def _ensure(self, kind: Resource[Any], body: dict[str, Any], holdings: Holdings) -> None:
-        """Create an object, or make it so when it is there already and ours."""
+        """Create an object, or update it if it exists and is ours."""
         there = await exists(self._api, kind, key_in(body), holdings.cluster)
         if not there or kind is not kinds.CLAIMS:  # A kept volume is used as it is.
             await self._apply(kind, body, force=there)
@@ -253,7 +254,7 @@ class Actor:
         await self._set_owner(action.claim, holdings, owned=True)
 
     async def _set_owner(self, claim: Ref, holdings: Holdings, *, owned: bool) -> None:
-        """Write whether the cluster owns a claim; other owners stay, so the list is read live and replaced as read."""
+        """Record whether the cluster owns a claim. Other owners stay, so the list is read live and replaced as read."""
         meta = holdings.cluster.metadata
         read = (await self._api.get(RAW_CLAIMS, Key(meta.namespace, claim.name)))["metadata"]
         others = [known for known in read.get("ownerReferences", []) if known["uid"] != meta.uid]
@@ -272,7 +273,7 @@ def written(inputs: Inputs) -> str:
 
 
 def in_database(action: a.Action, engine: Engine, target: Target) -> Awaitable[None] | None:
-    """Return the call to the database that an action is; None for actions on Kubernetes objects."""
+    """Return the call to the database for an action; None for actions on Kubernetes objects."""
     if isinstance(action, a.Form | a.Tend):
         return told(action, engine, target)
     calls: dict[type[a.Action], Callable[[Any], Awaitable[None]]] = {
@@ -289,9 +290,10 @@ def in_database(action: a.Action, engine: Engine, target: Target) -> Awaitable[N
 
 
 async def flush(engine: Engine, target: Target) -> None:
-    """Write memory to disk where that can be done.
+    """Flush memory to disk as far as possible.
 
-    The disaster this prevents: one slow copy, and the restart that the allocation was limited for never comes.
+    The disaster this prevents: one slow copy blocks the flush, and the restart for which the allocation was limited
+    never comes.
     """
     try:
         await engine.flush(target)
@@ -300,7 +302,7 @@ async def flush(engine: Engine, target: Target) -> None:
 
 
 async def told(action: a.Form | a.Tend, engine: Engine, target: Target) -> None:
-    """Tell a database what only one that is told such things can be told; raises EngineError."""
+    """Send a command that only databases with explicit commands accept; raises EngineError."""
     if not isinstance(engine, Told):
         raise RefusedError("this database needs no creation and no upkeep")
     await (engine.form(target) if isinstance(action, a.Form) else engine.tend(target))

@@ -1,4 +1,4 @@
-"""Asks and tells the agents of one cluster what a plan wants to know and have done."""
+"""Requests to the agents of one cluster: the state that a plan needs, and the steps that it decides."""
 
 import asyncio
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from stateward.planning.model.process import Process
 
 
 class Liaison:
-    """The operator's side of the talk with agents; without `agents` none of them answers."""
+    """The operator's connection to agents; without `agents` none of them answers."""
 
     def __init__(self, agents: Agents | None, credentials: Credentials) -> None:
         self._agents = agents

@@ -1,4 +1,4 @@
-"""Tells people, as Kubernetes events on the cluster resource, what was done and what has begun to wait for a person."""
+"""Records, as Kubernetes Events on the cluster resource, what was done and which waits need manual intervention."""
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.security import SecurityStatus
@@ -24,7 +24,7 @@ class Announcer:
             self._tell(cluster, Severity.NORMAL, type(action).__name__, sentence(action))
 
     def changed(self, cluster: Cluster, before: ClusterStatus, after: ClusterStatus) -> None:
-        """Announce what the new status says for the first time: a version that is deployed, a wait for a person."""
+        """Announce what is new in the status: a deployed version, a wait that needs manual intervention."""
         old, new = before.security, after.security
         if new is not None and new.ca_rotation and (old is None or old.ca_rotation != new.ca_rotation):
             self._tell(cluster, Severity.NORMAL, "AuthorityChanges", new.ca_rotation)
@@ -50,7 +50,7 @@ class Announcer:
 
 
 def renewed(old: SecurityStatus, new: SecurityStatus) -> bool:
-    """Return whether certificates were made anew, and not only whom to trust has changed."""
+    """Return whether certificates were renewed, rather than only the trusted CAs changed."""
     return old.mark != new.mark and old.certificates_expire != new.certificates_expire
 
 

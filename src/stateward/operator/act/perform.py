@@ -1,11 +1,11 @@
-"""Carries out a plan: its actions in their order, and what is left of it when the database refuses one of them.
+"""Performs a plan: its actions in their order, and the remaining ones after the database has refused one.
 
-What fails for another reason ends the round: nobody knows then whether anything is as it was when the plan was made.
-A refusal says that it is. So it ends nothing but what depends on the step, and is told until the step succeeds. A pod
-that is not allowed is one: nothing was sent.
+Any other failure ends the round: it is then unknown whether the state still matches the plan. A refusal shows that it
+does. So it ends only what depends on the refused step, and is reported until the step succeeds. A pod that is not
+allowed counts as a refusal: nothing was sent.
 
-The disaster this prevents: a database that will not let a member's data go (its disks are too full, say) keeps the
-member beside it from its repair, and the new one from being made that would have taken the data.
+The disaster this prevents: a database that refuses to move a member's data (because its disks are too full) blocks the
+repair of another member, and the creation of the new one that would have taken the data.
 """
 
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ from stateward.planning.plan import Plan
 _log = structlog.get_logger(__name__)
 
 WORDS = 400
-"""Characters of a refusal that are told."""
+"""Characters of a refusal that are reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Outcome:
     failure: Exception | None = None
 
     def waits(self, cluster: str) -> tuple[Wait, ...]:
-        """Return what is told of it."""
+        """Return the waits for the refused steps."""
         found = list[Wait]()
         if self.refused:
             found.append(Wait(cluster, "StepRefused", "; ".join(self.refused)))
@@ -77,7 +77,7 @@ class Performer:
     metrics: Metrics
 
     async def perform(self, holdings: Holdings, observed: Observation, plan: Plan) -> Outcome:
-        """Carry out a plan; nothing is raised but what nobody expects."""
+        """Perform a plan; only unexpected errors are raised."""
         target, refused = self.family.target(holdings), list[Held]()
         failure: Exception | None = None
         try:

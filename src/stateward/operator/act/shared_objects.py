@@ -1,7 +1,8 @@
-"""Keeps the objects that a cluster as a whole has: Services, configuration maps and disruption budgets.
+"""Maintains the objects of a cluster as a whole: Services, ConfigMaps and disruption budgets.
 
-They are applied every round, and skipped when nothing would change. Budgets that no kind of member needs any more are
-removed, and where a cluster file was before; everything else goes with the cluster resource, which owns it.
+They are applied in every round, and skipped if nothing would change. Budgets of kinds that no longer have members are
+removed, and so is the earlier place of the cluster file; everything else is deleted with the cluster resource, its
+owner.
 """
 
 from contextlib import suppress
@@ -40,7 +41,7 @@ class Furnisher:
         self._applier = applier
 
     async def furnish(self, holdings: Holdings, budgets: tuple[Budget, ...]) -> None:
-        """Make the objects so; raises ApiError, NotOurs."""
+        """Apply the shared objects; raises ApiError, NotOurs."""
         meta = holdings.cluster.metadata
         expectations = self._caches.expectations(Key(meta.namespace, meta.name))
         wanted = set[str]()
@@ -58,7 +59,7 @@ class Furnisher:
             self._applier.forget(kinds.CONFIG_MAPS, gone)
 
     def changes(self, holdings: Holdings, status: ClusterStatus, budgets: tuple[Budget, ...]) -> bool:
-        """Return whether the objects will be others under a status: it tells them who the database is."""
+        """Return whether a status would change the objects: they contain the identity of the database."""
         later = replace(holdings, cluster=msgspec.structs.replace(holdings.cluster, status=status))
         objects = self._family.cluster_objects
         return status != holdings.cluster.status and objects(later, budgets) != objects(holdings, budgets)

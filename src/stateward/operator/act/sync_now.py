@@ -1,9 +1,9 @@
-"""Having a changed configuration arrive in its pod at once.
+"""Makes the kubelet update a changed configuration in its pod at once.
 
-A kubelet brings changed Secrets into a pod when it looks at the pod: because the pod has changed, and else once in one
-to two minutes. Members restart one after the other, each with a configuration that is written when its turn has come,
-so each of them would wait that long. So the pod is changed: it is told what was written. Nothing depends on it: what
-the agent says is mounted still decides.
+A kubelet updates mounted Secrets when it syncs the pod: after a change of the pod, and otherwise once in one to two
+minutes. Members restart one after the other, each with a configuration that is written just before, so each of them
+would wait that long. So the pod is annotated with the checksum of what was written. Nothing depends on the annotation:
+the agent's report of the mounted configuration decides.
 """
 
 from stateward.api.values import names
@@ -14,7 +14,7 @@ from stateward.planning.model.observation import Ref
 
 
 def behind(holdings: Holdings, objects: MemberObjects) -> tuple[Ref, str] | None:
-    """Return the pod with an agent that was not told of this configuration, and its checksum; None without one."""
+    """Return the pod whose agent lacks the annotation for this configuration, and the checksum; else None."""
     member = objects.workload["metadata"]["name"]
     checksum: str = objects.config["metadata"]["annotations"][names.ANNOTATION_CHECKSUM]
     for pod in holdings.pods:

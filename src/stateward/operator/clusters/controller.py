@@ -1,6 +1,6 @@
-"""Decides when clusters of one kind are looked at: a queue and workers of their own.
+"""Schedules the reconciliation of one kind of clusters, with a queue and workers of its own.
 
-So a kind whose databases hang, or whose definition is not installed, keeps nobody waiting but its own clusters.
+So a kind whose databases hang, or whose CRD is not installed, delays only its own clusters.
 """
 
 import asyncio
@@ -56,10 +56,10 @@ class Common:
     limit: ReplacementLimit
     secure_new_clusters: bool
     namespace: str
-    """The operator's own, where the key of digests is kept."""
+    """The operator's own namespace, which has the key of digests."""
     pod_policy: Level = Level.BASELINE
     labelled: bool = False
-    """Whether what clusters use of others needs the label by which pods may have it."""
+    """Whether objects of others that clusters use need the label that allows it."""
     network_policies: bool = False
     """Whether clusters get NetworkPolicies."""
 
@@ -109,7 +109,7 @@ class Controller:
 
     @property
     def missing(self) -> bool:
-        """Whether the API server does not serve the kind at all: then there is no cluster of it."""
+        """Whether the API server does not serve the kind at all: then no cluster of it exists."""
         return any(reflector.missing for reflector in self.reflectors)
 
     async def run(self) -> None:
@@ -122,5 +122,5 @@ class Controller:
             self._vigil.end()
 
     async def stop(self, grace: float) -> None:
-        """Finish what was begun, within `grace` seconds."""
+        """Finish running work, within `grace` seconds."""
         await self._workers.stop(grace)

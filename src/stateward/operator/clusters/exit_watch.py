@@ -1,8 +1,8 @@
-"""Notices at once that a process has ended that was told to, so that its member does not wait for the next look.
+"""Notices at once that a stopping process has ended, so that its member does not wait for the next reconciliation.
 
-A member is away from the stop on, and a look comes once a second: without this, half a second of every restart is spent
-waiting for nothing. Agents cannot call the operator, so they are asked a few times a second while a process ends, and a
-look is wanted when one has. It is a hint and nothing more: looks come without it too, and what they find decides.
+A member is down from the stop on, and a reconciliation comes once a second: without this, each restart would lose half
+a second. Agents cannot call the operator, so it asks them a few times a second while a process ends, and requeues the
+cluster when one has. This is only a hint: reconciliations come without it too, and what they observe decides.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ _log = structlog.get_logger(__name__)
 PAUSE = 0.2
 """Seconds between two questions to the agents of one cluster."""
 TIMES = 25
-"""How often they are asked; the looks that come meanwhile begin anew."""
+"""How often the agents are asked; reconciliations in between start this again."""
 MOST = 16
-"""Processes of one cluster that are watched at once: of more, the looks that come anyhow see enough."""
+"""Processes of one cluster that are watched at once: beyond that number the regular reconciliations are enough."""
 
 
 class Vigil:
-    """Watches processes that were told to end, and wants a look at their cluster when one has."""
+    """Watches processes that are stopping, and requeues their cluster when one has ended."""
 
     def __init__(self, liaison: Liaison, clock: Clock, wake: Callable[[Key], None]) -> None:
         self._liaison = liaison
@@ -73,12 +73,12 @@ class Vigil:
 
 
 def ended(answers: Collection[object]) -> bool:
-    """Return whether one of the agents says that its process has ended."""
+    """Return whether one of the agents reports that its process has ended."""
     return any(isinstance(said, Process) and said.state is ProcessState.STOPPED for said in answers)
 
 
 def ending(observed: Observation, plan: Plan) -> tuple[Member, ...]:
-    """Return the members whose processes are told to end by a plan, or were and have not ended yet."""
+    """Return the members whose processes a plan stops, or that are still stopping."""
     told = {action.member for action in plan.steps if isinstance(action, StopProcess)}
     going = (ProcessState.STOPPING,)
     return tuple(

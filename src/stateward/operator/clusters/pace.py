@@ -1,8 +1,8 @@
-"""How soon a cluster is looked at again when no event tells of a change.
+"""The resync interval of a cluster if no event reports a change.
 
-The looks at settled clusters are spread over the whole period, each cluster at a moment of its own. Without that, all
-clusters that were looked at together (after a start, or after a watch began anew) would be looked at together for ever:
-a burst of work once a minute, during which an event waits behind every cluster that is only looked at in passing.
+Resyncs of settled clusters are spread over the whole period, each cluster at its own moment. Otherwise all clusters
+that were reconciled together (after a start, or after a watch restarted) would stay together: a burst of work once a
+minute, during which an event waits behind every cluster that is only resynced.
 """
 
 from collections.abc import Sequence
@@ -14,25 +14,30 @@ from stateward.planning.model.actions import Action
 from stateward.planning.model.times import parse_time
 
 CLOSELY_SECONDS = 1.0
-"""How soon to look again while a process is restarted in its pod, as every second that it is away counts, and while
-changes settle."""
+"""Seconds until the next reconciliation while a process restarts in its pod, because every second without it counts,
+and while changes settle.
+"""
 BUSY_SECONDS = 3.0
-"""How soon to look again while something goes on: the database tells no one when a shard has moved."""
+"""Seconds until the next reconciliation while work is in progress: the database reports no event when a shard has
+moved.
+"""
 STUCK_SECONDS = 30.0
-"""How soon to look again, at the latest, at a cluster in which nothing has moved on for long."""
+"""The longest interval of a cluster without progress for a long time."""
 STUCK_SHARE = 1 / 200
-"""Which share of the time without progress may pass until the next look: 3 s after 10 minutes, 30 s after 100. What
-ends a wait after days, and causes no event, is seen half a minute later; until then the database is left in peace."""
+"""The share of the time without progress that may pass until the next reconciliation: 3 s after 10 minutes, 30 s after
+100. The end of a wait of days that causes no event is noticed half a minute later; until then the database gets few
+requests.
+"""
 SETTLED_SECONDS = 60.0
-"""How often to look at a cluster that is as it should be."""
+"""The resync interval of a cluster that matches its spec."""
 
 
 def next_look(key: Key, *, settled: bool, now: float, closely: bool = False, idle: float = 0.0) -> float:
-    """Return the seconds until the next look at time `now` (seconds since the epoch).
+    """Return the seconds until the next reconciliation at time `now` (seconds since the epoch).
 
-    `idle` is for how long, in seconds, nothing has moved on in a cluster that is not settled. The first look at a
-    settled cluster comes after half a period to one and a half, all later ones after one. The moment depends on nothing
-    but the name, so that it is the same in every process.
+    `idle` is the time in seconds without progress of a cluster that is not settled. The first resync of a settled
+    cluster comes after 0.5 to 1.5 periods, all later ones after one. The moment depends only on the name, so it is the
+    same in every process.
     """
     if not settled:
         return max(CLOSELY_SECONDS if closely else BUSY_SECONDS, min(STUCK_SECONDS, idle * STUCK_SHARE))
@@ -42,10 +47,10 @@ def next_look(key: Key, *, settled: bool, now: float, closely: bool = False, idl
 
 
 def repeats(actions: Sequence[Action], before: Sequence[Action]) -> bool:
-    """Return whether a round did nothing, or only what the round before had done to no avail.
+    """Return whether a round did nothing, or only what the previous round had done without effect.
 
-    Rounds that tell the database something read everything live. Of a drain that the database refuses for hours, each
-    look would do so.
+    Rounds that send commands to the database read everything live. A drain that the database refuses for hours would
+    cause that in each round.
     """
     return all(action in before for action in actions)
 

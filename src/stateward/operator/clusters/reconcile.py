@@ -1,8 +1,8 @@
-"""One loop over one cluster: observe, plan, act, and write down what people read.
+"""One round of one cluster: observe, plan, act, and write the status.
 
-A plan that destroys something is not carried out: it is the reason to read everything live and to plan again, and that
-second plan is. So a stale cache can cost a round, and never a pod. One reconciliation is short; the next event or timer
-goes on.
+A plan that destroys something is not performed: it is the reason to read everything live and to plan again, and that
+second plan is performed. So a stale cache can cost a round, and never a pod. One reconciliation is short; the next
+event or timer continues.
 """
 
 from dataclasses import dataclass, replace
@@ -56,7 +56,7 @@ _log = structlog.get_logger(__name__)
 
 
 EDITED_SECONDS = 0.5
-"""How soon to look again when somebody has edited the cluster while its status was being written."""
+"""Seconds until the next reconciliation if the cluster was edited while its status was being written."""
 
 ADMINISTRATOR = "spec.security.adminSecretName"
 RECORDED = "the values that the status has just recorded are sent to the members"
@@ -134,7 +134,7 @@ class Reconciler:
         self._told: set[Key] = set()
 
     async def reconcile(self, key: Key) -> float | None:
-        """Bring one cluster a step closer; returns the seconds after which to look again, None when it is gone."""
+        """Reconcile one cluster; returns the seconds until the next reconciliation, None if the cluster is gone."""
         self._told.discard(key)
         holdings = self._caches.holdings(key)
         if holdings is None or holdings.cluster.metadata.deletion_timestamp is not None:
@@ -165,7 +165,7 @@ class Reconciler:
                 holdings = await self._live(key)
                 turn = await self._decide(holdings)
         except NotFound:
-            # Gone, says this read; the cache says so too when its watch has told of it, and not before.
+            # The live read finds no cluster; the cache agrees once its watch has reported the deletion.
             return BUSY_SECONDS
         outcome = await self._performer.perform(turn.holdings, turn.observed, turn.plan)
         self._vigil.keep(key, turn.holdings, ending(turn.observed, turn.plan))
@@ -187,9 +187,10 @@ class Reconciler:
         return next_look(key, settled=settled, now=self._now(), closely=closely, idle=idle)
 
     async def _live(self, key: Key) -> Holdings:
-        """Return the cluster as it is now; raises NotFound also when it is on its way out, as caches may not show yet.
+        """Return the live cluster; raises NotFound also if it is being deleted, which caches may not show yet.
 
-        The disaster this prevents: what the garbage collector has just removed is made again, for nobody.
+        The disaster this prevents: objects that the garbage collector has just removed are created again, without an
+        owner.
         """
         holdings = await read_live(self._api, key, self._kind)
         if holdings.cluster.metadata.deletion_timestamp is not None:
@@ -205,7 +206,7 @@ class Reconciler:
         closed = network_refusals(holdings.cluster, everywhere=self._network_policies)
         refused = (*holdings.barred, *refused, *unknown, *closed)
         uid, desired = holdings.cluster.metadata.uid, self._wanted.desired(holdings.cluster)
-        # Some databases prove what they answer by a change that they take back at once.
+        # Some databases prove their answer by a change that they revert at once.
         async with self._fence():
             database = await self._family.engine.observe(self._family.target(holdings))
         holdings, lost = told(holdings, database)
@@ -214,14 +215,14 @@ class Reconciler:
             desired = msgspec.structs.replace(desired, refusals=(*desired.refusals, *refused))
         observed = observation(holdings, desired, database, self._family.container)
         answers = await self._liaison.ask(holdings, questions(observed))
-        # From here on nothing is waited for until the place is taken, so no other cluster can take it meanwhile.
+        # From here on there is no await until the slot is taken, so no other cluster can take it in between.
         observed = msgspec.structs.replace(with_answers(observed, answers), slots=self._limit.slots(uid))
         made = plan(observed, self._now())
         self._limit.claim(uid, newly(observed.removals, made.removals))
         return Round(holdings, observed, made, before)
 
     async def _secured(self, holdings: Holdings) -> tuple[Holdings, tuple[Refusal, ...]]:
-        """Return the cluster as it is secured, and what of that is refused."""
+        """Return the cluster with its security, and the refusals."""
         cluster = holdings.cluster
         if isinstance(cluster, FoundationDBCluster):
             found = await self._transport.keep(cluster, on=runs_with(holdings))
@@ -234,7 +235,7 @@ class Reconciler:
         return secured, refused
 
     async def _introduced(self, turn: Round) -> tuple[Round, Exception | None]:
-        """Make the first administrator of a secured database, once in its life; returns what went wrong as well."""
+        """Create the first administrator of a secured database, once in its life; returns the error too."""
         known, database = turn.observed.protection, turn.observed.database
         reached = isinstance(database, Database) and database.secured
         if known is None or not known.enabled or known.administrator or not reached or ADMINISTRATOR in known.faults:
@@ -250,14 +251,14 @@ class Reconciler:
         return replace(turn, observed=msgspec.structs.replace(turn.observed, protection=known)), None
 
     async def _write_status(self, key: Key, turn: Round, outcome: Outcome) -> tuple[bool, float]:
-        """Write the status if it has changed; returns whether the cluster is settled, and the seconds of stillness."""
+        """Write the status if it has changed; returns whether the cluster is settled, and seconds without progress."""
         before = turn.before
         shown = turn.plan
         failed = outcome.waits(key.name)
         if failed:
             shown = msgspec.structs.replace(shown, waits=(*shown.waits, *failed), settled=False)
         now = self._now()
-        # What was known of its data before goes on being so until the status says otherwise.
+        # The previous state of its data stays valid until the status changes it.
         found = turn.holdings.cluster.status
         known = msgspec.structs.replace(before, data=found.data, data_changed=found.data_changed)
         after = status(turn.observed, shown, known, now)
@@ -271,7 +272,7 @@ class Reconciler:
         return shown.settled, stillness(after, now)
 
     async def tell_failure(self, key: Key, sentence: str) -> None:
-        """Write into the status that rounds fail, where the last one has not; raises ApiError, Conflict."""
+        """Record failing reconciliations in the status, unless already recorded; raises ApiError, Conflict."""
         if key in self._told:
             return
         try:
@@ -295,7 +296,7 @@ class Reconciler:
         except Invalid as error:
             if error.causes:
                 raise
-            # The server's words for a test that does not hold: somebody has edited the cluster meanwhile.
+            # The server's message for a failed precondition: the cluster was edited in between.
             raise Conflict(f"{key} has changed since it was read") from error
         self._caches.expectations(key).wrote(self._caches.clusters, written)
 

@@ -1,12 +1,12 @@
-"""How many members may be replaced by themselves at once, over all clusters of all kinds.
+"""Limits automatic replacements in progress, over all clusters of all kinds.
 
-A zone that fails takes members from every cluster. Were all of them replaced at once, their new members would wait for
-the same machines and the same quota, each holding what another one needs, and none would come about
-(fdb-kubernetes-operator#1639). A replacement for which there is no room takes no place here: it keeps nobody waiting.
+The failure of a zone affects members of every cluster. If all of them were replaced at once, their new members would
+wait for the same machines and the same quota, each holding what another one needs, and none would start
+(fdb-kubernetes-operator#1639). A replacement without room takes no slot here: it blocks no other.
 
-The lists in the clusters' statuses are what counts, so nothing is remembered: an operator that starts finds them there.
-Between a decision and the status that records it, the place is held by a claim, so that two clusters that are worked on
-at the same time never take the last one both.
+The lists in the clusters' statuses count, so no memory is needed: an operator that starts finds them there. Between a
+decision and the status that records it, a claim holds the slot, so that two clusters that are reconciled at the same
+time never both take the last one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ from stateward.planning.report.pending_removals import AUTOMATIC, IN_FLIGHT
 
 
 class Identified(Protocol):
-    """Metadata, as far as it tells clusters apart."""
+    """Metadata that distinguishes clusters."""
 
     @property
     def uid(self) -> str:
@@ -36,7 +36,7 @@ class Listed(Protocol):
 
     @property
     def status(self) -> ClusterStatus:
-        """What it says of itself."""
+        """The status."""
         ...
 
 
@@ -75,12 +75,12 @@ class ReplacementLimit:
             self.release(uid)
 
     def release(self, uid: str) -> None:
-        """Let the places go that were held: the status says now who is replaced, or nobody is."""
+        """Release the held slots: the status now lists the replacements, if any."""
         self._claims.pop(uid, None)
 
 
 def in_flight(status: ClusterStatus) -> frozenset[str]:
-    """Return the members whose automatic replacement goes on, and takes up room."""
+    """Return the members with an automatic replacement in progress that uses room."""
     listed = status.pending_removals
     return frozenset(entry.name for entry in listed if entry.by == AUTOMATIC and entry.phase in IN_FLIGHT)
 

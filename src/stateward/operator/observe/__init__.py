@@ -1,1 +1,1 @@
-"""What a reconciliation looks at beyond a cluster's own objects: desired state, nodes and classes, referenced data."""
+"""Inputs of a reconciliation beyond the cluster's own objects: desired state, nodes, classes, referenced data."""

@@ -1,8 +1,8 @@
-"""What a cluster should be, whatever its spec: one that makes no sense asks for nothing, and says why.
+"""The desired state of a cluster; an invalid spec has no desired state, only its refusals.
 
-A cluster is looked at every few seconds and its spec changes a few times a week, so what should be is remembered. It is
-made from exactly the bytes that it is remembered by, in which nothing is left of what the status tells people and of
-versions of the object: so it cannot be out of date, whoever forgets to think of it.
+A cluster is reconciled every few seconds and its spec changes a few times a week, so the desired state is cached. The
+cache key is exactly the bytes from which it is computed, without the parts of the status for users and without versions
+of the object: so it can never be outdated.
 """
 
 import msgspec
@@ -18,9 +18,9 @@ from stateward.planning.model.observation import Desired, Refusal
 
 
 def wanted(family: Family, cluster: Cluster, level: Level = Level.PRIVILEGED) -> Desired:
-    """Return what should be, or, for a spec that makes no sense, nothing but its refusals.
+    """Return the desired state, or, for an invalid spec, only its refusals.
 
-    A spec that asks for pods that the level does not allow goes on as it is; all new steps are refused.
+    A cluster whose spec asks for pods that the level does not allow continues as it is; all new steps are refused.
     """
     errors = [p for p in validate(cluster) if p.severity is Severity.ERROR]
     if errors:
@@ -40,7 +40,7 @@ class Wanted:
         self._known: dict[Key, tuple[bytes, Desired]] = {}
 
     def desired(self, cluster: Cluster) -> Desired:
-        """Return what should be, or, for a spec that makes no sense, nothing but its refusals."""
+        """Return the desired state, or, for an invalid spec, only its refusals."""
         key = Key(cluster.metadata.namespace, cluster.metadata.name)
         asked = essence(cluster)
         # Compared as bytes: 1, 1.0 and true are equal in Python, and not the same setting.
@@ -56,7 +56,7 @@ class Wanted:
 
 
 def essence(cluster: Cluster) -> Cluster:
-    """Return what of a cluster says what should be: its spec, who it is, and who its database has turned out to be."""
+    """Return what determines the desired state of a cluster: its spec, its identity, and that of its database."""
     status = ClusterStatus(
         version=cluster.status.version,
         cluster_uuid=cluster.status.cluster_uuid,

@@ -28,7 +28,7 @@ from stateward.planning.facts.placement import Inventory, Machine, Need, cores, 
 T = TypeVar("T", bound=KubeObject)
 
 PATIENCE = 3.0
-"""Seconds for which the webhook waits for what only makes a warning."""
+"""Seconds that the webhook waits for reads that only cause warnings."""
 
 
 def needs_of(family: Family, cluster: Cluster) -> tuple[Need, ...]:

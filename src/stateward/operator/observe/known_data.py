@@ -1,8 +1,8 @@
-"""What is known of the data that a cluster uses, out of what was read of it; pure.
+"""The state of the data that a cluster uses, from what was read of it; pure.
 
-An object that could not be read is not one that is not there: what was known of it stays, and the cluster says so. A
-Secret of the keystore that is gone leaves the keystore as it is; one that was never there holds back what would be made
-without it.
+An object that could not be read is not absent: its recorded state stays, and the cluster reports the failure. A deleted
+Secret of the keystore leaves the keystore unchanged; one that never existed holds back what would be created without
+it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,11 +35,11 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known: digests by name of the input, the files of keystores, and what is refused for want of more."""
+    """The known state: digests by name of the input, the files of keystores, and the refusals for missing data."""
 
     data: Mapping[str, str] = field(default_factory=dict[str, str])
     files: Mapping[str, str] | None = field(default_factory=dict[str, str], repr=False)
-    """None where not everything that belongs into them is known: then nothing is made with what there is."""
+    """None if some of their content is unknown: then nothing is created from the rest."""
     refusals: tuple[Refusal, ...] = ()
 
 
@@ -65,13 +65,13 @@ def known(cluster: Cluster, used: frozenset[Dependency], found: Read, copy: Sequ
 
 
 def incomplete(asked: SecureSettings, found: Read) -> bool:
-    """Return whether something that is asked for is not in what was read."""
+    """Return whether something that the spec names was not found."""
     body = found.objects.get((SECRET, asked.secret_name))
     return body is None or bool(lacking(asked, list(settings(asked, data_of(body)))))
 
 
 def unlocked(name: str, why: str, *, held: bool) -> Refusal:
-    """Return that nothing can be told apart for want of the operator's key; what was known stays."""
+    """Return the state for a missing operator key: no change can be detected, and the recorded state stays."""
     text = (
         f"the operator cannot tell whether the data that {name} uses has changed, because it cannot"
         f" read the key of its digests: {why}"
@@ -80,7 +80,7 @@ def unlocked(name: str, why: str, *, held: bool) -> Refusal:
 
 
 def unread(identity: Identity, why: str) -> Refusal:
-    """Return that an object could not be read: what uses it goes on as it is."""
+    """Return the state for an object that could not be read: its users continue unchanged."""
     text = f"{'/'.join(identity)} could not be read, so the operator cannot tell whether it has changed: {why}"
     return Refusal("/".join(identity), UNKNOWN, text, everything=False)
 
@@ -98,7 +98,7 @@ def settings_of(asked: SecureSettings, found: Read, copy: Sequence[Setting]) -> 
 
 
 def missing(i: int, asked: SecureSettings, here: Sequence[Setting], found: Read) -> Iterator[Refusal]:
-    """Yield what holds back everything: members would start without a setting that nobody has."""
+    """Yield what holds everything back: members would start without a setting that exists nowhere."""
     identity, path = (SECRET, asked.secret_name), f"spec.secureSettings[{i}]"
     what = "could not be read" if identity in found.troubles else "does not exist"
     if identity not in found.objects and not here:
@@ -119,7 +119,7 @@ def kept(cluster: Cluster, found: Read) -> dict[str, str]:
 
 
 def marked(digest: str, key: Key) -> str:
-    """Return a digest with the name of the key that it was made with; a mark that is none stays."""
+    """Return a digest with the name of its key; an invalid mark stays as it is."""
     return digest if digest in (OUT, THERE) else f"{key.name}/{digest}"
 
 

@@ -1,6 +1,6 @@
-"""How those ask a database who only look: a person's `plan`, and the CronJob that detects missing members.
+"""Read-only queries to a database, for `plan` and for the CronJob that detects missing members.
 
-They change nothing in it, also not to prove something: the operator alone does that, and only while it holds its lease.
+They change nothing in it, not even to prove an answer: only the operator does that, and only while it holds its lease.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ PATIENCE = 10.0
 
 
 async def onlook(engine: Engine, target: Target) -> Database | Unknown:
-    """Return what the database says when it is only asked; what was not proved is not taken to be so."""
+    """Return the database's answer to reads alone; what was not proved counts as unproved."""
     try:
         async with asyncio.timeout(PATIENCE):
             return await engine.observe(replace(target, proves=False))

@@ -1,7 +1,7 @@
-"""Reads what clusters use of ConfigMaps and Secrets that somebody else writes, and hears when that changes.
+"""Reads the ConfigMaps and Secrets of others that clusters use, and notices their changes.
 
-Values are read live, and again only when a watch has shown another version. They stay in here: what goes on is digests
-made with the operator's key, and the files of keystores.
+Values are read live, and again only after a watch has shown another version. They stay in this module: only digests
+made with the operator's key, and the files of keystores, leave it.
 """
 
 import base64
@@ -52,7 +52,7 @@ class Data:
         self._last: dict[ObjectKey, tuple[object, Known]] = {}
 
     def follow(self, watched: Mapping[str, Store[SourceView]], enqueue: Enqueue) -> None:
-        """Have clusters looked at when a watch tells of a change of what they use."""
+        """Requeue clusters when a watch reports a change of what they use."""
         self._watched = watched
         for kind, store in watched.items():
             store.subscribe(self._on_change(kind, enqueue))
@@ -70,14 +70,14 @@ class Data:
         self._last.pop(cluster, None)
 
     async def known(self, holdings: Holdings) -> tuple[Holdings, tuple[Refusal, ...]]:
-        """Return the cluster with what is known of its data, and what is refused for want of more."""
+        """Return the cluster with the state of its data, and the refusals for missing data."""
         cluster = holdings.cluster
         where = ObjectKey(cluster.metadata.namespace, cluster.metadata.name)
         pods, stored = uses_of(cluster), keystore.sources(asked_of(cluster))
         if not pods and not stored:
             self.forget(where)
             return self._with(holdings, Known()), ()
-        # Noted before anything is read: what changes from now on brings the cluster back here.
+        # Recorded before anything is read: a change from now on requeues the cluster.
         self._uses.put(where, where.namespace, pods | stored)
         try:
             self._key = self._key or await digest_key(self._api, self._namespace)
@@ -101,7 +101,7 @@ class Data:
         return with_data(holdings, found, self._clock.now().timestamp())
 
     def _versions(self, namespace: str, used: frozenset[Dependency]) -> Mapping[tuple[str, str], str] | None:
-        """Return the versions that the watches show; None where one of the objects is not watched."""
+        """Return the versions that the watches show; None if one of the objects is not watched."""
         found: dict[tuple[str, str], str] = {}
         for kind, name in {(d.kind, d.name) for d in used}:
             store = self._watched.get(kind)
@@ -148,7 +148,7 @@ def with_data(holdings: Holdings, found: Known, now: float) -> Holdings:
 
 
 def written(changing: Changing | None) -> DataChangeStatus | None:
-    """Return changes as the status has them: whole seconds, and none of those that they take to settle is lost."""
+    """Return changes as the status records them: in whole seconds, without losing any of the settling time."""
     if changing is None:
         return None
     return DataChangeStatus(since=rfc3339(changing.since), last=rfc3339(math.ceil(changing.last)))
