@@ -53,9 +53,9 @@ class Certificate:
     def context(self) -> ssl.SSLContext:
         """Return the context for a new connection.
 
-        This prevents that a certificate expires while the agent still uses it months later, and the operator can no
-        longer reach any member. During a rotation the pair may not match for a moment; then the last good pair serves
-        until a later connection.
+        A changed certificate is loaded without a restart of the agent. Otherwise it would expire while the agent still
+        uses it months later, and the operator could no longer reach any member. During a rotation the pair may not
+        match for a moment; then the last good pair serves until a later connection.
         """
         try:
             now = mark(self._paths)

@@ -26,8 +26,8 @@ def diff(old: str, new: str | None, before: tuple[str, ...], given: tuple[str, .
     """Show the effect of a change on an installation.
 
     OLD and NEW are folders or tarballs; without NEW only the values change. The output lists each object that is added
-    (+), changed (~) or removed (-) with its fields, and each workload whose pods restart with the reason. It does not
-    show values of fields, because they may be secret.
+    (+), changed (~) or removed (-) with its fields, and each workload that restarts its pods, with the reason. It does
+    not show values of fields, because they may be secret.
     """
     first = load(old)
     second = load(new) if new else first

@@ -50,7 +50,7 @@ def pacing(holdings: Holdings, known: Speed) -> Pacing:
 def starts_of(pods: tuple[Pod, ...]) -> dict[str, list[float]]:
     """Return by pool the seconds of the last starts: from the creation of a pod until it was ready.
 
-    A pod whose container has restarted is skipped: its readiness is that of a later start.
+    Pods with a restarted container are skipped: their readiness is that of a later start.
     """
     found: dict[str, list[float]] = {}
     for pod in pods:

@@ -24,7 +24,7 @@ NAMES = tuple(kind.name for kind in CLUSTER_KINDS)
 """The kinds of clusters in documents."""
 
 _PACKAGED: dict[str, type[Record]] = {"Installation": Installation, "Package": Package, "ClusterPackage": Package}
-"""Kinds whose structure is checked here; the package defines the accepted values."""
+"""Kinds with a check of the structure only; the package defines the accepted values."""
 
 
 @dataclass(frozen=True, slots=True)

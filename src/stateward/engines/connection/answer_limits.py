@@ -1,9 +1,9 @@
 """Limits on the size of answers per observation, and on how many clusters with large answers are read in parallel.
 
-They prevent that one cluster answers with far too much, by malice or malfunction, so that the process for all clusters
-runs out of memory or reads nothing else. Each observation has its own room, and every answer takes some of it. Answers
-above the usual size wait for a place. Clusters whose last large observation failed or kept its place for long share one
-place, so that healthy clusters never wait for them.
+Without them, one cluster with far too large answers, by malice or malfunction, could exhaust the memory of the process
+for all clusters or block its other reads. Each observation has its own room, and every answer takes some of it. Answers
+above the usual size wait for a place. A cluster is set apart if its last large observation failed or kept its place for
+long: such clusters share one place, so that healthy clusters never wait for them.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ This holds 1,200 shards with a replica, decoded in 40 ms. The most expensive for
 30 MiB of memory.
 """
 PLACES = 2
-"""Parallel observations with large answers, of clusters whose last one succeeded; all others share one more place."""
+"""Parallel observations with large answers, of clusters with a successful last one; all others share one more place."""
 PATIENCE = 10.0
 """Seconds that an observation waits for a place."""
 SLOW = 5.0

@@ -67,7 +67,7 @@ def _part(field: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _ordered(value: Any, name: str = "") -> Any:
-    """Sort lists whose items have a key: their order has no meaning, except where `_ORDER_MATTERS`."""
+    """Sort lists of items with a key: their order has no meaning, except in `_ORDER_MATTERS`."""
     if isinstance(value, dict):
         return {key: _ordered(item, key) for key, item in cast("Json", value).items()}
     if not isinstance(value, list):

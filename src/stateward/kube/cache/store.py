@@ -52,9 +52,9 @@ class Store(Generic[K]):
 
     @property
     def unreadable(self) -> Mapping[Key, Unreadable]:
-        """Objects whose newest version could not be read: a cached version, if any, is old.
+        """Objects with an unreadable newest version: a cached version, if any, is old.
 
-        An object whose name is unreadable too is under an empty name.
+        If the name is unreadable too, the object is under an empty name.
         """
         return self._table.unreadable
 

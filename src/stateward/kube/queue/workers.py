@@ -32,7 +32,7 @@ K_contra = TypeVar("K_contra", contravariant=True)
 
 
 class FailureListener(Protocol[K_contra]):
-    """Receives keys whose reconciliation fails repeatedly. Its own exceptions are logged and ignored."""
+    """Receives keys that fail repeatedly. Its own exceptions are logged and ignored."""
 
     async def failed(self, key: K_contra, failures: int, error: Exception) -> None:
         """Handle the second consecutive failure of a key, and each later one."""

@@ -1,4 +1,4 @@
-"""An event loop whose time jumps instead of passing.
+"""An event loop with a time that jumps instead of passing.
 
 When every task waits, the loop moves its time to the next timer instead of sleeping, so `asyncio.sleep(3600)` takes no
 time and the order of events is the same in every run. Sockets still work: ready sockets are always handled before time

@@ -20,7 +20,7 @@ class FoundationTarget(Target, frozen=True, kw_only=True):
     processes: Mapping[str, int] = {}
     """By member that should run: the number of its processes."""
     lasting: frozenset[str] = frozenset()
-    """Members whose pods have volumes."""
+    """Members with volumes."""
     fresh: frozenset[str] = frozenset()
     """Members that should run and have never joined the database."""
     missing: Mapping[str, float] = {}

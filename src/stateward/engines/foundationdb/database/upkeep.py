@@ -90,5 +90,5 @@ def candidates(target: FoundationTarget, seen: View, leaving: frozenset[str]) ->
 
 
 def reachable(seen: View, coordinators: frozenset[str]) -> frozenset[str]:
-    """Return the reachable coordinators; one whose process is reached counts as reachable."""
+    """Return the coordinators with a reached process."""
     return frozenset(name for name in coordinators if name in seen.members and seen.members[name].reached)

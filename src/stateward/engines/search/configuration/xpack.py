@@ -47,7 +47,7 @@ def settings(folder: str) -> dict[str, Any]:
         "xpack.security.transport.ssl.verification_mode": "certificate",
         "xpack.security.authc.anonymous.username": "stateward-probe",
         "xpack.security.authc.anonymous.roles": "stateward_probe",
-        # A request without credentials is answered with 401, so clients prompt for the password.
+        # A refused anonymous request gets 401 and not 403, so that clients prompt for credentials.
         "xpack.security.authc.anonymous.authz_exception": False,
     }
 
@@ -61,7 +61,7 @@ def users(people: Mapping[str, str], before: str, salt: Callable[[], bytes], *, 
     """Return the files of superusers from their passwords by name.
 
     `before` is the existing users file: valid digests in it stay, so that nothing is rewritten without need. With
-    `others`, users whose passwords are not given here stay too. `salt` returns other random bytes with each call.
+    `others`, users without a password in `people` stay too. `salt` returns other random bytes with each call.
     """
     known = dict(each.split(":", 1) for each in before.splitlines() if ":" in each)
     kept = {

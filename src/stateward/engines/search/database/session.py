@@ -70,7 +70,7 @@ class Session:
         body: Json | None = None,
         patience: float | None = None,
     ) -> Answer:
-        """Send a request whose answer carries no data; raise `EngineError` if it failed."""
+        """Send a request without data in the answer; raise `EngineError` if it failed."""
         return self._done(path, await self._transport.send(Call(self.endpoint, method, path, params, body, patience)))
 
     def _done(self, path: str, answer: Answer) -> Answer:

@@ -78,7 +78,7 @@ class IndexSettings(Struct, frozen=True):
 
 
 class IndexSection(Struct, frozen=True):
-    """The settings whose names begin with `index.`."""
+    """The settings with the prefix `index.`."""
 
     index: IndexSettings
 
@@ -289,7 +289,7 @@ class Rerouted(Struct, frozen=True):
 
 
 class FlushCounts(Struct, frozen=True):
-    """Copies whose flush failed."""
+    """Copies that could not be flushed."""
 
     failed: int
 

@@ -27,7 +27,7 @@ EFFECTS = {
 }
 """The effect of a change, by the first part of an input's name."""
 COORDINATED = frozenset({security.TOGETHER})
-"""Inputs whose change separates members: old and new members cannot talk to each other, so all change together."""
+"""Inputs with a coordinated change: members before and after it cannot talk to each other."""
 
 _NEWEST = "9999.0.0"
 

@@ -22,7 +22,7 @@ def member_objects(
 ) -> MemberObjects:
     """Return the objects of a member at a version; raise KeyError when the spec has no such pool.
 
-    `extra_files` are configuration files whose content is not in the resource.
+    `extra_files` are configuration files with content that is not in the resource.
     """
     pool = find(flavor, cluster, pool_name, extra_files)
     return objects.member_objects(

@@ -27,7 +27,7 @@ class ResolvedPool(Struct, frozen=True, dict=True):
     cluster: SearchCluster
     spec: Pool
     extra_files: Mapping[str, str] = {}
-    """Configuration files of its members whose content is not in the resource."""
+    """Configuration files of its members with content that is not in the resource."""
 
     @property
     def name(self) -> str:

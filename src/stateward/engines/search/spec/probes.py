@@ -1,8 +1,8 @@
 """Probes that distinguish starting, joined and alive. Measured on OpenSearch 1.3, 2.19 and 3.4.
 
 `GET /` answers 200 as soon as the process listens, with or without a cluster manager, so it shows only that the process
-is alive. A document count on indices that don't exist takes the path of every search: it fails at once with 503 until
-the node has joined a cluster whose state is recovered, and costs nothing. It keeps answering during the election of a
+is alive. A document count on indices that don't exist takes the path of every search. It costs nothing, and fails at
+once with 503 until the node has joined a cluster with a recovered state. It keeps answering during the election of a
 cluster manager, as it should: the node can still serve reads.
 """
 
