@@ -1,7 +1,6 @@
-"""Talking to the agents in the pods: HTTPS to the pod's address, its name verified, with the member's token.
+"""Requests to the agents in the pods: HTTPS to the pod's address, with a verified name and the member's token.
 
-Addresses of pods are used again. A certificate of its own for each member makes sure that a word for one member is
-never heard by another one.
+Pod addresses are reused. Each member has its own certificate, so a request for one member never reaches another one.
 """
 
 import asyncio
@@ -21,7 +20,7 @@ from stateward.planning.model.process import Process, ProcessState
 PATIENCE = 5.0
 """Seconds for one answer; the agent itself gives a slow client no more."""
 AT_ONCE = 256
-"""Agents of all clusters that are talked to at the same time; others wait for their turn before their time runs."""
+"""Agents of all clusters that are asked at the same time; the time of waiting requests has not started."""
 UNAUTHORIZED = 401
 LARGEST = 1 << 16
 """Bytes of an answer."""
@@ -32,15 +31,15 @@ class AgentError(Exception):
 
 
 class StrangeError(AgentError):
-    """Operator and agent do not know each other: the agent does not believe the token, or proves another name."""
+    """Operator and agent reject each other: the agent does not accept the token, or has another name."""
 
 
 class UnauthorizedError(StrangeError):
-    """The agent does not believe the token."""
+    """The agent does not accept the token."""
 
 
 class Access(Struct, frozen=True):
-    """How the agent of one member is believed, and what it believes."""
+    """How the operator verifies the agent of one member, and the token that the agent accepts."""
 
     bundle: str
     """Certificates of the authorities that sign for the cluster's agents, in PEM."""
@@ -50,7 +49,7 @@ class Access(Struct, frozen=True):
 
 
 class Peer(Struct, frozen=True):
-    """One agent: where it answers, and the name that it proves."""
+    """One agent: its address, and the name in its certificate."""
 
     address: str
     name: str
@@ -60,7 +59,7 @@ class Agents(Protocol):
     """The agents of all pods; every method raises `AgentError`, and may be called again after it did."""
 
     async def ask(self, access: Access, peer: Peer) -> Process:
-        """Return what the agent says about its process."""
+        """Return the agent's answer about its process."""
         ...
 
     async def stop(self, access: Access, peer: Peer) -> None:
@@ -81,11 +80,11 @@ class _Answer(Struct, frozen=True, rename="camel"):
 
 
 class HttpAgents:
-    """`Agents` over aiohttp. Every connection is its own: the agent ends each after one answer.
+    """`Agents` over aiohttp. Every request has its own connection: the agent closes each after one answer.
 
-    The time that an agent has to answer begins when it is asked. The disaster this prevents: a zone falls silent, its
-    agents take all places for as long as they have, the time of those that waited for a place runs out with them, and
-    pods are made anew whose agents are well.
+    The time limit of a request starts when it is sent. The disaster this prevents: a zone falls silent, its agents use
+    all slots until their limit, the time of the waiting requests runs out too, and pods with healthy agents are
+    recreated.
     """
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
@@ -93,7 +92,7 @@ class HttpAgents:
         self._places = asyncio.Semaphore(AT_ONCE)
 
     async def ask(self, access: Access, peer: Peer) -> Process:
-        """Return what the agent says about its process."""
+        """Return the agent's answer about its process."""
         body = await self._call(access, peer, "GET", "/v1/process", None)
         try:
             answer = msgspec.json.decode(body, type=_Answer)
@@ -161,7 +160,7 @@ async def open_agents() -> AsyncGenerator[Agents]:
 
 @lru_cache(maxsize=256)
 def _context(bundle: str) -> ssl.SSLContext:
-    """Return a context that believes the authorities of one cluster and nobody else."""
+    """Return a TLS context that trusts the CAs of one cluster and no others."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.load_verify_locations(cadata=bundle)
     return context

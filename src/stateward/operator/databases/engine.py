@@ -39,7 +39,7 @@ class Family(Protocol):
     """Name of the database's container in the pods."""
     engine: Engine
     agents: Agents | None
-    """The agents in the pods; None where nobody talks to them."""
+    """The agents in the pods; None if no connection to them exists."""
 
     def desired(self, cluster: Cluster) -> Desired:
         """Return what should be, with every default filled in."""
@@ -56,10 +56,10 @@ class Family(Protocol):
         extra_files: Mapping[str, str] | None = None,
         keeps: Inputs | None = None,
     ) -> MemberObjects:
-        """Return the objects of one member; raises KeyError when the spec has no such pool.
+        """Return the objects of one member; raises KeyError if the spec has no such pool.
 
-        `extra_files` are those of its configuration whose content is in no resource; `keeps` are the inputs that the
-        member has and that only a new one can change.
+        `extra_files` are files of its configuration whose content is in no resource; `keeps` are the member's inputs
+        that only a new one can change.
         """
         ...
 
@@ -68,7 +68,7 @@ class Family(Protocol):
         ...
 
     def target(self, holdings: Holdings) -> Target:
-        """Return where the database may answer, and how to know that it is this one."""
+        """Return the addresses of the database, and how to recognise it."""
         ...
 
 
@@ -120,7 +120,7 @@ class SearchFamily:
 
 
 def restarts(pod: Pod) -> bool:
-    """Return whether the process in a pod is being stopped or started: it answers late or never."""
+    """Return whether the process in a pod is stopping or starting: it answers late or never."""
     return parse_phase(pod.metadata.annotations.get(names.ANNOTATION_PHASE, "")) in BEGUN
 
 
@@ -176,7 +176,7 @@ def family_of(
 ) -> Family:
     """Return the family of a kind of cluster, whose databases are reached by HTTP or by a command in their pods.
 
-    Kinds that share `rooms` share what their databases may answer at the same time.
+    Kinds that share `rooms` share the limit on answers in memory at the same time.
     """
     if kind is FOUNDATIONDB:
         return FoundationDBFamily(shell, agent_image, agents, rooms)
@@ -186,16 +186,16 @@ def family_of(
 
 
 def unconnected(kind: ClusterKind) -> Family:
-    """Return the family of a kind as far as it is pure, with agents in its pods; no database can be asked by it."""
+    """Return the pure part of a kind's family, with agents in its pods; it cannot reach a database."""
     nowhere: Any = None
     return family_of(kind, nowhere, nowhere, "stateward")
 
 
 @asynccontextmanager
 async def open_families(execute: Execute, agent_image: str = "") -> AsyncGenerator[tuple[Family, ...]]:
-    """Open the connections to databases while the block runs; each kind has its own, so that none waits for others.
+    """Open the connections to databases for the block; each kind has its own, so that none waits for others.
 
-    `execute` runs commands in pods. Pods are made with an agent from `agent_image`, Stateward's own, if there is one.
+    `execute` runs commands in pods. Pods get an agent from `agent_image`, Stateward's own image, if it is set.
     """
     async with AsyncExitStack() as stack:
         families: list[Family] = []

@@ -33,7 +33,7 @@ from stateward.planning.safety.disruption_budget import Budget
 
 
 class FoundationDBFamily:
-    """FoundationDB clusters; pods are made with an agent from `agent_image`, Stateward's own, if there is one."""
+    """FoundationDB clusters; pods get an agent from `agent_image`, Stateward's own image, if it is set."""
 
     def __init__(
         self, shell: Shell, agent_image: str = "", agents: Agents | None = None, rooms: Rooms | None = None
@@ -96,7 +96,7 @@ class FoundationDBFamily:
 
 
 def mapped(cluster: FoundationDBCluster, holdings: Holdings) -> bool:
-    """Return whether a pod mounts the cluster file from a ConfigMap, or the next one of a member would."""
+    """Return whether a pod, or the next pod of a member, mounts the cluster file from a ConfigMap."""
     name = cluster_file(cluster)
     templates = (each.spec.template.spec for each in holdings.sets)
     return any(mounts(spec.volumes, name) for spec in (*templates, *(pod.spec for pod in holdings.pods)))
@@ -115,9 +115,10 @@ def member_of(pod: Pod) -> str:
 
 
 def processes(holdings: Holdings) -> dict[str, int]:
-    """Return how many processes each member has, by what its pod was made from, or else its next one will be.
+    """Return how many processes each member has, from what its pod, or else its next pod, is created with.
 
-    The disaster this prevents: the pool asks for more, and all its members that serve count as away, and are replaced.
+    The disaster this prevents: the pool asks for more processes, all its serving members count as missing, and are
+    replaced.
     """
     made = {s.metadata.name: s.spec.template.metadata.annotations for s in holdings.sets}
     made |= {member_of(pod): pod.metadata.annotations for pod in holdings.pods}
@@ -127,7 +128,7 @@ def processes(holdings: Holdings) -> dict[str, int]:
 def addresses(cluster: FoundationDBCluster, pods: tuple[Pod, ...], counts: dict[str, int]) -> dict[str, frozenset[str]]:
     """Return the last known addresses of each member: those of its pod, or else what the status remembers of one."""
     remembered: list[RemovalStatus | MemberStatus] = [*cluster.status.member_states, *cluster.status.pending_removals]
-    # Addresses are used again: what a pod has now says nothing of whoever had it before.
+    # Addresses are reused: a pod's current address says nothing about its previous user.
     taken = {pod.status.pod_ip for pod in pods} | {""}
     most = max(counts.values(), default=1)
     hosts = {one.name: (one.address, counts.get(one.name, most)) for one in remembered if one.address not in taken}

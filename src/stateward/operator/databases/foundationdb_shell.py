@@ -27,16 +27,16 @@ The program is of the version that runs in the pod, which need not be that of it
 
 
 class ExecShell:
-    """Runs commands in pods; one that only asks runs nothing but the question for the status."""
+    """Runs commands in pods; a read-only instance runs nothing but the query for the status."""
 
     def __init__(self, execute: Execute, *, asks: bool = False) -> None:
         self._execute = execute
         self._asks = asks
 
     async def run(self, pod: str, command: str, seconds: int) -> Printed:
-        """Return what `fdbcli --exec COMMAND` left behind within a time.
+        """Return the output of `fdbcli --exec COMMAND` within a time.
 
-        Raises UnreachableError, TooLargeError beyond a limit, and GarbledError where it was cut off.
+        Raises UnreachableError, TooLargeError beyond a limit, and GarbledError if the output is incomplete.
         """
         if self._asks and command != STATUS:
             raise UnreachableError(f"{command.split(maxsplit=1)[0]} is not a read-only command")
@@ -54,7 +54,7 @@ class ExecShell:
 
 
 def printed(text: str) -> Printed:
-    """Return output and exit code; raises GarbledError where the end is missing."""
+    """Return output and exit code; raises GarbledError if the end is missing."""
     output, mark, code = text.rpartition(f"\n{MARK}")
     if not mark or not code.strip().isdigit():
         raise GarbledError("fdbcli was cut off")

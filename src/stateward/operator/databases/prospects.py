@@ -1,4 +1,4 @@
-"""What is to be expected of the members of a FoundationDB cluster: coordinators go to those that stay.
+"""The expected future of a FoundationDB cluster's members: coordinators go to those that stay.
 
 It is read from the objects and the status, so an operator that has just started knows as much.
 """
@@ -19,7 +19,7 @@ PENDING = {"replace": Prospect.GOES, "recreate": Prospect.AWAY_SOON}
 
 
 def prospects(cluster: FoundationDBCluster, holdings: Holdings) -> dict[str, Prospect]:
-    """Return what is to be expected of each member that does not just stay; the worst counts."""
+    """Return the prospect of each member that does not simply stay; the worst one counts."""
     found: dict[str, Prospect] = {}
     for name, prospect in (*away_soon(holdings), *going(cluster, holdings)):
         found[name] = max(prospect, found.get(name, Prospect.STAYS))
@@ -27,7 +27,7 @@ def prospects(cluster: FoundationDBCluster, holdings: Holdings) -> dict[str, Pro
 
 
 def away_soon(holdings: Holdings) -> Iterator[tuple[str, Prospect]]:
-    """Yield the members whose node is tainted or not ready; a taint that all nodes have tells nobody apart."""
+    """Yield the members whose node is tainted or not ready; a taint of all nodes distinguishes none."""
     for pod in holdings.pods:
         node = holdings.nodes.get(pod.spec.node_name)
         if pod.spec.node_name and holdings.nodes and (node is None or not node.ready or tainted(node)):
@@ -35,12 +35,12 @@ def away_soon(holdings: Holdings) -> Iterator[tuple[str, Prospect]]:
 
 
 def tainted(node: Node) -> bool:
-    """Return whether a node keeps new pods away, or evicts those that are there."""
+    """Return whether a node keeps new pods away, or evicts existing ones."""
     return any(taint.effect != "PreferNoSchedule" for taint in node.spec.taints)
 
 
 def going(cluster: FoundationDBCluster, holdings: Holdings) -> Iterator[tuple[str, Prospect]]:
-    """Yield the members that will be replaced, removed or made anew: by the status, by name, or for their volumes."""
+    """Yield the members that will be replaced, removed or recreated: by the status, by name, or for their volumes."""
     status, wanted = cluster.status, desired(cluster)
     yield from ((state.name, PENDING[state.pending]) for state in status.member_states if state.pending in PENDING)
     kept = wanted.replacement.keep

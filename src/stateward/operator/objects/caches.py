@@ -1,8 +1,8 @@
-"""The watch caches of the operator, and what they hold about one cluster.
+"""The watch caches of the operator, and their content for one cluster.
 
-Everything is selected by Stateward's own label, so that a cache holds what belongs to clusters and not every pod of the
-installation. Secrets and ConfigMaps are cached as metadata: their contents never reach this process. Each kind of
-cluster has a store of its own; the objects that clusters consist of are watched once, for all kinds.
+All are selected by Stateward's own label, so that a cache holds the objects of clusters and not every pod. Secrets and
+ConfigMaps are cached as metadata: their contents never reach this process. Each kind of cluster has a store of its own;
+the objects of clusters are watched once, for all kinds.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -55,7 +55,7 @@ class Objects:
         yield from self.shared.values()
 
     def reflectors(self, api: Api, options: ReflectorOptions) -> Iterator[Reflector[Any]]:
-        """Return what keeps the stores equal to the server, one per kind and namespace."""
+        """Return the reflectors of the stores, one per kind and namespace."""
         for namespace in self.namespaces:
             for kind in OWNED:
                 selection = Selection(namespace, labels=names.LABEL_CLUSTER)
@@ -89,7 +89,7 @@ class Caches:
         return self._objects.shared
 
     def reflectors(self, api: Api, options: ReflectorOptions) -> Iterator[Reflector[Cluster]]:
-        """Return what keeps the store of the clusters equal to the server, one per namespace."""
+        """Return the reflectors of the clusters' store, one per namespace."""
         for namespace in self._objects.namespaces:
             yield Reflector(api, self.kind.resource, Selection(namespace), self.clusters, options)
 
@@ -130,7 +130,7 @@ class Caches:
         self._expectations.pop(key, None)
 
     def holdings(self, key: Key) -> Holdings | None:
-        """Return what the caches hold about a cluster; None when there is no such cluster."""
+        """Return the cached objects of a cluster; None if there is no such cluster."""
         cluster = self.clusters.get(key)
         if cluster is None:
             return None

@@ -31,15 +31,14 @@ class Holdings:
     nodes: Mapping[str, Node]
     classes: Mapping[str, StorageClass]
     caught_up: bool = True
-    """Whether every cache behind it has seen the operator's own writes."""
+    """Whether every cache behind it has observed the operator's own writes."""
     live: bool = False
     barred: tuple[Refusal, ...] = ()
-    """What it names and may not use: as long as there is anything, no pod template of it is written."""
+    """Objects that it names and may not use: while there are any, none of its pod templates is written."""
     access: Access | None = None
-    """How to get into the database where it is secured."""
+    """The access to the database if it is secured."""
     protection: Protection | None = None
     connection: str | None = field(default="", repr=False)
-    """What clients need to find a database that has no Service; empty where the first one is right, and None where it
-    is lost."""
+    """What clients need to find a database without a Service; empty if the first one is right, None if it is lost."""
     keystore: Mapping[str, str] | None = field(default_factory=dict[str, str], repr=False)
-    """Files of the members' configuration with the settings of their keystores; None where not all are known."""
+    """Files of the members' configuration with their keystore settings; None if some are unknown."""

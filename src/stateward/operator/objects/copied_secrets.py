@@ -1,12 +1,13 @@
-"""Secrets of a cluster that people copy: they have no owner, and the operator deletes them when the cluster is gone.
+"""Secrets of a cluster that users copy: they have no owner, and the operator deletes them after their cluster.
 
-`NAME-ca` and `NAME-admin` are copied into the namespaces of clients, mostly as they are. An owner reference in a copy
-names an owner that is not in that namespace, so the garbage collector deletes the copy. These Secrets have a mark
-instead: an annotation with the UID of the cluster and the place of the Secret. By the place a copy is known as a copy.
+`NAME-ca` and `NAME-admin` are copied into the namespaces of clients, mostly unchanged. An owner reference in a copy
+names an owner that does not exist in that namespace, so the garbage collector deletes the copy. These Secrets have a
+mark instead: an annotation with the UID of the cluster and the place of the Secret. The place distinguishes a copy from
+the original.
 
-A cluster needs no finalizer for it, so it can be deleted while no operator runs. A Secret that is left has the label of
-its cluster, and so the operator looks at it when it starts. The operator deletes it after a live list that has no
-cluster of that UID, by UID and resourceVersion, and only where it was made in this place.
+A cluster needs no finalizer for this, so it can be deleted while no operator runs. A remaining Secret has the label of
+its cluster, so the operator checks it when it starts. The operator deletes it after a live list without a cluster of
+that UID, by UID and resourceVersion, and only in its original place.
 """
 
 from collections.abc import Iterator
@@ -33,30 +34,30 @@ _log = structlog.get_logger(__name__)
 
 
 def mark(uid: str, key: Key) -> str:
-    """Return what a Secret of the cluster with this UID says of itself in its place."""
+    """Return the mark of a Secret of the cluster with this UID in its place."""
     return f"{uid} {key}"
 
 
 def maker(meta: ObjectMeta) -> str:
-    """Return the UID of the cluster that an object without an owner was made for; empty for a copy, and for others."""
+    """Return the UID of the cluster that an object without an owner was created for; empty for copies and others."""
     uid, _, place = meta.annotations.get(names.ANNOTATION_MADE_FOR, "").partition(" ")
     return uid if place == f"{meta.namespace}/{meta.name}" else ""
 
 
 def belongs(meta: ObjectMeta, cluster: Cluster) -> bool:
-    """Return whether an object says that it is this very cluster's: by its owner, or by its mark."""
+    """Return whether an object belongs to this cluster: by its owner, or by its mark."""
     return cluster.metadata.uid in (meta.controller_uid, maker(meta))
 
 
 class Unowned:
-    """Keeps the Secrets of clusters of one kind without an owner, and deletes those of clusters that are gone."""
+    """Keeps the Secrets of clusters of one kind without an owner, and deletes those of deleted clusters."""
 
     def __init__(self, api: Api, caches: Caches) -> None:
         self._api = api
         self._caches = caches
 
     async def sweep(self, key: Key, living: str = "") -> None:
-        """Delete what was made for a cluster of this name other than the one with the UID `living`, if that is gone.
+        """Delete the Secrets of an earlier cluster of this name, other than the UID `living`, if that cluster is gone.
 
         Raises ApiError, and then nothing is known.
         """
@@ -70,7 +71,7 @@ class Unowned:
                 await self._delete(key, secret)
 
     async def heal(self, cluster: Cluster) -> None:
-        """Take the owner off Secrets that were made with one; raises ApiError."""
+        """Remove the owner of Secrets that were created with one; raises ApiError."""
         meta = cluster.metadata
         for name in (f"{meta.name}{suffix}" for suffix in SUFFIXES):
             cached = self._caches.of(kinds.SECRETS).get(Key(meta.namespace, name))
@@ -78,7 +79,7 @@ class Unowned:
                 await self._take_owner_off(cluster, key_of(cached))
 
     async def _take_owner_off(self, cluster: Cluster, key: Key) -> None:
-        """Write the mark and take the owner off in one step: with neither, nobody would ever delete it."""
+        """Write the mark and remove the owner in one step: a Secret with neither would never be deleted."""
         uid = cluster.metadata.uid
         with suppress(NotFound):
             read = (await self._api.get(RAW_SECRETS, key))["metadata"]
@@ -91,7 +92,7 @@ class Unowned:
             self._caches.expectations(place).wrote(self._caches.of(kinds.SECRETS), written)
 
     def _marked(self, key: Key) -> Iterator[PartialObject]:
-        """Yield the Secrets that were made for clusters of this kind and name, as the cache has them."""
+        """Yield the cached Secrets that were created for clusters of this kind and name."""
         for secret in self._caches.of(kinds.SECRETS).indexed("cluster", str(key)):
             meta = secret.metadata
             named = meta.name in {f"{key.name}{suffix}" for suffix in SUFFIXES}

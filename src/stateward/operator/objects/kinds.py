@@ -1,4 +1,4 @@
-"""The kinds of clusters that there are in the API: where each lives, and which engine runs it."""
+"""The kinds of clusters in the API: the resource of each, and the engine that runs it."""
 
 from dataclasses import dataclass
 
@@ -40,7 +40,7 @@ CLUSTER_KINDS = (OPENSEARCH, ELASTICSEARCH, FOUNDATIONDB)
 
 
 def kind_of(cluster: Cluster) -> ClusterKind:
-    """Return the kind of a cluster; raise KeyError where it is of none."""
+    """Return the kind of a cluster; raise KeyError for an unknown kind."""
     for kind in CLUSTER_KINDS:
         if isinstance(cluster, kind.resource.view):
             return kind

@@ -17,11 +17,11 @@ T = TypeVar("T", bound=KubeObject)
 
 
 async def read_live(api: Api, key: Key, kind: ClusterKind, *, secrets: bool = True) -> Holdings:
-    """Return the cluster and its objects as the API server has them now.
+    """Return the live state of the cluster and its objects from the API server.
 
-    Raises NotFound when the cluster is gone, any other ApiError when a part could not be read: then nothing is known,
-    and nothing may be destroyed. Without `secrets`, the holdings have none: only for a reader that does not look at
-    them, and has no right to.
+    Raises NotFound if the cluster is gone, any other ApiError if a part could not be read: then nothing is known, and
+    nothing may be destroyed. Without `secrets`, the holdings have none: only for a reader that needs none, and has no
+    right to them.
     """
     cluster = await api.get(kind.resource, key)
     labels = f"{names.LABEL_CLUSTER}={key.name},{names.LABEL_ENGINE}={kind.engine}"

@@ -1,8 +1,8 @@
-"""Only objects of this very cluster are written: a name may be taken by somebody else, or by a dead namesake.
+"""Ensures that only objects of this cluster are written: a name may belong to another owner, or to an earlier cluster.
 
-Objects are made by server-side apply and not by a create: what a create has set belongs to another entry of the field
-managers, and would stay for ever when it is no longer wanted. An apply makes what is not there, but it also takes over
-what is. So whoever applies without seeing the object as ours in the cache asks first.
+Objects are created by server-side apply and not by a create: fields of a create belong to another field manager, and
+would stay forever when they are no longer desired. An apply creates a missing object, but it also adopts an existing
+one. So if the cache does not show the object as ours, a live read comes first.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ class NotOurs(Exception):  # noqa: N818 - a state of the world, named as such
 
 
 async def exists(api: Api, kind: Resource[Any], key: Key, cluster: Cluster) -> bool:
-    """Return whether the object is there, read live; raises NotOurs when it is not this cluster's, ApiError."""
+    """Return whether the object exists, by a live read; raises NotOurs if it has another owner, ApiError."""
     try:
         existing = await api.get(kind, key)
     except NotFound:
@@ -30,9 +30,8 @@ async def exists(api: Api, kind: Resource[Any], key: Key, cluster: Cluster) -> b
     meta: ObjectMeta = existing.metadata
     labelled = meta.labels.get(names.LABEL_CLUSTER) == cluster.metadata.name
     controlled = belongs(meta, cluster)
-    # Kept volumes have no owner: they outlive the cluster on purpose. One that another engine has written is not ours,
-    # whatever the cluster was called.
-    # Nor is a Secret that says that it was made for another cluster, or is a copy of one.
+    # Kept volumes have no owner: they outlive the cluster on purpose. One written by another engine is not ours, for
+    # any name of the cluster. Nor is a Secret whose mark names another cluster, or a copy of one.
     unowned = not meta.controller_uid and names.ANNOTATION_MADE_FOR not in meta.annotations
     kept = unowned and meta.labels.get(names.LABEL_ENGINE) == kind_of(cluster).engine
     if meta.terminating or not labelled or not (controlled or kept):
@@ -41,5 +40,5 @@ async def exists(api: Api, kind: Resource[Any], key: Key, cluster: Cluster) -> b
 
 
 def key_in(body: dict[str, Any]) -> Key:
-    """Return where an object written as a manifest is."""
+    """Return the key of an object in its manifest."""
     return Key(body["metadata"].get("namespace", ""), body["metadata"]["name"])

@@ -1,6 +1,6 @@
-"""What the status of a cluster remembers, as planning knows it; times in seconds since the epoch.
+"""The record in the status of a cluster, as planning needs it; times in seconds since the epoch.
 
-A time that cannot be read is left out: it is not known, and whatever counts from it begins anew.
+An invalid time is left out: it is unknown, and what it measures starts again.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
-"""Freezes what was read into the observation that planning understands. Pure: no I/O, no clock, no decision.
+"""Translates what was read into the observation for planning. Pure: no I/O, no clock, no decision.
 
-Where an object does not say something that a decision needs, the result says *unknown* and not a friendly default.
+If an object lacks information that a decision needs, the result is *unknown* and not an optimistic default.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ TROUBLES = frozenset(
         "ImageInspectError",
     }
 )
-"""Reasons for which a container waits that do not go away by waiting alone."""
+"""Reasons of waiting containers that do not end by waiting alone."""
 
 
 def observation(
@@ -82,7 +82,7 @@ def listed(text: str) -> tuple[str, ...]:
 
 
 def schedule(annotations: Mapping[str, str]) -> o.Schedule | None:
-    """Return the restart that is asked for on the cluster."""
+    """Return the restart requested on the cluster."""
     phase = annotations.get(names.ANNOTATION_PHASE, "")
     return o.Schedule(phase, listed(annotations.get(names.ANNOTATION_RESTART_POOLS, ""))) if phase else None
 
@@ -129,7 +129,7 @@ def members(holdings: Holdings, container: str) -> tuple[o.Member, ...]:
 
 
 def with_answers(observed: o.Observation, answers: Mapping[str, o.Process | o.Unknown]) -> o.Observation:
-    """Return the observation with what the agents of some members have said."""
+    """Return the observation with the answers of some members' agents."""
     if not answers:
         return observed
     heard = (msgspec.structs.replace(m, process=answers.get(m.name, m.process)) for m in observed.members)
@@ -147,7 +147,7 @@ def by_member(objects: tuple[Labelled, ...]) -> dict[str, Labelled]:
 
 
 def identity(meta: ObjectMeta, cluster: str) -> tuple[str, int | None]:
-    """Return the pool and ordinal of a member's object; the ordinal is None when its labels do not say it."""
+    """Return the pool and ordinal of a member's object; the ordinal is None if its labels lack it."""
     ordinal = meta.labels.get(names.LABEL_ORDINAL, "")
     pool = meta.labels.get(names.LABEL_POOL, "")
     fits = ordinal.isdigit() and names.member(cluster, pool, int(ordinal)) == meta.labels.get(names.LABEL_MEMBER)
@@ -160,13 +160,13 @@ def ref(meta: ObjectMeta) -> o.Ref:
 
 
 def inputs(annotations: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the inputs that an object says it was made from; what cannot be read counts as made from nothing."""
+    """Return the inputs recorded on an object; an unreadable record counts as no inputs."""
     return parse_inputs(annotations.get(names.ANNOTATION_INPUTS, "{}"))
 
 
 @lru_cache(maxsize=4096)
 def parse_inputs(text: str) -> Mapping[str, str]:
-    """Return the inputs in an annotation. Members of a pool say the same, look after look: it is read once."""
+    """Return the inputs in an annotation. Members of a pool repeat the same text, so the result is cached."""
     try:
         return msgspec.json.decode(text, type=dict[str, str])
     except msgspec.DecodeError:
@@ -206,7 +206,7 @@ def pod(source: Pod, nodes: Mapping[str, Node], container: str) -> o.Pod:
         node=source.spec.node_name,
         zone=node.zone if node else "",
         taints=tuple(taint.key for taint in node.spec.taints if taint.effect != "PreferNoSchedule") if node else (),
-        # A node that is gone from the API is no node to wait for; one that was never heard of is not judged.
+        # A node that was deleted from the API is not waited for; a node that was never observed is not judged.
         node_ready=node.ready if node else not source.spec.node_name or not nodes,
         ip=source.status.pod_ip,
         beside=annotations.get(names.ANNOTATION_BESIDE, ""),
@@ -222,16 +222,16 @@ def pod(source: Pod, nodes: Mapping[str, Node], container: str) -> o.Pod:
 
 
 def strange_phase(text: str) -> str:
-    """Return what a pod's annotation says where that is no phase."""
+    """Return the value of a pod's phase annotation if it is not a phase."""
     return text if parse_phase(text) is None else ""
 
 
 def trouble(source: Pod) -> str:
-    """Return what keeps the pod from running, in Kubernetes' words; empty when nothing does.
+    """Return what keeps the pod from running, in Kubernetes' words; empty if nothing does.
 
-    A pod that is being deleted ends as Failed when its database was stopped by a signal: that is no trouble but the end
-    that was asked for. Taken for trouble, it would lift the limit on the allocation at each restart. One that is Ready
-    runs, whatever an earlier condition still says.
+    A pod that is being deleted ends as Failed if a signal stopped its database: that is not trouble but the requested
+    end. As trouble it would lift the limit on the allocation at each restart. A Ready pod runs, even if an earlier
+    condition says otherwise.
     """
     if source.metadata.terminating or source.ready:
         return ""
@@ -266,7 +266,7 @@ def claim(source: PersistentVolumeClaim, classes: Mapping[str, StorageClass]) ->
         capacity=parse_bytes(source.capacity) if source.capacity else 0,
         storage_class=name,
         expandable=known.allow_volume_expansion if known else None,
-        # Where none at all is seen, it is not known which there are.
+        # Without any observed class, the existing classes are unknown.
         classless=bool(name and classes) and known is None,
         terminating=source.metadata.terminating,
         left=names.ANNOTATION_LEFT in source.metadata.annotations,

@@ -1,13 +1,13 @@
-"""Keeps the cluster file of FoundationDB, which lets in everybody who has it: in a Secret, and nowhere else.
+"""Keeps the cluster file of FoundationDB, which grants access to everyone with a copy, in a Secret only.
 
-The Secret is what is remembered of it. The database changes the file whenever its coordinators change, and only it can
-say what is in it. So the file is never made anew when it is merely unread, nor when it is gone while the database does
-not answer: a pod that comes back with the first coordinators would look for members that are long gone, and its own
-copy would be overwritten.
+The Secret is the record of the file. The database changes the file whenever its coordinators change, and only the
+database knows the current content. So the operator never makes the file up if it is merely unread, or gone while the
+database does not answer: a pod that came back with the first coordinators would look for members that no longer exist,
+and would overwrite its own copy.
 
-An operator of before kept it in the status and in a ConfigMap. What is in the status is newer than the Secret, because
-only such an operator has written it. The ConfigMap goes once a live read shows no pod, and no template of one, that
-mounts it.
+Earlier versions of the operator kept the file in the status and in a ConfigMap. The status is newer than the Secret,
+because only such an operator has written it. The ConfigMap is deleted once a live read shows no pod and no pod template
+that mounts it.
 """
 
 from contextlib import suppress
@@ -42,7 +42,7 @@ class ClusterFiles:
         """By Secret: the version that was read, and the file in it."""
 
     async def known(self, holdings: Holdings) -> Holdings:
-        """Return the holdings with the cluster file as it was kept; raises ApiError, NotOurs: then nothing is known."""
+        """Return the holdings with the recorded cluster file; raises ApiError, NotOurs: then the file is unknown."""
         cluster = holdings.cluster
         if not isinstance(cluster, FoundationDBCluster):
             return holdings
@@ -56,7 +56,7 @@ class ClusterFiles:
             del self._read[key]
 
     async def _kept(self, cluster: FoundationDBCluster) -> str:
-        """Return what the Secret says; empty where it is certainly not there, whatever the cache says."""
+        """Return the content of the Secret; empty if a live read shows that it does not exist."""
         key = Key(cluster.metadata.namespace, cluster_file(cluster))
         cached, known = self._caches.of(kinds.SECRETS).get(key), self._read.get(key)
         if cached is not None and known is not None and known[0] == cached.metadata.resource_version:
@@ -72,7 +72,7 @@ class ClusterFiles:
 
 
 def told(holdings: Holdings, database: Database | Unknown) -> tuple[Holdings, tuple[Refusal, ...]]:
-    """Return the holdings with the cluster file as the database says it now, and what is refused while it is lost."""
+    """Return the holdings with the database's current cluster file, and the refusals while the file is lost."""
     cluster = holdings.cluster
     if not isinstance(cluster, FoundationDBCluster):
         return holdings, ()
@@ -90,7 +90,7 @@ def told(holdings: Holdings, database: Database | Unknown) -> tuple[Holdings, tu
 
 
 async def retired(api: Api, caches: Caches, holdings: Holdings) -> Key | None:
-    """Delete the ConfigMap of before where nothing mounts it any more, by a live read; return it where it was there.
+    """Delete the earlier ConfigMap if a live read shows that no pod mounts it; return it if it existed.
 
     Raises ApiError.
     """

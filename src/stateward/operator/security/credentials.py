@@ -1,11 +1,10 @@
-"""What operator and agents know each other by: an authority for each cluster, a certificate and token for each agent.
+"""The credentials between operator and agents: a CA for each cluster, a certificate and token for each agent.
 
-The authority's key and what tokens are made from are in a Secret of the cluster that no pod mounts; each member's
-Secret has its own certificate, key and token. A token is made from the end of its certificate, so it changes with each
-renewal, and the operator knows it without reading a member's Secret. A process that was taken over knows what lets it
-into its own agent, and into no other one. When a certificate is due stands in the Secret's annotations, so the caches
-tell it and no content has to be read for it. The agents read their files again when these change: a renewal restarts
-nothing.
+The CA's key and the root of the tokens are in a Secret of the cluster that no pod mounts; each member's Secret has its
+own certificate, key and token. A token is derived from the end of its certificate, so it changes with each renewal, and
+the operator knows it without reading a member's Secret. An attacker that takes over a process gains access to its own
+agent, and to no other. The Secret's annotations hold the expiry of the certificate, so the caches show it without the
+content. The agents reload their files when these change: a renewal restarts no process.
 """
 
 import base64
@@ -38,7 +37,7 @@ ANNOTATION_ISSUER = f"{GROUP}/issuer"
 ANNOTATION_ENDS = f"{GROUP}/certificate-ends"
 """On a member's Secret: when its certificate ends, in seconds since the epoch."""
 ANNOTATION_EARLIER = f"{GROUP}/certificate-ended"
-"""On a member's Secret: the end of the certificate before, whose token its agent may still have."""
+"""On a member's Secret: the end of the previous certificate, whose token its agent may still have."""
 SHARED = "shared"
 """In place of that time: the agent may still have the token that all members once had."""
 LABEL_PURPOSE = f"{GROUP}/purpose"
@@ -52,9 +51,9 @@ class Keys(Struct, frozen=True):
 
     authority: pki.Authority
     root: str
-    """What the tokens of members are made from."""
+    """The root from which the tokens of members are derived."""
     shared: str = ""
-    """The token that all members once had, where the cluster is as old as that."""
+    """The earlier token of all members, if the cluster is old enough to have one."""
 
     def token(self, name: str, ends: str) -> str:
         """Return the token of the agent with a name, beside a certificate that ends so."""
@@ -65,7 +64,7 @@ class Keys(Struct, frozen=True):
 
 
 class Credentials:
-    """Makes, keeps and renews the secrets between operator and agents."""
+    """Creates, keeps and renews the secrets between operator and agents."""
 
     def __init__(self, api: Api, caches: Caches, clock: Clock) -> None:
         self._api = api
@@ -75,9 +74,10 @@ class Credentials:
         self._doubted: set[Key] = set()
 
     def doubt(self, cluster: Cluster, member: str) -> None:
-        """Have the content of a member's Secret looked at, because its agent and the operator do not know each other.
+        """Request a check of a member's Secret, because its agent and the operator reject each other.
 
-        Caches show no content, and somebody may have changed it: the member could not be restarted until its renewal.
+        Caches show no content, and a user may have changed it: without this check the member could not restart until
+        its renewal.
         """
         self._doubted.add(Key(cluster.metadata.namespace, names.agent(member)))
 
@@ -94,9 +94,9 @@ class Credentials:
         )
 
     async def keep(self, holdings: Holdings) -> None:
-        """Renew what is due, of the members whose pods have agents; raises ApiError, NotOurs.
+        """Renew what is due for members whose pods have agents; raises ApiError, NotOurs.
 
-        Nothing is made for a member that was let go: its Secret would be left behind when its objects are removed.
+        A released member gets nothing new: its Secret would be left behind when its objects are removed.
         """
         running = (s for s in holdings.sets if s.spec.replicas and not s.metadata.terminating)
         managed = [s for s in running if names.ANNOTATION_AGENT in s.spec.template.metadata.annotations]
@@ -106,7 +106,7 @@ class Credentials:
                 await self._ensure(holdings.cluster, workload.metadata.name, keys)
 
     async def ensure(self, cluster: Cluster, member: str) -> None:
-        """Make or renew a member's Secret where it is missing or due; raises ApiError, NotOurs."""
+        """Create or renew a member's Secret if it is missing or due; raises ApiError, NotOurs."""
         await self._ensure(cluster, member, await self._keys(cluster))
 
     async def _ensure(self, cluster: Cluster, member: str, keys: Keys) -> None:
@@ -130,12 +130,12 @@ class Credentials:
         await self._apply(secret(cluster, key.name, data, annotations, member))
 
     def _told(self, key: Key) -> Mapping[str, str]:
-        """Return the annotations of a member's Secret, as the caches have it; none where there is none."""
+        """Return the annotations of a member's Secret from the caches; empty without a Secret."""
         cached: PartialObject | None = self._caches.of(kinds.SECRETS).get(key)
         return cached.metadata.annotations if cached is not None else {}
 
     async def _holds(self, key: Key, keys: Keys, name: str, ends: str) -> bool:
-        """Return whether a Secret holds what its annotations say: by it, agent and operator know each other."""
+        """Return whether a Secret holds what its annotations say, so that agent and operator accept each other."""
         try:
             files = contents(await self._api.get(RAW_SECRETS, key))
         except NotFound:
@@ -151,7 +151,7 @@ class Credentials:
         if not (ours and signed and own and end.isdigit()):
             return False
         left = int(end) - self._now()
-        # One that ends with its authority could be made no longer.
+        # A certificate that ends with its CA cannot be extended.
         return left > pki.DAYS * 86400 * pki.LEFT or (
             left > 0 and int(end) >= int(pki.ends(keys.authority.signs.certificate))
         )
@@ -175,7 +175,7 @@ class Credentials:
         return keys
 
     async def _read(self, cluster: Cluster, key: Key) -> Keys | None:
-        """Return what the Secret holds; None when it is not there, or holds what makes no sense."""
+        """Return the content of the Secret; None if it does not exist or is invalid."""
         if not await exists(self._api, kinds.SECRETS, key, cluster):
             return None
         try:
@@ -244,9 +244,9 @@ def written_as(keys: Keys) -> dict[str, str]:
 
 
 def read_as(data: dict[str, str]) -> Keys | None:
-    """Return the secrets that the files hold, without what of them makes no sense; `root` is empty in old ones.
+    """Return the secrets in the files, without invalid ones; `root` is empty in old files.
 
-    None where nothing can be done without that: then they are made anew.
+    None if they are unusable without an invalid one: then they are created again.
     """
     coming = pki.Pair(data.get("next.crt", ""), data.get("next.key", ""))
     signs = pki.Pair(data.get("tls.crt", ""), data.get("tls.key", ""))

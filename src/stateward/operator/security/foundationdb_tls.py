@@ -1,8 +1,8 @@
-"""Keeps the Secrets of FoundationDB clusters with TLS: made once, renewed long before they end, never made up.
+"""Keeps the Secrets of FoundationDB clusters with TLS: created once, renewed long before they expire, never made up.
 
-They are an authority, a certificate of the members and one for clients. The operator needs none: it asks by the command
-line in the members' pods. Processes take new certificates while they run, and so does an authority change without a
-restart: the next one is trusted for a day before it signs.
+They are a CA, a certificate of the members and one for clients. The operator needs none: it uses the command line in
+the members' pods. Processes load new certificates while they run, so a change of the CA needs no restart either: the
+next CA is trusted for a day before it signs.
 """
 
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class Certificates:
 
 @dataclass(frozen=True, slots=True)
 class Secured:
-    """A cluster as it is secured, what people may know of that, and what is refused."""
+    """A cluster with its security, the public facts about it, and the refusals."""
 
     cluster: FoundationDBCluster
     protection: Protection | None = None
@@ -65,7 +65,7 @@ class Secured:
 
 
 class TransportKeeper:
-    """Makes, renews and reads the Secrets of clusters with TLS."""
+    """Creates, renews and reads the Secrets of clusters with TLS."""
 
     def __init__(self, api: Api, caches: Caches, clock: Clock, *, labelled: bool = False) -> None:
         self._clock = clock
@@ -74,7 +74,7 @@ class TransportKeeper:
         self._given = Given(api, clock, labelled=labelled)
 
     async def keep(self, cluster: FoundationDBCluster, *, on: bool) -> Secured:
-        """Make and renew what is missing or due where TLS is `on`; raises ApiError, NotOurs: then nothing is known."""
+        """Create and renew what is missing or due if TLS is `on`; raises ApiError, NotOurs: then nothing is known."""
         if not on:
             silent = cluster.spec.security is None and cluster.status.security is None
             return _secured(cluster, None if silent else Protection(enabled=False, reason=_reason(cluster, on=False)))
@@ -87,7 +87,7 @@ class TransportKeeper:
         if FIELD in faults and name is not None and self._given.denied(name, cluster):
             faults[FIELD] = self._given.missing(name, cluster)
         if found is None:
-            # One that was never made waits, and the status does not say that it is without TLS.
+            # A cluster whose certificates were never created waits, and its status does not report that it has no TLS.
             return _secured(cluster, _unmade(cluster) if formed(cluster) else None, faults)
         await self._write(cluster, stored, found)
         return _secured(cluster, _protection(cluster, found, faults), faults)
@@ -123,10 +123,10 @@ class TransportKeeper:
 
 
 def runs_with(holdings: Holdings) -> bool:
-    """Return whether a cluster is to run with TLS: as its cluster file says, or (before there is any of it) its spec.
+    """Return whether a cluster runs with TLS: by its cluster file, or (before it exists) by its spec.
 
-    The disaster this prevents: a cluster that is restored without its status is taken for one without TLS, and each of
-    its members that is made anew finds none of the others.
+    The disaster this prevents: a cluster that is restored without its status counts as one without TLS, and each
+    recreated member finds none of the others.
     """
     cluster = mine(holdings.cluster)
     if not holdings.sets and not holdings.pods and not formed(cluster):
@@ -139,9 +139,9 @@ def runs_with(holdings: Holdings) -> bool:
 
 
 def made(cluster: FoundationDBCluster, stored: Stored, now: float, faults: dict[str, str]) -> Certificates | None:
-    """Return the certificates as they should be; None where nothing can be made of what was given.
+    """Return the desired certificates; None if the given Secrets make them impossible.
 
-    What is wrong with that is added to `faults`, by field of the spec.
+    The reasons are added to `faults`, by field of the spec.
     """
     asked_for = cluster.spec.security or TransportSecurity()
     if stored.given_authority and not rooted(stored.given_authority):
@@ -176,7 +176,7 @@ def _secured(cluster: FoundationDBCluster, known: Protection | None, faults: dic
 
 
 def _unmade(cluster: FoundationDBCluster) -> Protection:
-    """Return what is known where nothing can be made, of a cluster that is there: it keeps what it has."""
+    """Return the state of an existing cluster without usable Secrets: it keeps what it has."""
     before = cluster.status.security
     known: dict[str, Any] = {"mark": before.mark} if before is not None else {}
     return Protection(enabled=True, reason=_reason(cluster, on=True), **known)

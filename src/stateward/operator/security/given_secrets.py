@@ -1,7 +1,7 @@
-"""Reads the Secrets that people give a cluster for its security: a CA, a certificate for clients, an administrator.
+"""Reads the Secrets that users give a cluster for its security: a CA, a certificate for clients, an administrator.
 
-One that is not allowed for the cluster is as good as none. The right to write a cluster is no right to read Secrets,
-and what is in these comes into pods whose image and commands the cluster's author chooses.
+A Secret that is not allowed for the cluster counts as absent. The right to write a cluster is not a right to read
+Secrets, and their content goes into pods whose image and commands the cluster's author chooses.
 """
 
 import base64
@@ -22,7 +22,7 @@ from stateward.operator.security.material import Files
 
 RAW_SECRETS = kinds.SECRETS.raw()
 LOOK_AGAIN = 30.0
-"""Seconds after which a Secret that somebody gave is read again."""
+"""Seconds after which a Secret given by a user is read again."""
 
 Place = tuple[Key, str]
 """A Secret, and the cluster that names it: it may be allowed for one and not for another."""
@@ -39,9 +39,9 @@ class Given:
         self._barred: set[Place] = set()
 
     async def read(self, key: Key, cluster: Cluster) -> Files:
-        """Return the content of a Secret, empty where there is none that is allowed; the last one if unreadable.
+        """Return the content of a Secret, empty if none is allowed; the previous content if it is unreadable.
 
-        Raises ApiError where nothing was ever read.
+        Raises ApiError if it was never read.
         """
         place, now = (key, cluster.metadata.name), self._clock.now().timestamp()
         known = self._known.get(place)
@@ -68,7 +68,7 @@ class Given:
         return decoded(found)
 
     def denied(self, name: str, cluster: Cluster) -> bool:
-        """Return whether a Secret was there when it was last read, and not allowed for the cluster."""
+        """Return whether the Secret existed at the last read, and was not allowed for the cluster."""
         return (Key(cluster.metadata.namespace, name), cluster.metadata.name) in self._barred
 
     def missing(self, name: str, cluster: Cluster) -> str:
@@ -77,7 +77,7 @@ class Given:
         return lacks if self.denied(name, cluster) else "there is no such Secret"
 
     def barred(self, cluster: SearchCluster, fields: Collection[str]) -> dict[str, str]:
-        """Return why Secrets with certificates may not be used, for those of the fields whose Secret is not allowed."""
+        """Return why certificates may not be used, for the fields whose Secret is not allowed."""
         named = {field: name for field, name in certificates(cluster).items() if field in fields}
         found = {field: name for field, name in named.items() if self.denied(name, cluster)}
         return {field: self.missing(name, cluster) for field, name in found.items()}

@@ -1,7 +1,7 @@
-"""What a secured cluster's members, clients and operator prove themselves by, and when it is made anew.
+"""The certificates and passwords of a secured cluster's members, clients and operator, and their renewal.
 
-Pure: what was read goes in, with the time; what should be comes out. Nothing that is still good is made anew, so what
-was read comes out as it was, and a renewal is the only thing that changes it.
+Pure: the inputs are what was read and the time; the result is the desired material. Material that is still good stays
+as it was read, and only a renewal changes it.
 """
 
 import secrets
@@ -37,17 +37,17 @@ Files = Mapping[str, str]
 
 
 class Stored(Struct, frozen=True):
-    """The content of a cluster's Secrets; None where there is no such Secret."""
+    """The content of a cluster's Secrets; None for a Secret that does not exist."""
 
     authority: Files | None = None
     members: Files | None = None
     operator: Files | None = None
     given_authority: Files | None = None
-    """What spec.security.caSecretName names; None where it names nothing."""
+    """The Secret of spec.security.caSecretName; None if the field is not set."""
     given_server: Files | None = None
-    """What spec.security.http.secretName names; None where it names nothing."""
+    """The Secret of spec.security.http.secretName; None if the field is not set."""
     administrator: Files | None = None
-    """Name and password of the first administrator, where members are told of them; None where that may not be read."""
+    """Name and password of the first administrator, if members get them; None if the Secret may not be read."""
 
 
 class Material(Struct, frozen=True):
@@ -61,9 +61,9 @@ class Material(Struct, frozen=True):
     trusted: str
     """Whom the operator trusts."""
     password: str = ""
-    """The operator's, where certificates prove no user."""
+    """The operator's password, if certificates do not authenticate users."""
     users: Mapping[str, str] = {}
-    """The files by which the members know users, where certificates prove none."""
+    """The files that define users for the members, if certificates do not authenticate users."""
     last: trust.Last = trust.Last()
     """Whom the operator trusts besides, because some members may still show them."""
 
@@ -90,18 +90,18 @@ class Material(Struct, frozen=True):
 
 
 class Made(Struct, frozen=True):
-    """The material as it should be, and what of the given was passed over, as sentences by field of the spec."""
+    """The desired material, and why given Secrets were ignored, as sentences by field of the spec."""
 
     material: Material | None
     faults: Mapping[str, str] = {}
     rotation: str = ""
-    """Where a change of the authority stands, in a sentence."""
+    """The progress of a change of the CA, in a sentence."""
     access: Access | None = None
-    """How the operator gets in; also with what there is, where nothing new can be made."""
+    """The operator's access to the database; also with the existing material, if nothing new can be created."""
 
 
 def made(cluster: SearchCluster, stored: Stored, now: float) -> Made:
-    """Return the material of a cluster at a time; None where nothing can be made of what was given."""
+    """Return the material of a cluster at a time; None if the given Secrets make it impossible."""
     security = cluster.spec.security or Security()
     faults: dict[str, str] = {}
     all_heard = rotation.heard(cluster, _mark(stored))
@@ -149,13 +149,13 @@ def _users(cluster: SearchCluster, stored: Stored) -> tuple[str, Mapping[str, st
     own = (stored.operator or {}).get(PASSWORD) or secrets.token_urlsafe(PASSWORD_BYTES)
     people = {xpack.OPERATOR: own} | ({name: password} if password and xpack.usable(name) else {})
     before = (stored.members or {}).get(xpack.USERS, "")
-    # An administrator that may not be read any more stays as the members know them.
+    # An administrator that may no longer be read stays as the members know it.
     others = stored.administrator is None
     return own, xpack.users(people, before, lambda: secrets.token_bytes(xpack.SALT), others=others)
 
 
 def lifetime(security: Security | TransportSecurity) -> int:
-    """Return the lifetime in seconds, the usual one while the spec makes no sense: a renewal does not wait for it."""
+    """Return the lifetime in seconds, the default while the spec is invalid: a renewal waits for no correction."""
     try:
         return max(SHORTEST_LIFETIME, lifetime_seconds(security.certificate_lifetime))
     except ValueError:
@@ -165,7 +165,7 @@ def lifetime(security: Security | TransportSecurity) -> int:
 def current_authority(
     cluster: Cluster, stored: Stored, now: float, faults: dict[str, str], *, all_heard: bool
 ) -> pki.Authority | None:
-    """Return the cluster's authority, with the next step of its life taken where that is due."""
+    """Return the cluster's CA, with the next step of its rotation if that is due."""
     field = "spec.security.caSecretName"
     given: pki.Pair | None = None
     if stored.given_authority is not None:
@@ -192,7 +192,7 @@ def current_authority(
 
 
 def _with_the_trusted(authority: pki.Authority, stored: Stored) -> pki.Authority:
-    """Go on trusting what the members trust: somebody deleted the Secret of an authority that has signed for them."""
+    """Keep trusting what the members trust: a user deleted the Secret of a CA that has signed for them."""
     trusted = pki.sound((stored.members or {}).get(TRUSTED, ""))
     own = pki.split(authority.signs.certificate)[0]
     return pki.Authority(authority.signs, None, tuple(each for each in trusted if each != own))
@@ -208,10 +208,10 @@ def still_good(files: Files | None, authority: pki.Authority, names: tuple[str, 
 
 
 def _renewable(pair: pki.Pair, authority: pki.Authority, now: float) -> bool:
-    """Return whether a new certificate would be valid longer, and believed by everybody.
+    """Return whether a new certificate would be valid longer, and accepted by every member.
 
-    None outlives the authority that signs it; and one that signs since today, because the last one was lost, may not
-    have been heard of everywhere.
+    No certificate outlives the CA that signs it; and a CA that signs since today, because the last one was lost, may
+    not have reached every member.
     """
     end = pki.ends(pair.certificate)
     early = pki.young(authority, now) and end > now + pki.SETTLING
@@ -219,7 +219,7 @@ def _renewable(pair: pki.Pair, authority: pki.Authority, now: float) -> bool:
 
 
 def _server(cluster: SearchCluster, stored: Stored, now: float, faults: dict[str, str]) -> tuple[pki.Pair, str] | None:
-    """Return the certificate for clients that was given, or the last good one; None where none was given."""
+    """Return the given certificate for clients, or the last good one; None if none was given."""
     if stored.given_server is None:
         return None
     try:

@@ -1,6 +1,6 @@
-"""The Secrets that the operator makes for a cluster: read live when the cache shows another version, and written.
+"""The Secrets that the operator creates for a cluster: reads them live after a change of the cache, and writes.
 
-Caches hold Secrets as metadata only. Contents stay in here; they are in no log, event, status or plan.
+Caches hold Secrets as metadata only. Contents stay in this module; they are in no log, event, status or plan.
 """
 
 import base64
@@ -32,7 +32,7 @@ class OwnSecrets:
         self._read: dict[Key, tuple[str, Files]] = {}
 
     async def read(self, name: str, cluster: Cluster) -> Files | None:
-        """Return the content of one; None when it is certainly not there, whatever the cache says.
+        """Return the content of a Secret; None if a live read shows that it does not exist.
 
         Raises ApiError, NotOurs.
         """

@@ -15,10 +15,10 @@ from stateward.planning.model.security import Protection
 
 
 def protection(cluster: SearchCluster, found: Made, administrator: str, *, on: bool) -> Protection:
-    """Return what may be known; `administrator` is why that Secret cannot be used, empty where it can."""
+    """Return the public facts; `administrator` is why that Secret cannot be used, empty if it can."""
     faults = {**found.faults, **({"spec.security.adminSecretName": administrator} if administrator else {})}
     status = cluster.status.security
-    # Where nothing new can be made, members keep what they have: another mark would restart them.
+    # If nothing new can be created, members keep what they have: another mark would restart them.
     known: dict[str, Any] = {"mark": status.mark} if status is not None else {}
     times = _times(found.material) if found.material is not None else known
     return Protection(
@@ -34,9 +34,10 @@ def protection(cluster: SearchCluster, found: Made, administrator: str, *, on: b
 
 
 def refusals(cluster: SearchCluster, known: Protection) -> tuple[Refusal, ...]:
-    """Return what is refused of what was given.
+    """Return the refusals for the given Secrets.
 
-    The rest goes on with what there is. Only a cluster that was never formed waits: it would be formed unsecured.
+    Everything else continues with the existing material. Only a cluster that was never formed waits: it would be formed
+    unsecured.
     """
     waits = secured(cluster) and not known.enabled and not formed(cluster)
     names = _names(cluster)

@@ -1,7 +1,8 @@
-"""Where a change of a cluster's authority stands: who has heard of the next one, and what people read of it. Pure.
+"""The progress of a change of a cluster's CA: the members that trust the next one, and the text for users. Pure.
 
-Members that take what is new while they run have heard of it within minutes. Others trust it only once they have
-restarted, and no one may see a certificate of the next authority before: it would be cut off from those that have not.
+Members that load new certificates while they run trust it within minutes. Others trust it only after a restart, and no
+client may see a certificate of the next CA before that: its owner would be cut off from the members that have not
+restarted.
 """
 
 import hashlib
@@ -19,9 +20,9 @@ def mark(member: str, server: str, trusted: str) -> str:
 
 
 def heard(cluster: SearchCluster, current: str) -> bool:
-    """Return whether all members are known to have heard whom to trust, as the certificates with a mark say.
+    """Return whether all members are known to trust the CAs of the certificates with the current mark.
 
-    Where it takes a restart, they have once the cluster is Ready, and was made so from these very certificates.
+    If that takes a restart, it holds once the cluster is Ready with exactly these certificates.
     """
     known = cluster.status.security
     if known is None or not known.enabled or _told_while_running(cluster):
@@ -32,7 +33,7 @@ def heard(cluster: SearchCluster, current: str) -> bool:
 
 
 def sentence(authority: pki.Authority, now: float, *, all_heard: bool) -> str:
-    """Return where a change of the authority stands; empty where there is none."""
+    """Return the progress of a change of the CA; empty if none is in progress."""
     if authority.coming is not None:
         when = pki.signs_from(authority)
         if now < when or all_heard:

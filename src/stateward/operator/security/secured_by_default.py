@@ -1,8 +1,7 @@
-"""New clusters that do not say whether they are to be secured: they are, where the operator was told so and it can be.
+"""Secures new clusters whose spec leaves security open, if the operator is configured so and the image supports it.
 
-What it is for one that exists, it stays: nothing is switched that nobody asked for. A cluster whose status was lost, by
-being restored from a backup, is not taken for a new one, because it has members; one whose first round was cut off has
-its authority already.
+An existing cluster keeps its security: nothing changes without a request. A cluster whose status was lost in a restore
+from a backup does not count as new, because it has members; one whose first round was interrupted already has its CA.
 """
 
 import msgspec
@@ -15,9 +14,9 @@ REASON = "spec.security.enabled is not set, and this operator secures new cluste
 
 
 def secured_as_new(cluster: SearchCluster, *, alone: bool, begun: bool) -> SearchCluster:
-    """Return a cluster with security on if it is a new one that can have it and does not say; itself otherwise.
+    """Return a new cluster that leaves security open with security on, if possible; any other cluster unchanged.
 
-    `alone` is whether no member of it was seen, `begun` whether it has an authority.
+    `alone` is whether no member of it was observed, `begun` whether it has a CA.
     """
     asked = cluster.spec.security or Security()
     if asked.enabled is not None or not able(cluster) or not unknown(cluster) or not (alone or begun):
@@ -27,14 +26,14 @@ def secured_as_new(cluster: SearchCluster, *, alone: bool, begun: bool) -> Searc
 
 
 def able(cluster: SearchCluster) -> bool:
-    """Return whether the image certainly can be secured: Elasticsearch by itself, OpenSearch in its official images."""
+    """Return whether the image certainly supports security: Elasticsearch always, OpenSearch in its official images."""
     return product_of(cluster) is ELASTICSEARCH or not cluster.spec.image
 
 
 def unknown(cluster: SearchCluster) -> bool:
-    """Return whether the cluster was never formed, nor about to be, as far as the status knows.
+    """Return whether, by its status, the cluster was never formed and is not being formed.
 
-    What it says of security does not count: it also says that a Secret is waited for.
+    The status of its security does not count: it also reports a missing Secret.
     """
     status = cluster.status
     return status.bootstrap is None and not status.cluster_uuid and not status.version

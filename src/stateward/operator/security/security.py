@@ -1,8 +1,8 @@
-"""Keeps the Secrets of secured clusters: made once, renewed long before they end, never made anew when merely unread.
+"""Keeps the Secrets of secured clusters: created once, renewed long before they expire, never replaced if unread.
 
 Caches hold Secrets as metadata only, so contents are read live: again only when the cache shows another version, and
-what people give every half minute. Contents stay in here and in the database's connections; they are in no log, event,
-status or plan.
+Secrets of users every half minute. Contents stay in this module and in the database's connections; they are in no log,
+event, status or plan.
 """
 
 import secrets
@@ -43,18 +43,18 @@ ADMINISTRATOR = "admin"
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A cluster as it can be secured, and what it takes to talk to it."""
+    """A cluster as it can be secured, and the access to it."""
 
     cluster: SearchCluster
-    """With security switched on or off as it is carried out, whatever the spec left open."""
+    """With security as it is applied, even if the spec leaves it open."""
     access: Access | None = None
     protection: Protection | None = None
     asked: SearchCluster | None = None
-    """The cluster with what was decided for it, where it is new and left it open; None where nothing was."""
+    """A new cluster with the decision about its security, if the spec left it open; None otherwise."""
 
 
 class Keeper:
-    """Makes, renews and reads the Secrets of secured clusters."""
+    """Creates, renews and reads the Secrets of secured clusters."""
 
     def __init__(
         self, api: Api, caches: Caches, clock: Clock, *, by_default: bool = False, labelled: bool = False
@@ -68,9 +68,9 @@ class Keeper:
         self._given = Given(api, clock, labelled=labelled)
 
     async def keep(self, cluster: SearchCluster, *, alone: bool = False) -> Kept:
-        """Make and renew what is missing or due; raises ApiError, NotOurs: then nothing is known.
+        """Create and renew what is missing or due; raises ApiError, NotOurs: then nothing is known.
 
-        `alone` is whether no member of the cluster was seen.
+        `alone` is whether no member of the cluster was observed.
         """
         await self._unowned.sweep(Key(cluster.metadata.namespace, cluster.metadata.name), cluster.metadata.uid)
         await self._unowned.heal(cluster)
@@ -87,7 +87,7 @@ class Keeper:
             return Kept(cluster)
         stored = await self._stored(cluster)
         if product_of(cluster) is ELASTICSEARCH:
-            # Its members are told of the administrator by a file, so there has to be one first.
+            # Its members get the administrator in a file, so the administrator has to exist first.
             stored = msgspec.structs.replace(stored, administrator=await self._told(cluster))
         found = made(cluster, stored, self._now())
         if found.material is not None:
@@ -154,9 +154,9 @@ class Keeper:
                 await self._own.apply(cluster, name, new_administrator())
 
     async def _told(self, cluster: SearchCluster) -> Files | None:
-        """Return name and password of the administrator, made when there is none and none was given.
+        """Return name and password of the administrator, created if there is none and none was given.
 
-        None where the given one is not allowed: members keep the one that they know.
+        None if the given Secret is not allowed: members keep the administrator that they know.
         """
         name = administrator_secret(cluster)
         if (cluster.spec.security or Security()).admin_secret_name is not None:
@@ -169,7 +169,7 @@ class Keeper:
         return found
 
     async def _administrator_fault(self, cluster: SearchCluster) -> str:
-        """Return why the administrator's Secret that was given cannot be used; empty where it can."""
+        """Return why the given administrator's Secret cannot be used; empty if it can."""
         name = (cluster.spec.security or Security()).admin_secret_name
         if name is None:
             return ""
@@ -190,7 +190,7 @@ class Keeper:
 
 
 def resolved(cluster: SearchCluster, found: Made, administrator: str) -> Kept:
-    """Return the cluster with security as it is carried out: what cannot be made of the given is not switched on."""
+    """Return the cluster with security as it is applied: impossible parts are not switched on."""
     asked = cluster.spec.security or Security()
     was = cluster.status.security is not None and cluster.status.security.enabled
     on = secured(cluster) and (was or (found.material is not None and not administrator))
@@ -201,5 +201,5 @@ def resolved(cluster: SearchCluster, found: Made, administrator: str) -> Kept:
 
 
 def new_administrator() -> Files:
-    """Return an administrator with a password that nobody knows."""
+    """Return an administrator with a random password."""
     return {USERNAME: ADMINISTRATOR, PASSWORD: secrets.token_urlsafe(PASSWORD_BYTES)}

@@ -1,7 +1,7 @@
-"""Whom the operator goes on trusting for a while: authorities of certificates that some members may still show. Pure.
+"""Additional CAs that the operator trusts for a while: of certificates that some members may still use. Pure.
 
-The disaster this prevents: clients are to see a certificate of another authority, and from that moment the operator
-believes no member any more. Where members take a new certificate only by a restart, it could not even restart them.
+The disaster this prevents: clients are to see a certificate of another CA, and from that moment the operator rejects
+every member. If members load a new certificate only by a restart, it could not even restart them.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ class Last(Struct, frozen=True):
 
 
 def last(before: Mapping[str, str], wanted: str, now: float, *, all_heard: bool) -> Last:
-    """Return who is trusted besides those that are wanted, from the operator's Secret as it was."""
+    """Return the CAs trusted besides the desired ones, from the operator's previous Secret."""
     kept = pki.split(wanted)
     gone = [each for each in pki.sound(before.get(TRUSTED, "")) if each not in kept and pki.ends(each) > now]
     known, text = pki.split(before.get(LAST, "")), before.get(UNTIL, "")
