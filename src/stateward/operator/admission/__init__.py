@@ -1,5 +1,5 @@
-"""The validating webhook: what can never be done safely is refused at `kubectl apply`, by the operator's own plan.
+"""The validating webhook: refuses unsafe changes at `kubectl apply`, decided by the operator's own plan.
 
-`judge` decides, `keys` keeps the certificate, `registration` tells the API server whom to trust, `server` answers. None
-of it is needed for anything else: while it is away, what it would have refused is held back by a condition instead.
+`judge` decides, `keys` keeps the certificate, `registration` makes the API server trust it, `server` answers. Nothing
+else depends on it: while it is unavailable, a condition holds back what it would have refused.
 """

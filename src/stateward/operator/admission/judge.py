@@ -1,8 +1,8 @@
-"""Whether a change may be stored: pure, and decided by the plan that would be made of it.
+"""Decides whether a change may be stored: pure, from the plan that the change would cause.
 
-Refused is what the plan would refuse for good. What only waits is let through, and so is a change that brings nothing
-new to refuse: a spec that is wrong in two places may be put right one by one, and a bad change never keeps its revert
-or its repair from coming in.
+A change is refused if the plan would refuse it permanently. A change that only waits is accepted, and so is one without
+a new refusal: a spec with two errors may be corrected one by one, and a bad change never blocks its revert or its
+repair.
 """
 
 from dataclasses import dataclass, replace
@@ -65,7 +65,7 @@ def judge(
 
 
 def changed(new: Cluster, old: Cluster | None) -> bool:
-    """Return whether there is anything to judge: a new spec of a cluster that is not being deleted."""
+    """Return whether the change needs a decision: a new spec of a cluster that is not being deleted."""
     return new.metadata.deletion_timestamp is None and (old is None or old.spec != new.spec)
 
 
@@ -87,6 +87,6 @@ def reasons(
     if holdings is None:
         return {(r.subject, r.reason): f"{r.subject}: {r.message}" for r in desired.refusals}
     holdings = replace(holdings, cluster=cluster)
-    # The database is not asked: what depends on it may change, and is for the plan to wait for.
+    # The database is not asked: its state may change, and the plan waits for it.
     waits = plan(observation(holdings, desired, Unknown("the database was not asked"), family.container), now).waits
     return {(w.subject, w.reason): f"{w.subject}: {w.message}" for w in waits if w.stalled and w.reason in NEVER}

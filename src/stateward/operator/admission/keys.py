@@ -1,8 +1,8 @@
-"""The webhook's certificate: made by the first operator that needs it, kept in a Secret, the same for all of them.
+"""The webhook's certificate: created by the first operator that needs it, and shared by all in a Secret.
 
-Its authority signs this one certificate and is forgotten: nobody else needs it, and a key that is nowhere is not lost.
-A new pair is made when a third of its life is left; the old authority stays trusted beside the new one, because the
-other operators find the new pair a little later.
+The key of its CA is not kept: the CA signs only this certificate, and a key that does not exist cannot be stolen. A new
+pair is created when a third of the lifetime is left; the old CA stays trusted beside the new one, because the other
+operators read the new pair a little later.
 """
 
 from base64 import b64decode, b64encode
@@ -30,7 +30,7 @@ class Keys(Struct, frozen=True):
 
 
 async def keys(api: Api, namespace: str, now: float) -> Keys:
-    """Return the webhook's keys at time `now` (seconds since the epoch), made or renewed where need be.
+    """Return the webhook's keys at time `now` (seconds since the epoch), created or renewed if necessary.
 
     Raises ApiError.
     """
@@ -64,10 +64,10 @@ def made(namespace: str, now: float, trusted: str = "") -> Keys:
 
 
 def readable(secret: dict[str, Any]) -> Keys | None:
-    """Return the keys in a Secret; None where somebody has put something else into it.
+    """Return the keys in a Secret; None if their content was replaced with something invalid.
 
-    The disaster this prevents: a key that is not the certificate's cannot be shown, and a certificate that is not of
-    the authority is not believed; the API server would ask nobody from then on, and nobody would hear of it.
+    The disaster this prevents: with a key that does not match the certificate, or a certificate of another CA, the API
+    server could no longer call the webhook, without a message.
     """
     try:
         found = _read(secret)

@@ -1,7 +1,7 @@
-"""Answers whether installations and packages may be stored, by what is in the packages themselves.
+"""Decides whether installations and packages may be stored, from the content of the packages.
 
-What cannot be known, because a package is not there yet or the API server does not answer, is let through: the
-operator says it in the installation's condition.
+If the answer is unknown, because a package does not exist yet or the API server does not answer, the change is
+accepted: the operator reports the error in the installation's condition.
 """
 
 import msgspec
@@ -85,7 +85,7 @@ class PackageDesk:
         if asked.kind.kind in {PACKAGES.kind, CLUSTER_PACKAGES.kind}:
             package = msgspec.json.decode(asked.object, type=PackageObject | None)
             before = msgspec.json.decode(asked.old_object, type=PackageObject | None)
-            # That what is in a package never changes, the API server sees to itself.
+            # The API server itself ensures that the content of a package never changes.
             return Verdict() if package is None or before is not None else await self.package(package)
         return Verdict()
 
@@ -112,7 +112,7 @@ class PackageDesk:
     async def _holders(self, new: PackageObject, package: Package) -> list[Holder]:
         resource = CLUSTER_PACKAGES if new.kind == CLUSTER_PACKAGES.kind else PACKAGES
         where = Selection(new.metadata.namespace)
-        # A page of objects is as large as what is in them: a few at a time.
+        # A page is as large as the content of its objects: a few at a time.
         state = await list_all(self._api, resource.viewed_as(_PackageHead), where, page_size=20)
         heads = (head for head in state.hand_over() if head.spec.name == package.name)
         return [Holder(head.metadata.name, head.spec.name, head.spec.version, head.spec.digest) for head in heads]

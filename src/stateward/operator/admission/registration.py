@@ -1,4 +1,4 @@
-"""Tells the API server which certificate the webhook shows. What it asks the webhook about is in the manifests."""
+"""Makes the API server trust the webhook's certificate. The manifests define the requests that it sends."""
 
 from base64 import b64encode
 from typing import Any
@@ -20,7 +20,7 @@ CONFIGURATIONS = Resource(
 
 
 async def register(api: Api, trusted: str) -> bool:
-    """Make every webhook of the configuration trust these certificates; whether that was new. Raises ApiError."""
+    """Make every webhook of the configuration trust these certificates; return whether it was new. Raises ApiError."""
     key = Key("", CONFIGURATION)
     found = await api.get(CONFIGURATIONS, key)
     bundle = b64encode(trusted.encode()).decode()

@@ -1,4 +1,4 @@
-"""Answers to the API server, as it reads them."""
+"""Answers in the API server's format."""
 
 import msgspec
 
@@ -26,7 +26,7 @@ def review(uid: str, verdict: Verdict) -> Json:
     if verdict.refused:
         response["status"] = {"code": 422, "reason": "Invalid", "message": "; ".join(verdict.refused)}
     if verdict.warnings:
-        # More than 256 characters are cut off by the API server, in the middle of a word.
+        # The API server cuts warnings off after 256 characters, in the middle of a word.
         response["warnings"] = [text if len(text) <= 256 else f"{text[:253]}..." for text in verdict.warnings]
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
 
@@ -46,7 +46,7 @@ def too_deep(question: bytes) -> Json:
 
     One that is stored as deep as that can be changed: what corrects it must come in, and what takes its finalizers off.
     """
-    # The stored object cannot be read out of the question as it is. What is left of it goes to the last level there.
+    # The stored object cannot be read from the request directly. The rest of it is at the last level there.
     try:
         asked = msgspec.json.decode(shallow(question)[0], type=_Unread).request
     except msgspec.DecodeError:

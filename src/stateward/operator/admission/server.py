@@ -1,7 +1,7 @@
-"""Answers the API server: one address, over TLS, for as long as the operator runs.
+"""The webhook's server: one address, over TLS, as long as the operator runs.
 
-Every operator answers, whether it leads or not. What it cannot judge it lets through: a webhook that is at a loss must
-not keep anybody from repairing a cluster.
+Every operator answers, leader or not. A change that cannot be judged is accepted: a failing webhook must not block the
+repair of a cluster.
 """
 
 import asyncio
@@ -35,11 +35,11 @@ _log = structlog.get_logger(__name__)
 PATH = "/validate"
 PATH_PACKAGES = "/validate/packages"
 RENEWAL, RETRY = 600.0, 10.0
-"""Seconds between two looks at the certificate and at who trusts it; the second where the last one failed."""
+"""Seconds between two checks of the certificate and its trust; the second value applies after a failure."""
 LARGEST = 8 << 20
 """Bytes of a question: two objects of the largest size that etcd takes, and room."""
 CONNECTIONS = 128
-"""Of several API servers, each of which opens one for every question that it asks at the same time."""
+"""Several API servers may call, and each opens a connection for every concurrent request."""
 
 Judge = Callable[[Cluster, Cluster | None], Awaitable[Verdict]]
 """Decides about a new cluster, or a changed one and what it was before."""
@@ -56,7 +56,7 @@ class Kind(WireRecord):
 
 
 class Request(WireRecord):
-    """What the API server wants to know; on a deletion there is no object, on a creation no old one."""
+    """The request of the API server; without an object on deletion, without an old object on creation."""
 
     uid: str = ""
     kind: Kind = Kind()
@@ -65,13 +65,13 @@ class Request(WireRecord):
 
 
 class Review(WireRecord):
-    """The question as it is sent."""
+    """The request as it is sent."""
 
     request: Request = Request()
 
 
 def _context(shown: Keys | None = None, accepted: str | None = None) -> ssl.SSLContext:
-    """Return what shows a certificate, and asks for one of the accepted authorities; without one, nobody gets in."""
+    """Return the TLS context with the certificate; with accepted CAs it requires one of their client certificates."""
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.minimum_version = ssl.TLSVersion.TLSv1_2
     if accepted is not None:
@@ -121,9 +121,10 @@ class Webhook:
             yield bound
 
     async def renew(self) -> None:
-        """Show the certificate as it is kept, and have the API server trust it.
+        """Load the current certificate, and make the API server trust it.
 
-        Raises ApiError, and OSError or ValueError when the clients' CA cannot be read; what was shown before stays.
+        Raises ApiError, and OSError or ValueError if the clients' CA cannot be read; the previous certificate then
+        stays.
         """
         accepted = "" if self.client_ca is None else self.client_ca.read_text(encoding="ascii")
         found = await keys(self.api, self.namespace, self.clock.now().timestamp())
@@ -135,13 +136,14 @@ class Webhook:
         self.ready.set()
 
     async def keep_up(self) -> None:
-        """Look after the certificate until cancelled."""
+        """Maintain the certificate until cancelled."""
         while True:
             wait = RENEWAL
             try:
                 await self.renew()
             except (ApiError, KeyError, TypeError, ValueError, OSError) as error:
-                # Also what a broken Secret or configuration leads to: whoever puts it right starts no operator again.
+                # This includes the effects of a broken Secret or configuration: after its correction no restart of the
+                # operator is needed.
                 _log.warning("the webhook is not ready", error=f"{type(error).__name__}: {error}")
                 wait = RETRY
             await self.clock.sleep(wait)
@@ -149,7 +151,7 @@ class Webhook:
 
 @asynccontextmanager
 async def open_webhook(webhook: Webhook, host: str, port: int) -> AsyncGenerator[int]:
-    """Serve and look after the certificate while the block runs; yields the port."""
+    """Serve and maintain the certificate for the block; yields the port."""
     async with webhook.serving(host, port) as bound:
         upkeep = asyncio.create_task(webhook.keep_up())
         try:
@@ -160,7 +162,7 @@ async def open_webhook(webhook: Webhook, host: str, port: int) -> AsyncGenerator
 
 
 async def respond(judge: Judge, question: bytes) -> Json:
-    """Return the answer to a question; what cannot be read is let through, and said."""
+    """Return the answer to a request; an unreadable one is accepted, with a warning."""
     try:
         asked = msgspec.json.decode(question, type=Review).request
         record = RECORDS[asked.kind.kind]

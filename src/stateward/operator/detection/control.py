@@ -1,8 +1,8 @@
-"""Keeps one CronJob for each cluster whose members are replaced by themselves, and none for any other.
+"""Keeps one CronJob for each cluster with automatic replacement, and none for any other.
 
-Level-based: what should be there follows from the clusters, what is there is listed, and the difference is made. So a
-CronJob whose cluster went away while no operator ran is found and removed. One whose cluster is of a kind, or in a
-namespace, that this process does not know completely is left alone: unknown is not absent.
+Level-based: the desired CronJobs follow from the clusters, the existing ones are listed, and the difference is applied.
+So a CronJob whose cluster was deleted while no operator ran is found and removed. A CronJob of a kind or a namespace
+that this process does not know completely is left alone: unknown is not absent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A CronJob that should be there, and whose it is."""
+    """A desired CronJob, and its cluster."""
 
     kind: ClusterKind
     cluster: Cluster
@@ -63,7 +63,7 @@ class Wanted:
 
 
 class DetectionControl:
-    """Makes, changes and removes the CronJobs."""
+    """Creates, changes and removes the CronJobs."""
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
@@ -80,7 +80,7 @@ class DetectionControl:
         await self._loop.run()
 
     async def _tell_failure(self, _: str, sentence: str) -> None:
-        """Tell as an event on each cluster for which CronJobs should look that they are not kept."""
+        """Report as an event on each cluster with detection that its CronJob is not maintained."""
         for one in self._wanted().values():
             self._say(
                 one, REASON, f"the operator does not maintain the CronJob that detects missing members: {sentence}"
@@ -91,7 +91,7 @@ class DetectionControl:
         self._loop.stop()
 
     async def sweep(self) -> None:
-        """Make what should be there so, and remove what should not; raises ApiError when it cannot be listed."""
+        """Apply the desired CronJobs, and remove the others; raises ApiError if they cannot be listed."""
         api, place = self._setting.api, self._setting.place
         state = await list_all(api, CRON_JOBS, Selection(place.namespace, labels=LABEL_DETECTS))
         there = {job.metadata.name: job for job in state.hand_over()}
@@ -133,7 +133,7 @@ class DetectionControl:
         self._made[name] = (made.metadata.uid, made.metadata.generation, one.body)
 
     async def _replace_stale(self, job: PartialObject | None, key: Key, one: Wanted, error: ApiError) -> None:
-        """Apply the CronJob without settings where the server refuses them: the old one may be of older rules."""
+        """Apply the CronJob without settings if the server refuses them: the cluster may be older than the rules."""
         if job is not None and isinstance(error, Invalid):
             with suppress(ApiError):  # The refusal is told in any case.
                 await self._setting.api.apply(CRON_JOBS, key, one.plain, ApplyOptions(FIELD_MANAGER, force=True))
@@ -144,7 +144,7 @@ class DetectionControl:
             await self._setting.api.delete(CRON_JOBS, key_of(job), DeleteOptions(Preconditions.of(job)))
 
     def _known(self, job: PartialObject) -> bool:
-        """Return whether the cluster of a CronJob would be known here if it was there."""
+        """Return whether this process would know the CronJob's cluster if it existed."""
         engine = job.metadata.labels.get(LABEL_DETECTS, "")
         namespace = job.metadata.annotations.get(ANNOTATION_CLUSTER, "").partition("/")[0]
         synced = {caches.kind.engine for caches in self._setting.kinds if caches.clusters.has_synced}

@@ -1,8 +1,8 @@
-"""The CronJob that looks for missing members of one cluster: a manifest, made without I/O.
+"""The CronJob that detects missing members of one cluster: a manifest, made without I/O.
 
-It is in the operator's namespace, because it runs with a service account that may read and annotate clusters, which no
-other namespace has to hold. The authors of clusters have no rights there: what they write is taken field by field
-(`api.checks.detection`), and nothing of it chooses what runs, or with which rights.
+It is in the operator's namespace, because its service account may read and annotate clusters, and no other namespace
+should hold it. The authors of clusters have no rights there: their settings are taken field by field
+(`api.checks.detection`), and none of them determines the program or its rights.
 """
 
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ from stateward.api.values.duration import parse_duration
 from stateward.kube.objects.metadata import Key
 
 LABEL_DETECTS = f"{GROUP}/detects"
-"""On a CronJob: the engine of the cluster that it looks after."""
+"""On a CronJob: the engine of its cluster."""
 ANNOTATION_CLUSTER = f"{GROUP}/detects-cluster"
-"""On a CronJob: namespace and name of the cluster that it looks after."""
+"""On a CronJob: namespace and name of its cluster."""
 
 LONGEST_NAME = 52
 """Characters of a CronJob's name; its Jobs append eleven more."""
 DEADLINE = 120
-"""Seconds for one look; the database has ten of them for its answer."""
+"""Seconds for one detection; the database has ten of them to answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the CronJobs are, and what runs in them: the operator's namespace and image, and detection's account."""
+    """The operator's namespace and image, and the service account of detection."""
 
     namespace: str
     image: str
@@ -68,7 +68,7 @@ def configure(body: Json, settings: Json) -> None:
 
 
 def identified(body: Json, place: Place, engine: str, cluster: Key) -> Json:
-    """Return the CronJob under the name by which it is found again, whatever the settings say."""
+    """Return the CronJob under the fixed name by which it is found, independent of the settings."""
     metadata: Json = body["metadata"]
     metadata["name"], metadata["namespace"] = name(engine, cluster), place.namespace
     metadata["labels"] = {**metadata["labels"], LABEL_DETECTS: engine}
@@ -77,7 +77,7 @@ def identified(body: Json, place: Place, engine: str, cluster: Key) -> Json:
 
 
 def pod_template(place: Place, engine: str, cluster: Key) -> Json:
-    """Return the template of the pods that look."""
+    """Return the template of the detection pods."""
     spec: Json = {
         "restartPolicy": "Never",
         "enableServiceLinks": False,
@@ -116,9 +116,9 @@ def name(engine: str, cluster: Key) -> str:
 
 
 def schedule(seconds: float, seed: str) -> str:
-    """Return a cron line for every so many seconds or (where cron cannot say it) more often, from a minute to a day.
+    """Return a cron line for this interval or (if cron cannot express it) a shorter one, from a minute to a day.
 
-    The seed chooses the moment, so that not all clusters are looked at in the same minute.
+    The seed determines the moment, so that not all clusters are checked in the same minute.
     """
     minutes, spread = max(1, int(seconds // 60)), crc32(seed.encode())
     if minutes < 60:

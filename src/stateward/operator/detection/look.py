@@ -1,7 +1,7 @@
-"""One look at a cluster from outside of the operator: who is missing, by live reads, with the code that plans use.
+"""One detection from outside the operator: the missing members, by live reads, with the code of the planner.
 
-What it finds becomes an annotation on the cluster resource. That alone makes the operator look at the cluster, and as
-long as the annotation is fresh the operator believes no cache about it (`suspected`): the cache may be what is wrong.
+The result becomes an annotation on the cluster resource. The annotation makes the operator reconcile the cluster, and
+while it is fresh the operator trusts no cache about it (`suspected`): the cache may be the fault.
 """
 
 from collections.abc import Mapping
@@ -30,19 +30,19 @@ from stateward.planning.model.observation import Unknown
 from stateward.planning.model.times import parse_time, rfc3339
 
 MARGIN = 300.0
-"""Seconds by which a look may be late: it has to be scheduled, and its image may have to be pulled."""
+"""Seconds by which a detection may be late: its Job has to be scheduled, and its image may have to be pulled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Who is missing, in order of name, and why the database did not answer, if it did not."""
+    """The missing members, in order of name, and why the database did not answer, if it did not."""
 
     missing: Mapping[str, Missing]
     unanswered: str = ""
 
 
 async def look(api: Api, family: Family, key: Key, now: float) -> Findings:
-    """Return who is missing at time `now` (seconds since the epoch), and annotate the cluster; raises ApiError."""
+    """Return the missing members at time `now` (seconds since the epoch), and annotate the cluster; raises ApiError."""
     holdings = await read_live(api, key, family.kind, secrets=False)
     holdings = replace(holdings, access=await access(api, holdings.cluster))
     database = await onlook(family.engine, family.target(holdings))
@@ -55,7 +55,7 @@ async def look(api: Api, family: Family, key: Key, now: float) -> Findings:
 
 
 async def access(api: Api, cluster: Cluster) -> Access | None:
-    """Return how the operator gets into a secured database; None where it is not secured, or not yet."""
+    """Return the access to a secured database; None if it is not secured, or not yet."""
     if not isinstance(cluster, SearchCluster):
         return None
     was = cluster.status.security is not None and cluster.status.security.enabled
@@ -70,7 +70,7 @@ async def access(api: Api, cluster: Cluster) -> Access | None:
 
 
 async def annotate(api: Api, family: Family, cluster: Cluster, findings: Findings, now: float) -> None:
-    """Write the time of a finding onto the cluster; take it away only when the database says that all are there."""
+    """Write the time of a finding onto the cluster; remove it only if the database reports all members."""
     meta = cluster.metadata
     if not findings.missing and (findings.unanswered or names.ANNOTATION_MISSING not in meta.annotations):
         return
@@ -80,7 +80,7 @@ async def annotate(api: Api, family: Family, cluster: Cluster, findings: Finding
 
 
 def suspected(cluster: Cluster, now: float) -> bool:
-    """Return whether somebody outside of the operator has found a member missing, not longer ago than two looks."""
+    """Return whether detection has found a missing member within the last two intervals."""
     policy = cluster.spec.replacement
     found = parse_time(cluster.metadata.annotations.get(names.ANNOTATION_MISSING, ""))
     if policy is None or not policy.enabled or found is None:

@@ -1,1 +1,1 @@
-"""Network policies: who may connect to the members of clusters, in one NetworkPolicy for each cluster."""
+"""Network policies: the clients that may connect to members, in one NetworkPolicy for each cluster."""

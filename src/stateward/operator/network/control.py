@@ -1,7 +1,8 @@
-"""Keeps the NetworkPolicy of each cluster, or removes them all where the operator is told to make none.
+"""Keeps the NetworkPolicy of each cluster, or removes all of them if the operator is configured to create none.
 
-Level-based, as detection is: what should be there follows from the clusters, what is there is listed, and the
-difference is made. A policy whose cluster this process does not know completely is left alone: unknown is not absent.
+Level-based, as detection is: the desired policies follow from the clusters, the existing ones are listed, and the
+difference is applied. A policy whose cluster this process does not know completely is left alone: unknown is not
+absent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +36,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the control works with; `everywhere`: each cluster gets a policy, or else none does."""
+    """The settings of the control; `everywhere`: each cluster gets a policy, or none does."""
 
     api: Api
     recorder: EventRecorder
@@ -50,7 +51,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A NetworkPolicy that should be there, and whose it is; `body` is None where what is there stays as it is."""
+    """A desired NetworkPolicy, and its cluster; `body` is None if the existing one stays as it is."""
 
     kind: ClusterKind
     cluster: Cluster
@@ -58,7 +59,7 @@ class Wanted:
 
 
 class NetworkControl:
-    """Makes, changes and removes the NetworkPolicies."""
+    """Creates, changes and removes the NetworkPolicies."""
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
@@ -78,7 +79,7 @@ class NetworkControl:
         self._loop.stop()
 
     async def sweep(self) -> None:
-        """Make what should be there so, and remove what should not; raises ApiError when it cannot be listed."""
+        """Apply the desired policies, and remove the others; raises ApiError if they cannot be listed."""
         there: dict[Key, PartialObject] = {}
         for namespace in self._setting.namespaces:
             selection = Selection(namespace, labels=names.LABEL_CLUSTER)
@@ -95,7 +96,7 @@ class NetworkControl:
         found: dict[Key, Wanted] = {}
         for caches in self._setting.kinds if self._setting.everywhere else ():
             for cluster in caches.clusters.all():
-                # A spec that is refused, and a cluster that is deleted, change nothing: no port is opened or closed.
+                # An invalid spec and a deleted cluster change nothing: no port is opened or closed.
                 good = cluster.metadata.deletion_timestamp is None and not errors(validate(cluster))
                 body = network_policy(cluster, caches.kind.engine, self._setting.namespace) if good else None
                 found[Key(cluster.metadata.namespace, policy_name(cluster))] = Wanted(caches.kind, cluster, body)
@@ -122,7 +123,7 @@ class NetworkControl:
         self._made[key] = (made.metadata.uid, made.metadata.generation, one.body)
 
     async def _free(self, key: Key, one: Wanted) -> None:
-        """Raise TakenError where somebody else's policy has the name."""
+        """Raise TakenError if a policy of another owner has the name."""
         with suppress(NotFound):
             found = await self._setting.api.get(NETWORK_POLICIES, key)
             if found.metadata.controller_uid != one.cluster.metadata.uid:
@@ -134,7 +135,7 @@ class NetworkControl:
             await self._setting.api.delete(NETWORK_POLICIES, key_of(policy), DeleteOptions(Preconditions.of(policy)))
 
     async def _unwanted(self, policy: PartialObject) -> bool:
-        """Return whether a policy was made here for a cluster that the API server still has; no other is removed."""
+        """Return whether a policy was created here for a cluster that still exists; no other one is removed."""
         labels, meta = policy.metadata.labels, policy.metadata
         key = Key(meta.namespace, labels.get(names.LABEL_CLUSTER, ""))
         for caches in self._setting.kinds:
@@ -163,4 +164,4 @@ class NetworkControl:
 
 
 class TakenError(Exception):
-    """The name of a cluster's NetworkPolicy is somebody else's."""
+    """The name of a cluster's NetworkPolicy belongs to another owner."""

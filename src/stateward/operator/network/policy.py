@@ -1,7 +1,7 @@
 """The NetworkPolicy of one cluster: a manifest, made without I/O.
 
-It names who may connect to the members; what members may connect to is not limited. What the node itself sends, such as
-the kubelet's probes, network plug-ins let through.
+It names the clients that may connect to the members; connections of the members are not limited. Network plug-ins allow
+traffic from the node itself, such as the kubelet's probes.
 """
 
 from collections.abc import Iterator, Mapping
@@ -65,7 +65,7 @@ def network_policy(cluster: Cluster, engine: str, namespace: str) -> Json:
 
 
 def operators(namespace: str) -> Json:
-    """Return the pods of the operator and of the Jobs that look for missing members, as a peer."""
+    """Return the pods of the operator and of the detection Jobs, as a peer."""
     return {
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
         "podSelector": {"matchLabels": {"app.kubernetes.io/name": "stateward"}},
@@ -75,7 +75,8 @@ def operators(namespace: str) -> Json:
 def doors(engine: str) -> Door:
     """Return the ports of a kind of database.
 
-    Members of FoundationDB and its clients use the same ones; the operator is none of these, it uses a pod's own shell.
+    Members of FoundationDB and its clients use the same ports; the operator needs none, because it uses a shell in a
+    pod.
     """
     if engine == FOUNDATIONDB.engine:
         processes = {**port("TCP", FOUNDATIONDB_PORT), "endPort": FOUNDATIONDB_PORT + MOST_PROCESSES - 1}
@@ -114,7 +115,7 @@ def _declared(template: Json) -> Iterator[tuple[str, int]]:
 
 
 def _mappings(value: object) -> Iterator[Mapping[str, object]]:
-    """Yield the objects of a list; what is none is refused elsewhere."""
+    """Yield the objects of a list; other values are refused elsewhere."""
     if isinstance(value, list):
         yield from (_mapping(item) for item in cast("list[object]", value))
 

@@ -1,13 +1,13 @@
-"""What is said of a cluster that asks for a NetworkPolicy where the operator makes none."""
+"""The refusal of a cluster's NetworkPolicy settings if the operator creates none."""
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.planning.model.observation import Refusal
 
 
 def refusals(cluster: Cluster, *, everywhere: bool) -> tuple[Refusal, ...]:
-    """Return that the spec's wish is not obeyed, where the operator makes no policies.
+    """Return that the spec's setting has no effect, if the operator creates no policies.
 
-    A policy opens ports as well, where the namespace has another one that closes them: that is for administrators.
+    A policy also opens ports in a namespace where another one closes them: administrators decide that.
     """
     if everywhere or cluster.spec.network_policy is None:
         return ()

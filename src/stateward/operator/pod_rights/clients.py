@@ -1,7 +1,7 @@
-"""Which Services of others would send their clients to the pods of a cluster, by labels that its spec gives them. Pure.
+"""Services of others that would send traffic to a cluster's pods, by labels from its spec. Pure.
 
-Who may write a cluster may not write Services. A label on pods would be as good: what clients send to the Service of
-another application, passwords and all, would reach pods whose image the cluster's author chooses.
+The right to write a cluster is not a right to write Services. A label on pods would be as good: traffic for the Service
+of another application, including passwords, would reach pods whose image the cluster's author chooses.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ class Marked:
     made: Finished
 
     def field(self, selector: Mapping[str, str]) -> str:
-        """Return the field of the spec by which the pods are selected; empty where they are not, or anyway."""
+        """Return the field of the spec that makes the pods selected; empty if they are not, or are without it."""
         if not selector or not selector.items() <= self.labels.items():
             return ""
         added = sorted(name for name, value in selector.items() if self.own.get(name) != value)
@@ -43,7 +43,7 @@ def _marked(family: Family, cluster: Cluster) -> Iterator[Marked]:
 
 
 def gained(cluster: Cluster, pods: Iterable[Marked], services: Iterable[Service]) -> Iterator[tuple[str, str]]:
-    """Yield the fields by which pods are selected, and the names of the Services that select them and do not allow it.
+    """Yield the fields by which pods are selected, and the Services that select them without allowing it.
 
     A Service that selects them without these fields was made for them.
     """

@@ -20,14 +20,14 @@ class Finished:
 
     template: Json
     bare: Json
-    """The same without anything that the spec says of pods."""
+    """The same without the spec's fields for pods."""
     pool: tuple[str, Json]
-    """Path and content of what the spec says of the pods of this pool, and below of those of all pools."""
+    """Path and content of the pod template of this pool, and below of that of all pools."""
     common: tuple[str, Json]
 
     @property
     def own(self) -> frozenset[tuple[str, str]]:
-        """Return kinds and names of what is in it whatever the spec says: Secrets and claims of the operator."""
+        """Return kinds and names of its objects that do not come from the spec: Secrets and claims of the operator."""
         return frozenset((r.kind, r.name) for r in references(self.bare))
 
     def field(self, path: Path) -> str:

@@ -1,7 +1,7 @@
-"""Reads whether what a cluster names is allowed for its pods; live, and by labels that only its owner can set.
+"""Reads whether objects that a cluster names are allowed for its pods: live, from labels that only their owner sets.
 
-The right to write a cluster is no right to read Secrets, to use service accounts or to mount volumes. A pod could do
-all three for the cluster's author, who chooses its image and its commands. So to allow an object for pods takes the
+The right to write a cluster is not a right to read Secrets, to use service accounts or to mount volumes. A pod could do
+all three for the cluster's author, who chooses its image and its commands. So allowing an object for pods takes the
 right to write that very object.
 """
 
@@ -30,7 +30,7 @@ from stateward.operator.restarts.views import PROVIDER_CLASSES
 from stateward.planning.model.observation import Refusal
 
 UNKNOWN = "PodRightsUnknown"
-"""Reason to wait: it could not be read whether something is allowed."""
+"""Reason of a wait: it could not be read whether an object is allowed."""
 
 RESOURCES: Mapping[str, Resource[PartialObject]] = {
     kind.kind: kind.metadata_only() for kind in (kinds.SERVICE_ACCOUNTS, kinds.SECRETS, kinds.CLAIMS, PROVIDER_CLASSES)
@@ -39,14 +39,14 @@ RESOURCES: Mapping[str, Resource[PartialObject]] = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What of a cluster is somebody else's to allow."""
+    """An object that a cluster names and another owner has to allow."""
 
     named: tuple[Named, ...] = ()
     marked: tuple[Marked, ...] = ()
 
 
 class PodRights:
-    """Knows what the clusters of one family name, and asks whether they may."""
+    """Collects the objects that the clusters of one family name, and reads whether they are allowed."""
 
     def __init__(self, api: Api, family: Family, *, labelled: bool) -> None:
         self._api = api
@@ -55,7 +55,7 @@ class PodRights:
         self._known: dict[Key, tuple[bytes, Asked]] = {}
 
     async def refusals(self, holdings: Holdings) -> tuple[Refusal, ...]:
-        """Return what is refused of what a cluster names; nothing of a spec that makes no sense anyway."""
+        """Return the refusals of the objects that a cluster names; empty for an invalid spec."""
         asked = self._asked(holdings.cluster)
         found = [await self._refusal(each, holdings) for each in asked.named]
         clients = await self._clients(asked.marked, holdings.cluster)
@@ -84,7 +84,7 @@ class PodRights:
         return Asked(tuple(each for each in found if each.kind == SERVICE_ACCOUNT))
 
     async def _clients(self, pods: tuple[Marked, ...], cluster: Cluster) -> tuple[Refusal, ...]:
-        """Return what is refused of the labels of pods; Services are read only where there are such."""
+        """Return the refusals of the labels of pods; Services are read only if there are such labels."""
         if not pods:
             return ()
         try:
@@ -130,7 +130,7 @@ def instead(asked: Named, cluster: Cluster) -> str:
 
 
 def against(asked: Named, found: ObjectMeta, cluster: Cluster) -> str | None:
-    """Return why pods of a cluster may not use an object that is there; None where they may."""
+    """Return why pods of a cluster may not use an existing object; None if they may."""
     if asked.made_here:
         mine = belongs(found, cluster)
         return None if mine else f"belongs to another owner, and pods of {cluster.metadata.name} would see its content"

@@ -1,4 +1,4 @@
-"""What a cluster's spec names that is somebody else's: service accounts, Secrets and volume claims. Pure."""
+"""The objects of others that a cluster's spec names: service accounts, Secrets and volume claims. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ class Named:
     name: str
     field: str
     waited_for: bool = False
-    """Whether it may be missing: what uses it looks for it by itself, and looks at it again when it is there."""
+    """Whether it may be missing: its user waits for it, and checks it again when it exists."""
     made_here: bool = False
-    """Whether the operator makes it for the cluster, so that one that somebody else has made is in the way."""
+    """Whether the operator creates it for the cluster, so that an existing one of another owner is in the way."""
 
 
 def named(family: Family, cluster: Cluster) -> tuple[Named, ...]:
@@ -40,7 +40,7 @@ def _of_keystores(cluster: Cluster) -> Iterator[Named]:
 
 def _of_pods(family: Family, cluster: Cluster) -> Iterator[Named]:
     certificates = members_secret(cluster) if isinstance(cluster, SearchCluster) else ""
-    # What one member has for its own is not for another one: of two members, one would use it as a stranger.
+    # Objects of one member are not for another one: with two members, a foreign use becomes visible.
     for made in finished(family, cluster, ordinals=(0, 1)):
         own = made.own
         yield from (Named(SERVICE_ACCOUNT, each.name, made.field(each.path)) for each in account(made.template))
@@ -48,11 +48,11 @@ def _of_pods(family: Family, cluster: Cluster) -> Iterator[Named]:
             if (each.kind, each.name) not in own:
                 yield Named(each.kind, each.name, made.field(each.path))
             elif (each.kind, each.name) == (SECRET, certificates):
-                # All other Secrets of its own the operator makes before the pods, or makes no pods. This one is there
-                # only where the cluster is secured, and mounted in any case.
+                # The operator creates all other Secrets of its own before the pods, or creates no pods. This one exists
+                # only if the cluster is secured, and is always mounted.
                 yield Named(each.kind, each.name, "metadata.name", waited_for=True, made_here=True)
 
 
 def allowed(labels: dict[str, str], cluster: Cluster) -> bool:
-    """Return whether the labels of an object allow it for the pods of a cluster: of each one, or of that by name."""
+    """Return whether the labels of an object allow it for the pods of a cluster: for all clusters, or by its name."""
     return labels.get(names.LABEL_ALLOWED) in ("true", cluster.metadata.name)

@@ -1,7 +1,7 @@
-"""What the policy of the operator refuses of the pods of a cluster. Pure.
+"""The refusals of the operator's pod policy for a cluster. Pure.
 
-It is asked twice: of a spec, so that people read what is wrong, and of each template just before it is sent. The second
-is what the policy rests on.
+It is applied twice: to a spec, to report what is wrong, and to each template just before it is sent. The enforcement is
+the second.
 """
 
 from stateward.api.kinds.cluster import Cluster
@@ -13,11 +13,11 @@ from stateward.operator.pod_rights.finished import finished
 from stateward.planning.model.observation import Refusal
 
 NOT_ALLOWED = "PodNotAllowed"
-"""Reason to wait: pods as the spec asks for them may not be made."""
+"""Reason of a wait: pods with this spec are not allowed."""
 
 
 class PodNotAllowed(Exception):  # noqa: N818 - a state of the world, named as such
-    """A pod template is not sent, because what it asks for is not allowed."""
+    """A pod template is not sent, because its content is not allowed."""
 
 
 def problems(family: Family, cluster: Cluster, level: Level) -> list[Problem]:
@@ -33,12 +33,12 @@ def problems(family: Family, cluster: Cluster, level: Level) -> list[Problem]:
 
 
 def refusals(family: Family, cluster: Cluster, level: Level) -> tuple[Refusal, ...]:
-    """Return the same as what is refused: the cluster goes on as it is, and nothing is made from its spec."""
+    """Return the same as refusals: the cluster continues unchanged, and nothing is created from its spec."""
     return tuple(Refusal(p.path, NOT_ALLOWED, str(p)) for p in problems(family, cluster, level))
 
 
 def refuse(level: Level, template: Json) -> None:
-    """Raise PodNotAllowed where a template that is about to be sent has something that the level does not allow."""
+    """Raise PodNotAllowed if a template that is about to be sent exceeds the level."""
     found = next(iter(violations(level, template)), None)
     if found is not None:
         raise PodNotAllowed(f"{'.'.join(found.path)}: {found.accepted} (the pod policy is {level})")

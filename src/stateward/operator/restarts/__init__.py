@@ -1,1 +1,1 @@
-"""Restart control for any workload that asks for it: its pods start anew when data that they use has changed."""
+"""Restart control for any workload that requests it: its pods restart when data that they use has changed."""

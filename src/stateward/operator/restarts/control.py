@@ -1,7 +1,8 @@
-"""The controller of restart control: watches workloads that ask for it, and all that they may use.
+"""The controller of restart control: watches workloads that request it, and all objects that they may use.
 
-Looking at a workload reads it and what it uses live, compares with the record on the workload, and writes the record
-and the digest in one patch, under the version that was read. Whoever dies in between has written nothing or all.
+A reconciliation reads the workload and what it uses live, compares it with the record on the workload, and writes the
+record and the digest in one patch, under the version that was read. An operator that stops in between has written
+nothing or everything.
 """
 
 import asyncio
@@ -48,17 +49,17 @@ from stateward.planning.report.reconcile_failure import REASON
 
 _log = structlog.get_logger(__name__)
 CLASSES_SECONDS = 60.0
-"""How often to look at a workload that uses provider classes of the secrets store: few clusters serve them, so they are
-not watched."""
+"""Seconds between reconciliations of a workload that uses SecretProviderClasses: few clusters serve them, so they are
+not watched.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the controller works with.
+    """The settings of the controller.
 
-    `namespace` is where its key is kept, `settle` is in seconds, as is
-    `classes`, the time between two looks at a workload that uses provider classes; `chance` spreads what is tried
-    again.
+    `namespace` has its key; `settle` is in seconds, and so is `classes`, the interval for workloads that use
+    SecretProviderClasses; `chance` spreads retries.
     """
 
     api: Api
@@ -74,7 +75,7 @@ class Setting:
 
 
 class RestartControl:
-    """Restarts the pods of workloads that ask for it when data that they use has changed."""
+    """Restarts the pods of workloads that request it when data that they use has changed."""
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
@@ -117,7 +118,7 @@ class RestartControl:
                 task.cancel()
 
     async def _digest_key(self) -> Key:
-        """Return the key, however long that takes: clusters are looked after without it."""
+        """Return the key, after any wait: clusters are reconciled without it."""
         failures = 0
         while True:
             try:
@@ -128,7 +129,7 @@ class RestartControl:
                 await self._clock.sleep(min(60.0, 2.0**failures))
 
     async def stop(self, grace: float) -> None:
-        """Finish what was begun, within `grace` seconds."""
+        """Finish running work, within `grace` seconds."""
         await self._workers.stop(grace)
 
     def _reflectors(self, options: ReflectorOptions) -> Iterator[Reflector[Any]]:
@@ -147,7 +148,7 @@ class RestartControl:
     def _on_workload(self, kind: str) -> Callable[[Delta[WorkloadView]], None]:
         def heard(delta: Delta[WorkloadView]) -> None:
             views = [view for view in (delta.old, delta.new) if view is not None]
-            # One that no longer asks is looked at once more, to be forgotten.
+            # A workload that no longer requests it is reconciled once more, to remove its record.
             if not any(view.controlled for view in views) or len({view.concerns for view in views}) < len(views):
                 return
             self._queue.add(Workload(kind=kind, namespace=delta.key.namespace, name=delta.key.name))
@@ -160,13 +161,13 @@ class RestartControl:
             for workload in self._uses.of((delta.key.namespace, kind, delta.key.name)):
                 self._touched.add(workload)
                 self._settling[workload] = touched(self._settling.get(workload), now)
-                # What is read before the changes have settled would have to be read again.
+                # Data that is read before the changes have settled would have to be read again.
                 self._queue.add_after(workload, self._setting.settle)
 
         return heard
 
     async def reconcile(self, workload: Workload) -> float | None:
-        """Look at one workload; returns the seconds after which to look again. Raises ApiError, LostLease."""
+        """Reconcile one workload; returns the seconds until the next reconciliation. Raises ApiError, LostLease."""
         if workload in self._touched:
             self._touched.discard(workload)
             self._judged.pop(workload, None)
@@ -178,7 +179,7 @@ class RestartControl:
         classes = any(found.kind == PROVIDER_CLASS for found in used)
         if self._judged.get(workload) == _mark(live, used):
             return None  # It says what it said when it was judged, and no watch has told of its data since.
-        # Noted before anything is read: what changes from now on brings the workload back here.
+        # Recorded before anything is read: a change from now on requeues the workload.
         self._uses.put(workload, workload.namespace, used)
         self._judged.pop(workload, None)
         verdict = await self._judge(workload, live)
@@ -233,7 +234,7 @@ class RestartControl:
         return hold({name: text(value) for name, value in annotations.items()}, self._clock.now())
 
     async def _over_budget(self, workload: Workload, live: dict[str, Any], verdict: Verdict) -> Hold | None:
-        """Return the budget that a restart waits for; raises ApiError when it cannot be known whether there is one."""
+        """Return the budget that a restart waits for; raises ApiError if it is unknown whether there is one."""
         if not verdict.restarts:
             return None
         # Without a limit the answer is the whole list.
@@ -241,7 +242,7 @@ class RestartControl:
         return exhausted(live, page.items)
 
     async def _write(self, workload: Workload, live: dict[str, Any], verdict: Verdict) -> bool:
-        """Write what the workload should say; return whether it says so now."""
+        """Write the workload's record; return whether the record is current now."""
         record = read_record(live)
         if record is not None and record.text() == verdict.record and digest_in(live) == verdict.digest:
             return True
@@ -273,6 +274,6 @@ class RestartControl:
 
 
 def _mark(live: dict[str, Any], used: frozenset[Dependency]) -> tuple[object, ...]:
-    """Return what a workload says of its data, and what it uses: as long as that stays, so does the judgement."""
+    """Return a workload's record of its data and its uses: as long as these stay, so does the decision."""
     record = read_record(live)
     return (record.text() if record is not None else None, digest_in(live), used)

@@ -1,8 +1,8 @@
-"""The key that digests are made with: made once, kept in a Secret in the operator's own namespace.
+"""The key of the digests: created once, kept in a Secret in the operator's own namespace.
 
-An operator that runs writes it again when its Secret is gone. Should it be lost while none runs, another one is made.
-Nothing restarts and no work is done again for that: records say which key they were made with, and those of another key
-are made anew without being compared. So a key that is restored from a backup is as good as a new one, and as harmless.
+A running operator writes it again if its Secret is deleted. If it is lost while no operator runs, another key is
+created. This causes no restart: records name their key, and those of another key are recreated without a comparison. So
+a key restored from a backup is as good as a new one, and as harmless.
 """
 
 import base64
@@ -23,12 +23,12 @@ NAME = "stateward-digest-key"
 FIELD = "key"
 BYTES = 32
 LOOK_SECONDS = 300.0
-"""How often to look whether the Secret is still there."""
+"""Seconds between checks that the Secret exists."""
 _log = structlog.get_logger(__name__)
 
 
 async def digest_key(api: Api, namespace: str) -> Key:
-    """Return the key of this installation of Stateward, made if there is none; raises ApiError, ValueError."""
+    """Return the key of this installation of Stateward, created if there is none; raises ApiError, ValueError."""
     where = ObjectKey(namespace, NAME)
     try:
         body = await api.get(SECRETS.raw(), where)
@@ -54,7 +54,7 @@ async def keep_key(api: Api, namespace: str, key: Key, clock: Clock) -> None:
 
 
 async def _look(api: Api, where: ObjectKey, key: Key, *, told: bool) -> bool:
-    """Look once; return whether it is known, and was told, that somebody has put another key there."""
+    """Check once; return whether another key was found in the Secret, and reported."""
     try:
         body = await api.get(SECRETS.raw(), where)
     except NotFound:

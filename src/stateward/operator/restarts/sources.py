@@ -1,4 +1,4 @@
-"""Reads the objects whose data pods use, live and whole."""
+"""Reads the objects whose data pods use, live and completely."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,9 +12,9 @@ from stateward.packages.restarts.dependencies import PROVIDER_CLASS, Dependency
 
 
 async def read_sources(api: Api, used: Iterable[Dependency], namespace: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return the objects that exist, by kind and name; raises ApiError when it cannot be known whether one does.
+    """Return the existing objects, by kind and name; raises ApiError if it is unknown whether one exists.
 
-    Unknown is not absent: a workload is not judged by half of what it uses.
+    Unknown is not absent: no workload is judged by half of what it uses.
     """
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for kind, name in sorted({(dependency.kind, dependency.name) for dependency in used}):

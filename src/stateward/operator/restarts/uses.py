@@ -1,4 +1,4 @@
-"""Which workloads, or clusters, use an object: what to look at when it changes."""
+"""Index of the workloads or clusters that use an object: what to requeue when it changes."""
 
 from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar
@@ -12,14 +12,14 @@ Source = tuple[str, str, str]
 
 
 class Uses(Generic[User]):
-    """Users by what they use, as it was when they were last looked at."""
+    """Users by the objects that they use, as of their last reconciliation."""
 
     def __init__(self) -> None:
         self._sources: dict[User, frozenset[Source]] = {}
         self._users: dict[Source, set[User]] = {}
 
     def put(self, user: User, namespace: str, used: Iterable[Dependency]) -> None:
-        """Note what somebody uses, in a namespace."""
+        """Record the objects that a user uses, in a namespace."""
         self.drop(user)
         sources = frozenset((namespace, d.kind, d.name) for d in used)
         self._sources[user] = sources
@@ -27,12 +27,12 @@ class Uses(Generic[User]):
             self._users.setdefault(source, set()).add(user)
 
     def drop(self, user: User) -> None:
-        """Forget somebody."""
+        """Remove a user."""
         for source in self._sources.pop(user, frozenset()):
             self._users[source].discard(user)
             if not self._users[source]:
                 del self._users[source]
 
     def of(self, source: Source) -> frozenset[User]:
-        """Return who uses an object."""
+        """Return the users of an object."""
         return frozenset(self._users.get(source, ()))

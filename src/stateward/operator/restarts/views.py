@@ -1,7 +1,7 @@
-"""What is watched for restart control: no data, and of workloads only whether they ask for it.
+"""The watched parts for restart control: no data, and of workloads only whether they request it.
 
-All ConfigMaps and Secrets of the namespaces are watched, because any of them may be used; of each only its name and
-version are kept. Their data is read when it is needed, and kept by nobody.
+All ConfigMaps and Secrets of the namespaces are watched, because any of them may be used; only the name and version of
+each are kept. Their data is read when it is needed, and not kept.
 """
 
 from msgspec import field
@@ -13,11 +13,11 @@ from stateward.packages.restarts.dependencies import CONFIG_MAP, PROVIDER_CLASS,
 from stateward.packages.restarts.guards import ANNOTATION_PAUSED, ANNOTATION_WINDOW
 
 ANNOTATION_CONTROL = f"{GROUP}/restart-on-change"
-"""On a workload: `true` asks for restart control."""
+"""On a workload: `true` requests restart control."""
 
 
 class Asks(WireRecord):
-    """The annotations with which people ask for restart control, and hold it back."""
+    """The annotations that request restart control, or hold it back."""
 
     control: str = field(default="", name=ANNOTATION_CONTROL)
     paused: str = field(default="", name=ANNOTATION_PAUSED)
@@ -25,7 +25,7 @@ class Asks(WireRecord):
 
 
 class WorkloadMeta(WireRecord):
-    """The metadata of a workload, as far as it is read."""
+    """The metadata of a workload that is read."""
 
     name: str = ""
     namespace: str = ""
@@ -36,24 +36,24 @@ class WorkloadMeta(WireRecord):
 
 
 class WorkloadView(WireRecord):
-    """A workload, as far as it is watched."""
+    """The watched part of a workload."""
 
     metadata: WorkloadMeta = WorkloadMeta()
 
     @property
     def controlled(self) -> bool:
-        """Whether it asks for restart control."""
+        """Whether it requests restart control."""
         return self.metadata.annotations.control.strip().lower() == "true"
 
     @property
     def concerns(self) -> tuple[object, ...]:
-        """What of it is a reason to look: not that its pods come and go, which a status tells many times."""
+        """The parts whose change causes a reconciliation: not the progress of its pods, which changes often."""
         meta = self.metadata
         return (meta.uid, meta.generation, meta.annotations)
 
 
 class SourceMeta(WireRecord):
-    """The metadata of a ConfigMap or Secret, as far as it is read."""
+    """The metadata of a ConfigMap or Secret that is read."""
 
     name: str = ""
     namespace: str = ""
@@ -62,7 +62,7 @@ class SourceMeta(WireRecord):
 
 
 class SourceView(WireRecord):
-    """A ConfigMap or Secret, as far as it is watched."""
+    """The watched part of a ConfigMap or Secret."""
 
     metadata: SourceMeta = SourceMeta()
 
@@ -71,12 +71,12 @@ WORKLOADS = {
     kind: Resource("apps", "v1", plural, kind, WorkloadView, partial=True)
     for kind, plural in (("Deployment", "deployments"), ("StatefulSet", "statefulsets"), ("DaemonSet", "daemonsets"))
 }
-"""Workloads whose controllers start pods anew when the template changes, by kind."""
+"""Workloads whose controllers recreate pods when the template changes, by kind."""
 SOURCES = {
     CONFIG_MAP: Resource("", "v1", "configmaps", CONFIG_MAP, SourceView, partial=True),
     SECRET: Resource("", "v1", "secrets", SECRET, SourceView, partial=True),
 }
-"""Where data comes from, by kind."""
+"""Sources of data, by kind."""
 PROVIDER_CLASSES = Resource(
     "secrets-store.csi.x-k8s.io", "v1", "secretproviderclasses", PROVIDER_CLASS, SourceView, partial=True
 )
@@ -84,7 +84,7 @@ PROVIDER_CLASSES = Resource(
 
 
 class Workload(WireRecord, frozen=True):
-    """Which workload: its kind and where it is."""
+    """A workload by its kind and its key."""
 
     kind: str
     namespace: str
@@ -92,7 +92,7 @@ class Workload(WireRecord, frozen=True):
 
     @property
     def key(self) -> Key:
-        """Where it is."""
+        """Its key."""
         return Key(self.namespace, self.name)
 
     def __str__(self) -> str:

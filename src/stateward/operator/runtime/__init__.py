@@ -1,1 +1,1 @@
-"""What the process needs whatever it reconciles: options, logs, metrics, health, HTTP limits, periodic work."""
+"""Common services of the process: options, logs, metrics, health, HTTP limits, periodic work."""

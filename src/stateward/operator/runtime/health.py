@@ -1,7 +1,7 @@
-"""The endpoints that Kubernetes and Prometheus ask: /healthz, /readyz and /metrics.
+"""The endpoints for Kubernetes and Prometheus: /healthz, /readyz and /metrics.
 
-Healthy is a process whose event loop turns. Ready is one whose caches have the whole state; it need not be the leader,
-or a roll-out of the operator itself would wait for a lease.
+A process is healthy if its event loop runs. It is ready if its caches have the whole state; it need not be the leader,
+or a rollout of the operator itself would wait for a lease.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 
 def health_routes(ready: Callable[[], bool]) -> list[web.RouteDef]:
-    """Return /healthz, and /readyz that answers 503 until `ready` says yes."""
+    """Return /healthz, and /readyz, which answers 503 until `ready` returns true."""
 
     async def healthz(_: web.Request) -> web.Response:
         return web.Response(text="ok")

@@ -1,8 +1,8 @@
 """Serves HTTP within limits on time and on the number of connections: health, metrics and the webhook alike.
 
-The disaster this prevents: somebody opens connections and says nothing, or says it byte by byte, until the kubelet's
-probe or the API server's question finds no place, and the kubelet kills an operator that works. As in the agent, the
-oldest connection for which nothing is being done makes room for the next one: the kubelet says at once what it wants.
+The disaster this prevents: a client opens connections and sends nothing, or byte by byte, until the kubelet's probe or
+the API server's request finds no slot, and the kubelet kills a working operator. As in the agent, the oldest idle
+connection makes room for the next one: the kubelet sends its request at once.
 """
 
 import asyncio
@@ -22,9 +22,9 @@ from stateward.agent.serving.server import listen
 
 _log = structlog.get_logger(__name__)
 _SILENCE = 60.0
-"""Seconds between two lines of the log about clients that were refused: anybody can cause one."""
+"""Seconds between two log lines about refused clients: any client can cause one."""
 _PAUSE = 0.05
-"""Seconds before the next try where a connection could not be accepted."""
+"""Seconds before the next attempt if a connection could not be accepted."""
 _LINGERING = 1.0
 """Seconds in which the rest of a request that was refused is read, so that the client sees why."""
 _SHUTDOWN = 5.0
@@ -39,7 +39,7 @@ class Limits:
     seconds_request: float = 5.0
     """Until a new connection has shaken hands and sent a whole header, and then for a whole body."""
     seconds_idle: float = 75.0
-    """Until a connection that was answered asks again; Prometheus and the API server keep theirs."""
+    """Seconds that an answered connection may stay idle; Prometheus and the API server keep theirs."""
     body: int = 1 << 20
     """Bytes of a body."""
 
@@ -54,7 +54,7 @@ class _Place:
 
     @property
     def open(self) -> bool:
-        """Whether its transport has not closed it yet."""
+        """Whether its transport is still open."""
         return self.connection.fileno() >= 0
 
     def cut(self) -> None:
@@ -63,7 +63,7 @@ class _Place:
             self.connection.shutdown(socket.SHUT_RDWR)
 
     def expect(self, seconds: float) -> None:
-        """Cut it after that many seconds, unless something else is said before."""
+        """Close it after that many seconds, unless another limit replaces this one before."""
         self.work()
         self.busy = False
         self._timer = asyncio.get_running_loop().call_later(seconds, self.cut)
@@ -76,7 +76,7 @@ class _Place:
 
 
 class Listener:
-    """Accepts connections for as long as there is a place for them, and answers what they ask."""
+    """Accepts connections while there are free slots, and answers their requests."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -86,13 +86,13 @@ class Listener:
 
     @property
     def connections(self) -> int:
-        """How many connections are open, and requests being answered whose client is gone."""
+        """The number of open connections, including requests whose client is gone."""
         self._places = {handler: place for handler, place in self._places.items() if place.open or place.busy}
         return len(self._places)
 
     @web.middleware
     async def watched(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Answer a request once its body has arrived; from then until there is an answer its connection is in use."""
+        """Answer a request once its body has arrived; until the answer its connection counts as in use."""
         place = self._places.get(request.protocol)
         if place is None:
             return await handler(request)
@@ -131,7 +131,7 @@ class Listener:
             task.add_done_callback(self._arriving.discard)
 
     def _made_room(self) -> bool:
-        """Cut the connection that has been of no use for the longest time; return whether there was one."""
+        """Close the connection that has been idle for the longest time; return whether there was one."""
         oldest = next((handler for handler, place in self._places.items() if not place.busy), None)
         if oldest is None:
             return False
@@ -166,9 +166,9 @@ async def serve(
     limits: Limits | None = None,
     tls: Callable[[], ssl.SSLContext] | None = None,
 ) -> AsyncGenerator[int]:
-    """Serve routes while the block runs; yields the port (0 chooses a free one). Raises OSError when it is taken.
+    """Serve routes for the block; yields the port (0 chooses a free one). Raises OSError if the port is in use.
 
-    `tls` is asked for each connection, so that what it shows and trusts may change.
+    `tls` is called for each connection, so that the certificate and the trusted CAs may change.
     """
     limits = limits or Limits()
     listener = Listener(limits)

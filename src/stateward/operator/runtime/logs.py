@@ -11,7 +11,7 @@ TRACEBACKS = structlog.processors.ExceptionRenderer(
 """Tracebacks without the values of variables: some are secrets, and all are long."""
 
 PLAIN = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
-"""For a terminal. The pretty tracebacks take seconds to draw, and while they are drawn nobody renews the lease."""
+"""For a terminal. Rich tracebacks take seconds to render, during which the lease is not renewed."""
 
 
 def configure(level: str = "info") -> None:

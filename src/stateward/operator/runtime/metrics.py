@@ -1,6 +1,6 @@
-"""Prometheus metrics: of the clusters, for those who run databases, and of the runtime, for those who run Stateward.
+"""Prometheus metrics: of the clusters, for database administrators, and of the runtime, for operators of Stateward.
 
-Names of controller-runtime are used where they mean the same, so that existing dashboards work.
+Names of controller-runtime are used if they mean the same, so that existing dashboards work.
 """
 
 from contextlib import suppress
@@ -88,7 +88,7 @@ class Metrics:
         )
 
     def cluster(self, engine: str, key: Key, plan: Plan, status: ClusterStatus, now: float) -> None:
-        """Note where a cluster stands at time `now` (seconds since the epoch)."""
+        """Record the state of a cluster at time `now` (seconds since the epoch)."""
         labels = (engine, key.namespace, key.name)
         self.desired.labels(*labels).set(status.members.desired)
         self.ready.labels(*labels).set(status.members.ready)
@@ -116,7 +116,7 @@ class Metrics:
         self.actions.remove_by_labels(series)
 
     def failing(self, controller: str, key: str, failures: int) -> None:
-        """Note the failures in a row of a resource; 0 when there are none any more."""
+        """Record the failures in a row of a resource; 0 if there are none any longer."""
         if failures:
             self.failures.labels(controller, key).set(failures)
             return
@@ -127,7 +127,7 @@ class Metrics:
         """Return what counts the work of one controller."""
         return QueueMetrics(self, name)
 
-    # What the runtime reports of itself (kube.observers).
+    # Reports of the runtime itself (kube.observers).
 
     def heard(self, store: str) -> None:
         """Watch events are too many to count one by one."""
@@ -136,7 +136,7 @@ class Metrics:
         """Whole states are read seldom; nothing is counted."""
 
     def restarted(self, store: str, reason: str) -> None:
-        """Count a watch that is made again."""
+        """Count a restarted watch."""
         self.watch_restarts.labels(store, reason).inc()
 
     def unreadable(self, store: str) -> None:
@@ -160,6 +160,6 @@ class QueueMetrics:
         self._metrics.queue_wait.labels(self._name).observe(waited)
 
     def finished(self, took: float, *, failed: bool) -> None:
-        """Note how long the work on a key took, in seconds, and whether it failed."""
+        """Record the duration of the work on a key, in seconds, and whether it failed."""
         self._metrics.reconciled.labels(self._name, "error" if failed else "success").inc()
         self._metrics.reconcile_time.labels(self._name).observe(took)

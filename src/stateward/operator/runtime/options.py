@@ -1,4 +1,4 @@
-"""How the operator is told to run: everything that a flag or an environment variable can set."""
+"""The options of the operator: everything that a flag or an environment variable can set."""
 
 from dataclasses import dataclass, field
 
@@ -34,18 +34,18 @@ class OperatorOptions:
     max_replacements: int = 5
     """How many members are replaced by themselves at once, over all clusters."""
     detection_service_account: str = ""
-    """The service account with which the Jobs run that look for missing members; the operator's own has more rights."""
+    """The service account of the detection Jobs; the operator's own has more rights."""
     default_service_account: str = "default"
-    """With whose rights installations work that name no account of their namespace; empty: they are refused."""
+    """The service account of installations that name none, in their namespace; empty: they are refused."""
     network_policies: bool = False
     """Whether each cluster gets a NetworkPolicy."""
     log_level: str = "info"
     grace_seconds: float = 20.0
     secure_new_clusters: bool = False
-    """Whether new clusters that don't say are secured, where their image can be."""
+    """Whether new clusters that leave security open are secured, if their image supports it."""
     pod_policy: str = Level.BASELINE.value
     """What pods of clusters may be at most: `restricted`, `baseline` or `privileged`, of the Pod Security Standards."""
     pod_references: str = ANY
     """Whether Secrets, volume claims and Services need a label (`labelled`) to serve pods, or not (`any`)."""
     agent_image: str = ""
-    """Stateward's own image, from which the agent comes into new pods; they are made without one where it is empty."""
+    """Stateward's own image, from which new pods get the agent; if it is empty, they have none."""

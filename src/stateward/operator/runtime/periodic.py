@@ -1,4 +1,4 @@
-"""One piece of work over all objects of a kind, done whenever something was heard, and at least once a minute."""
+"""One piece of work over all objects of a kind, after each event, and at least once a minute."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -16,11 +16,11 @@ _log = structlog.get_logger(__name__)
 TOGETHER = 2.0
 """Seconds within which changes are taken up together."""
 AGAIN = 60.0
-"""Seconds after which the work is done again, whether or not something was heard."""
+"""Seconds after which the work runs again without an event."""
 
 
 class Periodic:
-    """Does `work` again and again; failures are told of `name`, which says in a few words what is compared."""
+    """Repeats `work`; failures are reported under `name`, a short description of the work."""
 
     def __init__(self, name: str, work: Callable[[], Awaitable[None]], clock: Clock, failing: Failing[str]) -> None:
         self._name = name
