@@ -1,4 +1,4 @@
-"""The controller of installations: carries out the plans of packages, and keeps what they made as it should be.
+"""The controller of installations: runs the plans of packages, and reverts drift of the objects they created.
 
 `controller` watches and queues, `reconcile` is one round of one installation, `run` continues its plan.
 

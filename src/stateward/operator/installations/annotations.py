@@ -1,7 +1,7 @@
-"""What is written on an installation before anything is made for it: who cleans up, and which kinds there may be.
+"""The annotations of an installation that are written before its objects: the kinds of these objects.
 
-The kinds are written first, so that whoever dies after making an object of a new kind leaves the trace by which it is
-found again. The names are those of the convention of `kubectl apply --prune`.
+The kinds are written first, so that an operator that stops after creating an object of a new kind leaves the record by
+which the object is found again. The names follow the convention of `kubectl apply --prune`.
 """
 
 from collections.abc import Iterable

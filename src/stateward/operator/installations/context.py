@@ -26,7 +26,7 @@ from stateward.packages.plans.work import AT_REST, Errand
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The tools, the packages there are, what is known of made objects, and who hears of it."""
+    """The shared tools of all installations: packages, known objects, and the sinks for events."""
 
     tools: Tools
     library: Library
@@ -40,18 +40,18 @@ class Surroundings:
     execute: ExecAs = no_exec_as
     accounts: Accounts = field(default_factory=Accounts)
     image: str = ""
-    """The operator's own image; empty where it is not known."""
+    """The operator's own image; empty if it is unknown."""
     written: dict[Key, str] = field(default_factory=dict[Key, str])
 
     def wrote(self, live: Installation) -> None:
-        """Note the version that this process has made of an installation."""
+        """Record the version of an installation that this process has written."""
         self.written[key_of(live)] = live.metadata.resource_version
 
     async def read(self, key: Key) -> Installation:
         """Return an installation; raises NotFound, ApiError.
 
-        It is asked for, unless the watch shows it exactly as it was last written here: then nobody has changed it
-        since. Whatever is written of it goes through only if it is still the same.
+        It is read live, unless the watch shows it exactly as this process wrote it last: then it has not changed since.
+        Every write goes through only if it is still the same.
         """
         known = self.installations.get(key)
         fresh = known is not None and key not in self.installations.unreadable
@@ -76,9 +76,9 @@ class Surroundings:
         return replace(self.tools, api=self.tools.api.acting_as(self.accounts.user_of(live)))
 
     def execute_of(self, live: Installation) -> Exec:
-        """Return what runs commands in pods with the rights of an account; raises NotAllowedError without one.
+        """Return a runner of commands in pods with the rights of an account; raises NotAllowedError without one.
 
-        The API server explains nothing to who asks for a connection, so the right that is missing is named here.
+        The API server gives no reason when it refuses such a connection, so the missing right is named here.
         """
         execute, home = self.execute(self.accounts.user_of(live)), live.metadata.namespace
         name = live.spec.service_account_name or self.accounts.default
@@ -95,5 +95,5 @@ class Surroundings:
         return allowed
 
     def hands(self, live: Installation, errand: Errand = AT_REST) -> Hands:
-        """Return what makes and removes the objects of an installation; raises NotAllowedError without one."""
+        """Return the applier of an installation's objects; raises NotAllowedError without an account."""
         return Hands(self.tools_of(live), live, self.familiar(live), errand)

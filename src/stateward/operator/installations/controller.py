@@ -1,8 +1,8 @@
-"""The controller of installations: watches them, the packages there are, and what they made; and works on each in turn.
+"""The controller of installations: watches them, the packages, and the objects they created, and reconciles each.
 
-Looking at an installation reads it live, decides (`packages/decision`) and goes on with its plan as far as that goes
-now. What was decided is written before anything is done, what came of it before anything else is. Whoever dies in
-between has done something that the next one does again to the same effect.
+A reconciliation reads the installation live, decides (`packages/decision`) and continues its plan as far as possible.
+The decision is written before anything is done, and the result before anything else is. The successor of an operator
+that stops in between repeats the last step with the same effect.
 """
 
 import asyncio
@@ -48,12 +48,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the controller works with.
+    """The settings of the controller.
 
-    `namespace` is where the key of digests is kept, `kinds` finds kinds
-    (None: the API server is asked), `execute` runs commands in pods as a user, `accounts` says
-    as which (never as this process itself), `aside` does what takes a processor for long,
-    `chance` spreads what is tried again, `gauge` shows what fails, `image` is the operator's own.
+    `namespace` has the key of digests, `kinds` finds kinds (None: the API server is asked), `execute` runs commands in
+    pods as a user, `accounts` determines the user (never this process itself), `aside` does work that takes much
+    processor time, `chance` spreads retries, `gauge` shows failures, `image` is the operator's own.
     """
 
     api: Api
@@ -121,11 +120,11 @@ class InstallationControl:
                 task.cancel()
 
     async def stop(self, grace: float) -> None:
-        """Finish what was begun, within `grace` seconds."""
+        """Finish running work, within `grace` seconds."""
         await self._workers.stop(grace)
 
     async def reconcile(self, key: ObjectKey) -> float | None:
-        """Look at one installation; returns the seconds after which to look again. Raises ApiError, LostLease."""
+        """Reconcile one installation; returns the seconds until the next reconciliation. Raises ApiError, LostLease."""
         if self._around is None:
             raise RuntimeError("the key of digests is read before the work begins")
         return await look(self._around, key)
@@ -164,7 +163,7 @@ class InstallationControl:
         return await own_user(self._setting.api)
 
     async def _patiently(self, without: str, ask: Callable[[], Awaitable[T]]) -> T:
-        """Return an answer, however long that takes: clusters are looked after meanwhile."""
+        """Return an answer, after any wait: clusters are reconciled in the meantime."""
         failures = 0
         while True:
             try:

@@ -1,7 +1,7 @@
-"""The end of an installation: its plan `cleanup`, if it has one, and then everything that it has made.
+"""The deletion of an installation: its plan `cleanup`, if it has one, and then all its objects.
 
-A cleanup plan that fails holds nothing up for ever: it is said, and what was made goes all the same. What holds data
-(volume claims, namespaces, definitions of kinds) stays unless the installation says otherwise.
+A failing cleanup plan does not block the deletion forever: it is reported, and the objects are removed all the same.
+Objects that hold data (volume claims, namespaces, CRDs) stay unless the installation says otherwise.
 """
 
 from collections.abc import Iterable
@@ -20,8 +20,8 @@ from stateward.packages.plans.steady_state import KEPT
 async def doomed(api: Api, namespace: str) -> bool:
     """Return whether a namespace is certainly being deleted, with everything in it.
 
-    Its role bindings go as well, so the rights to remove anything there may be gone already: an installation that
-    insisted would keep its namespace for ever.
+    Its role bindings are deleted too, so the rights to remove anything there may be gone already: an installation that
+    insisted would keep its namespace forever.
     """
     try:
         return (await api.get(NAMESPACES, Key("", namespace))).metadata.terminating
@@ -30,9 +30,9 @@ async def doomed(api: Api, namespace: str) -> bool:
 
 
 async def removed(tools: Tools, hands: Hands, installation: Installation, *, outside: bool = False) -> str:
-    """Remove all that an installation has made, or what is `outside` of its namespace.
+    """Remove all objects of an installation, or only those `outside` its namespace.
 
-    Returns what that waits for, or nothing. Raises HeldError, ApiError.
+    Returns what the removal waits for, or nothing. Raises HeldError, ApiError.
     """
     owned = await belongings(tools.api, tools.kinds, installation, outside=outside)
     waits = [text for found in _going(installation, owned) if (text := await hands.remove(found.kind, found.body()))]

@@ -1,7 +1,7 @@
-"""What workloads say that their pods have seen is written anew when the key that it was written with is lost.
+"""Renews the records on workloads after the key of their digests was lost.
 
-That happens before anything else is done for an installation: what a plan changes from then on can be compared. What
-was changed while both the key and the operator were away cannot, and restarts nobody.
+This happens before anything else is done for an installation: changes by a plan from then on can be compared. Changes
+while both the key and the operator were away cannot, and restart no pod.
 """
 
 from collections.abc import Mapping
@@ -24,9 +24,9 @@ from stateward.packages.restarts.restarts import annotated, judge, read_record
 
 
 async def renewed(around: Surroundings, installation: Installation) -> bool:
-    """Have no record of an installation be of a key that is lost; return False while it is not known what there is.
+    """Renew all records of an installation with a lost key; return False while its objects are unknown.
 
-    Raises Conflict when somebody was faster, ApiError.
+    Raises Conflict if another client was faster, ApiError.
     """
     meta = installation.metadata
     mine = set_id(meta.name, meta.namespace)

@@ -1,10 +1,10 @@
-"""Keeps what an installation has made as it was made, while no plan runs.
+"""Reverts drift of an installation's objects while no plan runs.
 
-Whether somebody has changed an object is seen in the caches, without asking the server: it is not as this process left
-it. Then it is made again as it was rendered. An object that would be rendered differently now is left alone: the plan
-that would change it has not run, because nobody has asked for it. Where the key of digests was lost, whether it would
-be is seen by trying: what is just as it would be made is known again from then on. What was removed by hand is made
-again, but for jobs and pods, which are work that has been done.
+The caches show whether an object has changed, without a request: it is not as this process left it. Then it is applied
+again as it was rendered. An object that would now render differently is left alone: the plan that would change it has
+not run, because nothing has requested it. If the key of digests was lost, a dry run shows whether the object is
+unchanged, and it is known again from then on. Objects that a user removed are created again, except jobs and pods,
+which are finished work.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ class Keeper:
         self._works = works
 
     async def keep(self, use: Use, seen: Mapping[GroupKind, tuple[PartialObject, ...]]) -> list[str]:
-        """Make again what is not as it was made; return its names. Raises FatalError, HeldError, ApiError."""
+        """Revert what has drifted; return the names of these objects. Raises FatalError, HeldError, ApiError."""
         return [*await self._changed(use, seen), *await self._missing(use, seen)]
 
     async def _changed(self, use: Use, seen: Mapping[GroupKind, tuple[PartialObject, ...]]) -> list[str]:

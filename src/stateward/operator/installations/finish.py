@@ -1,9 +1,9 @@
-"""What is left to do when all steps of a plan are done: restart what uses data that changed meanwhile, and prune.
+"""The end of a plan: restarts pods whose data has changed in between, and prunes.
 
-A later step may change a ConfigMap that a workload of an earlier step uses. Its pods start anew once, here, and not in
-between; only for data of this installation, for other data nobody has asked. The end waits for these pods alone: how
-healthy others are is for the steps that make them. A plan that waited for all could not save the data of what is ill,
-and what would put that right waits for the end of the plan.
+A later step may change a ConfigMap that a workload of an earlier step uses. Its pods restart once, here, and not in
+between; only for data of this installation, because no request exists for other data. The end waits for these pods
+alone: the health of others is up to the steps that create them. A plan that waited for all could not save the data of
+unhealthy pods, whose repair waits for the end of the plan.
 """
 
 from stateward.api.kinds.cluster import Retention
@@ -56,10 +56,10 @@ class Finisher:
         return "; ".join(waits)
 
     async def _nothing_left(self, use: Use, run: str) -> bool:
-        """Return whether it is certain, without asking, that no pods have to restart and nothing is to be removed.
+        """Return whether it is certain, without a request, that no pods have to restart and nothing is to be pruned.
 
-        It is where this process has made all that the run has made, the caches have heard of all of it, and all that
-        there is would be made again. What was there before this process was asked for once.
+        It is certain if this process has created everything of the run, the caches have observed all of it, and
+        everything that exists would be created again. Objects from before this process were listed once.
         """
         memory = self._familiar.memory
         seen = self._familiar.inventory(kinds_in(self._installation.metadata.annotations))
@@ -122,6 +122,6 @@ class Finisher:
 
 
 def _own(verdict: Verdict, owned: list[Belonging]) -> bool:
-    """Return whether pods restart for data that the installation itself has made."""
+    """Return whether pods restart for data that the installation itself has created."""
     mine = {f"{found.identity.kind}/{found.identity.name}" for found in owned}
     return any(key.partition(":")[0] in mine for key in verdict.because)

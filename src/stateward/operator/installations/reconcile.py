@@ -1,4 +1,4 @@
-"""One look at one installation: read it, decide, go on, and write what came of it."""
+"""One reconciliation of one installation: read it, decide, continue, and write the result."""
 
 from dataclasses import dataclass
 
@@ -31,22 +31,22 @@ from stateward.packages.rendering.rendering import Use, places
 from stateward.packages.rendering.templates import TemplateProblem
 
 SETTLED_SECONDS = 600.0
-"""How often to look at an installation that is as it should be; watches tell of changes at once."""
+"""The resync interval of an installation that matches its spec; watches report changes at once."""
 CLEANUP_SECONDS = 600.0
-"""How long a step of the plan `cleanup` may take where nothing else is said: a deletion comes to its end."""
+"""Seconds that a step of the plan `cleanup` may take by default: a deletion comes to an end."""
 DELETED = "the installation is deleted"
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A decision, and the package that it is about (None when there is no usable one)."""
+    """A decision, and its package (None if there is no usable one)."""
 
     decision: Decision
     package: Package | None = None
 
 
 async def look(around: Surroundings, key: ObjectKey) -> float | None:
-    """Look at an installation; returns the seconds after which to look again. Raises ApiError, LostLease."""
+    """Reconcile an installation; returns the seconds until the next reconciliation. Raises ApiError, LostLease."""
     try:
         live = await around.read(key)
     except NotFound:
@@ -75,7 +75,7 @@ async def tell_failure(around: Surroundings, key: ObjectKey, sentence: str) -> N
 
 
 class Visit:
-    """One look at one installation, as it was read."""
+    """One reconciliation of one installation, from its state when it was read."""
 
     def __init__(self, around: Surroundings, live: Installation) -> None:
         self._around = around
@@ -85,7 +85,7 @@ class Visit:
         self._journal = Journal(around, live)
 
     async def go(self) -> float | None:
-        """Decide and go on."""
+        """Decide and continue."""
         live, status = self._journal.live, self._journal.live.status
         if self._spec.paused:
             await self._journal.write(status, ("Paused", "spec.paused: no new step is taken"))
@@ -107,7 +107,7 @@ class Visit:
         return await self._rest(status)
 
     async def refused(self, error: Exception) -> float:
-        """Say that there is no account, or which right it has not; raises ApiError, LostLease."""
+        """Report a missing account, or the right that it lacks; raises ApiError, LostLease."""
         await self._journal.write(self._journal.live.status, (NOT_ALLOWED, said(error)))
         return SETTLED_SECONDS / 10
 
@@ -136,7 +136,7 @@ class Visit:
         return written
 
     async def _kinds(self, package: Package, chosen: Chosen) -> frozenset[GroupKind]:
-        """Return the kinds of objects that a plan makes, to be written down at once and watched from its beginning."""
+        """Return the kinds of objects that a plan creates, to be recorded at once and watched from its start."""
         use = Use(package, self._name, self._namespace, chosen.state.values)
         try:
             works = await self._around.works.each(use, places(package, chosen.plan))
@@ -160,7 +160,7 @@ class Visit:
         return Use(await self._content(state), self._name, self._namespace, state.parameters)
 
     async def _content(self, state: StateStatus) -> Package:
-        """Return the package of a state, also where the installation by now calls the same content by another name."""
+        """Return the package of a state, also if the installation now names the same content differently."""
         if state.package != self._spec.package:
             try:
                 package = await self._around.library.load(self._namespace, self._spec.package)
@@ -197,7 +197,7 @@ class Visit:
         return SETTLED_SECONDS
 
     async def end(self) -> float | None:
-        """Run the plan `cleanup`, remove what was made, and let the installation go."""
+        """Run the plan `cleanup`, remove the objects, and remove the finalizer."""
         live = self._journal.live
         if FINALIZER not in live.metadata.finalizers:
             return None
@@ -216,7 +216,7 @@ class Visit:
             return False
 
     async def _emptied(self) -> float | None:
-        """Run the plan `cleanup` and remove what was made; None when nothing is left."""
+        """Run the plan `cleanup` and remove the objects; None when none is left."""
         going = await doomed(self._around.tools.api, self._namespace)
         try:
             again = None if going else await self._clean_up(self._journal.live.status)
@@ -243,7 +243,7 @@ class Visit:
         return SETTLED_SECONDS / 10 if refusal(error) else BUSY_SECONDS
 
     async def _clean_up(self, status: InstallationStatus) -> float | None:
-        """Go on with the plan `cleanup`; None when there is none, or nothing is left of it to do."""
+        """Continue the plan `cleanup`; None if there is none, or if it is done."""
         run, state = status.run, status.installed or (status.run.target if status.run else None)
         if run is not None and _for_the_end(run) and not is_running(run):
             return None
@@ -258,7 +258,7 @@ class Visit:
         if state is not None and (run is None or not _for_the_end(run)):
             chosen = Chosen(CLEANUP, State(use.package.digest, use.values), DELETED)
             fresh = begun(chosen, state, use.package, self._journal.now(), Cause.DELETION)
-            # One that somebody asked for and that still runs goes on: nothing can have been made since it began.
+            # A requested cleanup that still runs continues: nothing can have been created since it started.
             going = run is not None and run.plan == CLEANUP and is_running(run)
             run = replace(run, cause=Cause.DELETION, why=DELETED) if run is not None and going else fresh
             status = await self._journal.write(replace(status, run=run))
@@ -268,20 +268,20 @@ class Visit:
 
 
 def _cause(decision: Begin, status: InstallationStatus) -> Cause:
-    """Return what a run is begun by; a wish is still one when a change begins its plan again."""
+    """Return what started a run; a request stays the cause when a change restarts its plan."""
     run = status.run
     again = run is not None and is_running(run) and (run.plan, run.cause) == (decision.chosen.plan, Cause.REQUEST)
     return Cause.REQUEST if decision.granted or again else Cause.CHANGE
 
 
 def _for_the_end(run: RunStatus) -> bool:
-    """Return whether a run is the last one: what a `cleanup` of before has removed may long be there again.
+    """Return whether a run is the last one: objects that an earlier `cleanup` removed may exist again.
 
-    A server whose definition of installations is older keeps no cause; without the reason it would never end there.
+    A server with an older CRD of installations stores no cause; without the reason the deletion would never end there.
     """
     return run.plan == CLEANUP and (run.cause == Cause.DELETION or run.why == DELETED)
 
 
 def _edited(live: Installation) -> bool:
-    """Return whether somebody has changed something since the last look: then nothing is waited out."""
+    """Return whether the installation was edited since the last reconciliation: then no delay applies."""
     return live.metadata.generation != live.status.observed_generation

@@ -1,4 +1,4 @@
-"""Goes on with the plan that runs, as far as that goes now."""
+"""Continues the running plan as far as possible."""
 
 from dataclasses import dataclass
 
@@ -22,9 +22,9 @@ from stateward.packages.plans.work import errand_of
 from stateward.packages.rendering.rendering import Use
 
 BUSY_SECONDS = 5.0
-"""How soon to look again at what a step waits for, when no watch tells of it before."""
+"""Seconds until the next check of what a step waits for, without an event of a watch."""
 MOST_ROUNDS = 200
-"""Steps after steps in one look; then others have their turn."""
+"""Steps in one reconciliation; after that other installations are next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Running:
 
 
 async def go_on(running: Running, status: InstallationStatus, run: RunStatus) -> tuple[InstallationStatus, float]:
-    """Go on with a plan; return the status as it was written, and the seconds after which to look again.
+    """Continue a plan; return the written status, and the seconds until the next reconciliation.
 
     Raises ApiError, LostLease.
     """

@@ -22,9 +22,9 @@ Stuck = tuple[str, str]
 
 
 class Journal:
-    """What is written of one installation; `live` is how it is after the last write.
+    """The writes to one installation; `live` is its state after the last write.
 
-    `standing` is why a person is needed although a plan goes on; it is part of whatever is written.
+    `standing` is why manual intervention is required although a plan continues; it is part of every status.
     """
 
     def __init__(self, around: Surroundings, live: Installation) -> None:
@@ -39,9 +39,9 @@ class Journal:
     async def write(
         self, status: InstallationStatus, stuck: Stuck | None = None, *, doing: str = ""
     ) -> InstallationStatus:
-        """Write a status, if it says anything new; `doing` is what is done that is no plan.
+        """Write a status, if it is new; `doing` is work outside of a plan.
 
-        Raises Conflict when somebody was faster, ApiError.
+        Raises Conflict if another client was faster, ApiError.
         """
         stuck = stuck or self.standing
         return await self._replace(reported(status, stuck, self.live.metadata.generation, self.now(), doing), stuck)
@@ -76,11 +76,12 @@ class Journal:
         return after
 
     async def mark(self, kinds: Iterable[GroupKind], *, sure: bool = True) -> None:
-        """Write which kinds of objects there may be from now on; raises NotAllowedError, Conflict, ApiError.
+        """Record the kinds of objects that may exist from now on; raises NotAllowedError, Conflict, ApiError.
 
-        Only kinds that the account may list: what was made can then be found again, to be pruned and to be removed.
-        A package that once asked for others would hold up its own correction, and the end of the installation, with
-        lists that nobody may read. Unless they have to be `sure`, such kinds are left out, and those not served yet.
+        Only kinds that the account may list: the objects can then be found again, to be pruned and removed. A package
+        that once named others would block its own correction, and the deletion of the installation, with lists that the
+        account may not read. Unless they have to be `sure`, such kinds are left out, and so are kinds that are not
+        served yet.
         """
         fresh = sorted(frozenset(kinds) - kinds_in(self.live.metadata.annotations))
         may = [kind for kind in fresh if await findable(self._around.tools_of(self.live), self.live, kind, sure=sure)]

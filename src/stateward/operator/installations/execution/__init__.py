@@ -1,4 +1,4 @@
-"""The execution of a plan's steps: whose rights are used, how templates are rendered, and what a step's tasks do.
+"""The execution of a plan's steps: the rights they use, the rendering of templates, and the tasks.
 
 Templates of others are rendered in worker processes with limits (`jobs`, `worker`, `background`).
 """

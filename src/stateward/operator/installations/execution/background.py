@@ -1,10 +1,10 @@
-"""Work on what others have written is done beside the event loop, which watches, renews leases and answers probes.
+"""Runs work on packages of others beside the event loop, which watches, renews leases and answers probes.
 
-What is small is done in one thread, within an allowance of a tenth of a second. What is not is done in a process of its
-own, which has limits on time and memory and then ends. Each namespace has one job at a time, small or large, and the
-namespaces take turns: whoever writes packages that cost much holds up nobody but the own namespace.
+Small work runs in one thread, within an allowance of a tenth of a second. Large work runs in a process of its own, with
+limits on time and memory, which then exits. Each namespace has one job at a time, small or large, and the namespaces
+alternate: expensive packages delay only their own namespace.
 
-It is one thread because a compiled template counts what a rendering does: two at once would count together.
+There is one thread because a compiled template counts the work of a rendering: two at once would count together.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _THREAD = ThreadPoolExecutor(1, "aside")
 
 
 class Doable(Protocol[Result_co]):
-    """A job, and what comes of it."""
+    """A job, and its result."""
 
     def do(self, allowance: Allowance | None = None) -> Result_co:
         """Return the result."""
@@ -40,19 +40,19 @@ class Aside(Protocol):
 
 
 async def at_once(job: Doable[Result_co]) -> Result_co:
-    """Return the result, while everything else waits: for virtual time, which no process keeps up with."""
+    """Return the result, while everything else waits: for virtual time, which no real process follows."""
     return job.do()
 
 
 class Beside:
-    """The thread, the places for processes, and whose turn it is."""
+    """The thread, the slots for processes, and the queue of namespaces."""
 
     def __init__(self, places: int = PLACES) -> None:
         self._places = asyncio.Semaphore(places)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def __call__(self, job: Any) -> Any:
-        """Return the result of a job, when its namespace has its turn."""
+        """Return the result of a job, when its namespace is next."""
         turn = self._turns.setdefault(job.namespace, asyncio.Lock())
         async with turn:
             if job.may_be_small:

@@ -1,7 +1,7 @@
-"""Work on packages that somebody else has written: opening one, and rendering its templates.
+"""Work on packages of others: opening one, and rendering its templates.
 
-Each job can be sent to another process and its result sent back. How much it may take is said by an allowance; `do`
-without one is for where nobody else waits: the command line, and tests.
+Each job can be sent to another process and its result sent back. An allowance limits the work; `do` without one is for
+the command line and tests, where nothing else waits.
 """
 
 from typing import Any, ClassVar
@@ -22,7 +22,7 @@ from stateward.packages.rendering.templates import TemplateProblem, Variables
 
 
 class RenderStep(msgspec.Struct, frozen=True, tag=True):
-    """Render what a step wants."""
+    """Render the objects of a step."""
 
     use: Use
     place: Place
@@ -31,11 +31,11 @@ class RenderStep(msgspec.Struct, frozen=True, tag=True):
 
     @property
     def namespace(self) -> str:
-        """Whose work it is."""
+        """The namespace whose work it is."""
         return self.use.namespace
 
     def do(self, allowance: Allowance | None = None) -> Work:
-        """Return what the step wants; raises TemplateProblem, BadValue, Spent."""
+        """Return the objects of the step; raises TemplateProblem, BadValue, Spent."""
         return work_of(self.use, self.place, allowance)
 
     def exceeds(self, why: str) -> Exception:
@@ -55,7 +55,7 @@ class RenderObjects(msgspec.Struct, frozen=True, tag=True):
 
     @property
     def namespace(self) -> str:
-        """Whose work it is."""
+        """The namespace whose work it is."""
         return self.variables.namespace
 
     def do(self, allowance: Allowance | None = None) -> list[Rendered]:
@@ -79,7 +79,7 @@ class RenderNested(msgspec.Struct, frozen=True, tag=True):
 
     @property
     def namespace(self) -> str:
-        """Whose work it is."""
+        """The namespace whose work it is."""
         return self.use.namespace
 
     def do(self, allowance: Allowance | None = None) -> Json:
@@ -100,7 +100,7 @@ class OpenPackage(msgspec.Struct, frozen=True, tag=True):
 
     @property
     def namespace(self) -> str:
-        """Whose work it is: nobody's in particular where a package is for the whole cluster."""
+        """The namespace whose work it is; empty for a package of the whole cluster."""
         return self.body.metadata.namespace
 
     def do(self, allowance: Allowance | None = None) -> Package:  # noqa: ARG002 - each of its templates has bounds

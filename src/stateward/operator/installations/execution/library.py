@@ -1,4 +1,4 @@
-"""The packages that installations are made from: read once for each object, for none of them ever changes."""
+"""The packages of installations: read once for each object, because none of them ever changes."""
 
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ MOST = 256
 class Library:
     """Finds packages by name: those of a namespace first, then those of the cluster.
 
-    An operator that works in some namespaces only knows none of the cluster's.
+    An operator for certain namespaces knows no packages of the cluster.
     """
 
     def __init__(self, api: Api, namespaces: tuple[str, ...], aside: Aside) -> None:
@@ -39,7 +39,7 @@ class Library:
         return "" in self._namespaces
 
     def reflectors(self, options: ReflectorOptions) -> Iterable[Reflector[PartialObject]]:
-        """Return what keeps the list of packages as it is on the server."""
+        """Return the reflectors of the list of packages."""
         for namespace in self._namespaces:
             yield Reflector(self._api, PACKAGES.metadata_only(), Selection(namespace), self.packages, options)
         if self._everywhere:

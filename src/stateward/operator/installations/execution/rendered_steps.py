@@ -1,7 +1,7 @@
-"""What steps render, remembered: a step that waits is looked at often, and an installation at rest again and again.
+"""Caches the rendered objects of steps: a waiting step is read often, and a settled installation again and again.
 
-The same use of a package renders the same objects each time, and nobody changes them. What is not known is rendered
-aside: a package of hundreds of parameters takes most of a second, and everything else goes on meanwhile.
+The same use of a package renders the same objects each time, and they are never modified. Missing results are rendered
+beside the event loop: a package with hundreds of parameters takes most of a second.
 """
 
 from collections import OrderedDict
@@ -19,7 +19,7 @@ MOST = 128
 
 
 class Works:
-    """The last steps that were asked for."""
+    """The steps that were rendered last."""
 
     def __init__(self, aside: Aside, most: int = MOST) -> None:
         self._aside = aside
@@ -27,7 +27,7 @@ class Works:
         self._known: OrderedDict[tuple[str | bytes, ...], Work] = OrderedDict()
 
     async def of(self, use: Use, place: Place) -> Work:
-        """Return what a step wants; raises TemplateProblem, BadValue."""
+        """Return the objects of a step; raises TemplateProblem, BadValue."""
         values = msgspec.json.encode(use.values, order="deterministic")
         name = (use.package.digest, use.name, use.namespace, values, place.plan, place.phase, place.step.name)
         found = self._known.get(name)
@@ -39,5 +39,5 @@ class Works:
         return found
 
     async def each(self, use: Use, places: Iterable[Place]) -> Mapping[Place, Work]:
-        """Return what several steps want; raises TemplateProblem, BadValue."""
+        """Return the objects of several steps; raises TemplateProblem, BadValue."""
         return {place: await self.of(use, place) for place in places}

@@ -1,7 +1,7 @@
-"""On whose behalf an installation works: a service account of its own namespace, never the operator itself.
+"""The account with which an installation works: a service account of its own namespace, never the operator itself.
 
-What users describe is made with rights that they were given. The disaster this prevents: a person who may write
-installations has the operator, which may do more, change admission or read other people's Secrets for them.
+Objects that users describe are created with rights that they were given. The disaster this prevents: a user who may
+write installations makes the operator, which has more rights, change admission or read Secrets of others.
 """
 
 import re
@@ -18,9 +18,9 @@ from stateward.packages.format.parameters import BadValue
 from stateward.packages.rendering.templates import TemplateProblem
 
 NOT_ALLOWED = "NotAllowed"
-"""The reason, for programs, of whatever an account may not do."""
+"""The reason, for programs, of everything that an account may not do."""
 DEFAULT = "default"
-"""The account of installations that name none: one that each namespace has, and that has no rights by itself."""
+"""The account of installations that name none: it exists in each namespace, and has no rights by itself."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _ACCOUNT = r'ser "system:serviceaccount:(?P<home>[^":]+):(?P<name>[^"]+)"'
 _DENIED = re.compile(
@@ -55,10 +55,10 @@ def user(namespace: str, name: str) -> str:
 
 
 async def own_user(api: Api) -> str:
-    """Return as whom the API server knows this process; raises ApiError.
+    """Return the user name of this process for the API server; raises ApiError.
 
-    The server is asked, rather than a setting or the mounted token: only it knows which user it makes of whatever
-    credentials there are, and no setting that is forgotten leaves the operator's own account to be named.
+    The server is asked, rather than a setting or the mounted token: only it knows the user behind the credentials, and
+    a forgotten setting cannot make the operator's own account available.
     """
     question = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     answer = await api.request(RawRequest(_WHO, "POST", body=question))
@@ -73,13 +73,13 @@ async def own_user(api: Api) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
-    """Which account an installation without one has (empty: none), and which users none may have."""
+    """The account of installations without one (empty: none), and the users that none may have."""
 
     default: str = DEFAULT
     refused: frozenset[str] = frozenset()
 
     def user_of(self, installation: Installation) -> str:
-        """Return the user as whom an installation works; raises NotAllowedError where there is none."""
+        """Return the user for an installation; raises NotAllowedError if there is none."""
         name, home = installation.spec.service_account_name or self.default, installation.metadata.namespace
         if not name:
             raise NotAllowedError(

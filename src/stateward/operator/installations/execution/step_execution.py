@@ -1,4 +1,4 @@
-"""Carries out one step of a plan as far as that goes now, and says what came of it."""
+"""Performs one step of a plan as far as possible, and reports the result."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -22,7 +22,7 @@ from stateward.packages.rendering.templates import TemplateProblem
 
 
 class Mark(Protocol):
-    """Writes down kinds before objects of them are made; `sure`: raises ApiError where one could not be found again."""
+    """Records kinds before objects of them are created; `sure`: raises ApiError if one could not be found again."""
 
     async def __call__(self, kinds: Iterable[GroupKind], *, sure: bool = True) -> None:
         """Write."""
@@ -30,9 +30,9 @@ class Mark(Protocol):
 
 
 class Carrier:
-    """Carries out steps of one installation.
+    """Performs steps of one installation.
 
-    `mark` is told which kinds of objects are made before they are; `restarted` collects what pods restart for.
+    `mark` records the kinds of objects before they are created; `restarted` collects the reasons for restarts of pods.
     """
 
     def __init__(
@@ -49,9 +49,9 @@ class Carrier:
         self.restarted: list[str] = []
 
     async def carry_out(self, use: Use, place: Place, *, again: bool = False) -> Result:
-        """Do what a step wants; an error that may pass is tried again, another one ends the plan.
+        """Perform a step; a temporary error is retried, any other ends the plan.
 
-        `again`: all of it was made in this run, and is waited for.
+        `again`: all of it was created in this run, and is waited for.
         """
         try:
             return await self._work(use, place, await self._works.of(use, place), again=again)
@@ -94,13 +94,13 @@ def _unhealthy(body: Json) -> list[str]:
 
 
 def kinds_of(work: Work) -> frozenset[GroupKind]:
-    """Return the kinds of objects that a step makes."""
+    """Return the kinds of objects that a step creates."""
     kinds = {(rendered.identity.group, rendered.identity.kind) for rendered in work.apply}
     return frozenset(kinds.union(*(_kinds(task) for task in work.others)))
 
 
 def _kinds(task: Task) -> frozenset[GroupKind]:
-    """Return the kinds of objects that a task makes which is more than objects."""
+    """Return the kinds of objects of a task that does more than apply objects."""
     if task.kind is TaskKind.OPERATOR:
         return frozenset({(GROUP, "Installation")})
     files: frozenset[GroupKind] = frozenset(("", str(file.kind)) for file in task.spec.pipe)

@@ -1,8 +1,9 @@
-"""The tasks of a step that are more than objects: files that a pod makes, and other packages.
+"""The tasks that do more than apply objects: files created by a pod, and other packages.
 
-A pipe's pod is made, its files are read once its init containers are done, what they become is applied, and the pod is
-removed. Whoever dies in between leaves a pod that the next one goes on with. What a pod makes may differ each time
-(a password, a certificate), so it runs once for a step of a run, however often the step is tried for other reasons.
+A pipe's pod is created, its files are read once its init containers are done, the resulting objects are applied, and
+the pod is removed. An operator that stops in between leaves a pod with which the next one continues. The files may
+differ each time (a password, a certificate), so the pod runs once for a step of a run, even if the step is retried for
+other reasons.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -24,7 +25,7 @@ from stateward.packages.rendering.pipes import LARGEST_FILE, WAITER, pipe_object
 from stateward.packages.rendering.rendering import Place, Use
 
 ANNOTATION_MADE = f"{GROUP}/pipe-run"
-"""On what a pipe has made: the run and the step that made it."""
+"""On objects of a pipe: the run and the step that created them."""
 Exec = Callable[[ObjectKey, str, Sequence[str], int], Awaitable[bytes]]
 """Runs a command in a container of a pod and returns what it writes, at most so many bytes; may raise ExecError."""
 
@@ -33,9 +34,9 @@ ExecAs = Callable[[str], Exec]
 
 
 class Tasks:
-    """Carries out such tasks for one installation; `run` tells one run of a plan from the next.
+    """Performs such tasks for one installation; `run` identifies a run of a plan.
 
-    `image` is the operator's own, from which files are read that a pod has made.
+    `image` is the operator's own, which reads the files that a pod has created.
     """
 
     def __init__(self, hands: Hands, library: Library, execute: Exec, aside: Aside, run: str, image: str = "") -> None:
@@ -98,7 +99,7 @@ class Tasks:
         return ""
 
     async def _piped(self, use: Use, task: Task, mark: str) -> bool:
-        """Return whether this step of this run has made all files already."""
+        """Return whether this step of this run has created all files already."""
         for file in task.spec.pipe:
             kind, key = await self._hands.find(pipe_object(use.name, file, b""))
             live = await self._hands.read(kind, key)
@@ -116,7 +117,7 @@ class Tasks:
 
 
 async def no_exec(pod: ObjectKey, container: str, command: Sequence[str], limit: int) -> bytes:
-    """Refuse, where nobody can run commands in pods."""
+    """Refuse commands in pods if they are not available."""
     raise ExecError(f"the operator cannot run commands in pods here ({pod}, {container}: {' '.join(command)}, {limit})")
 
 

@@ -17,7 +17,7 @@ from stateward.packages.rendering.templates import TemplateProblem
 
 _DONE, _FAILED = b"done", b"failed"
 LARGEST = 32 << 20
-"""Bytes of a result: what templates may render in all, written as it is sent."""
+"""Bytes of a result: the limit for all rendered templates, as sent."""
 
 
 class NotNowError(HeldError):
@@ -25,9 +25,9 @@ class NotNowError(HeldError):
 
 
 async def in_process(job: Job) -> Any:
-    """Return the result of a job that a process of its own does; raises what the job raises, and NotNowError.
+    """Return the result of a job in a process of its own; raises what the job raises, and NotNowError.
 
-    What passes a limit on time or memory is an error of the job, as it would be the next time.
+    Exceeding a limit on time or memory is an error of the job, because it would happen again.
     """
     try:
         async with worker.worked(__name__, (msgspec.msgpack.encode(job),), "a package") as parts:

@@ -1,1 +1,1 @@
-"""The objects that an installation makes: where they live, who owns them, how they are written and removed."""
+"""The objects of an installation: their place, owner, application and removal."""

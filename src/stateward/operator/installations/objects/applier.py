@@ -1,10 +1,10 @@
-"""Makes and removes the objects of one installation, each as the server has it now.
+"""Applies and removes the objects of one installation, each from its live state.
 
-Objects are made by server-side apply. One that is there and is not of this installation is never touched, unless the
-installation was told to adopt; one of another installation never. What is removed is removed by UID and version.
+Objects are created by server-side apply. An existing object without an owner is never touched, unless the installation
+has `adopt`; one of another installation never. Objects are removed by UID and version.
 
-An object that the caches show as the installation's own is applied by its UID, without being read before; one that is
-as it was left is not written again.
+An object that the caches show as the installation's own is applied by its UID, without a read before; one without
+changes is not written again.
 """
 
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ from stateward.packages.restarts.restarts import (
 )
 
 MOST_NESTED = 32
-"""Installations above one that are looked at."""
+"""The depth to which parent installations are followed."""
 
 Bodies = Mapping[tuple[str, str], Json]
 """Objects as the server has just answered that they are, by kind and name."""
@@ -67,9 +67,9 @@ class Tools:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An object as it is after it was made; `because` says which data its pods restart for.
+    """An object after it was applied; `because` names the data for which its pods restart.
 
-    `live` is false where the server was not asked, because nothing is to be waited for: `body` is what was asked for.
+    `live` is false if the server was not asked, because nothing has to be waited for: `body` is then the manifest.
     """
 
     body: Json
@@ -80,7 +80,7 @@ class Made:
 
 
 class Hands:
-    """Makes and removes objects for one installation, on an errand."""
+    """Applies and removes objects for one installation, for one purpose."""
 
     def __init__(self, tools: Tools, installation: Installation, familiar: Familiar, errand: Errand = AT_REST) -> None:
         self._errand = errand
@@ -90,7 +90,7 @@ class Hands:
         self.set_id = familiar.set_id
 
     async def find(self, body: Json) -> tuple[Raw, ObjectKey]:
-        """Return where an object of a package is; raises FatalError for one that is not in its place, ApiError."""
+        """Return the place of a package's object; raises FatalError for an object outside its namespace, ApiError."""
         kind = await self._tools.kinds.find(text(body.get("apiVersion")), text(body.get("kind")))
         identity = identity_of(body)
         if not identity.name:
@@ -101,12 +101,12 @@ class Hands:
         return kind, ObjectKey(home if kind.namespaced else "", identity.name)
 
     def on_behalf(self, body: Json) -> Json:
-        """Return an installation that this one makes, which works with the same account as this one."""
+        """Return an installation that this one creates, with the same account as this one."""
         account = self._installation.spec.service_account_name
         return {**body, "spec": {**body["spec"], "serviceAccountName": account}} if account else body
 
     async def read(self, kind: Raw, key: ObjectKey) -> Json | None:
-        """Return an object as it is, None when it is not there; raises ApiError."""
+        """Return the live object, None if it does not exist; raises ApiError."""
         try:
             return {**await self._tools.api.get(kind, key), "apiVersion": kind.api_version, "kind": kind.kind}
         except NotFound:
@@ -130,7 +130,7 @@ class Hands:
         return found
 
     async def make(self, use: Use, place: Place, body: Json, *, again: bool = False, near: Bodies = NONE) -> Made:
-        """Make an object as it was rendered, after those in `near`; `again`: the step has made all of them before.
+        """Apply a rendered object, after those in `near`; `again`: the step has applied all of them before.
 
         Raises FatalError, HeldError, ApiError.
         """
@@ -144,7 +144,7 @@ class Hands:
             return await self._made(kind, key, wanted, keep=False, near=near)
 
     async def restore(self, use: Use, place: Place, body: Json) -> Made:
-        """Make an object again that somebody has changed or removed; what its pods have seen stays as it is written.
+        """Apply an object again that was changed or removed; the record of its pods' data stays.
 
         Raises FatalError, HeldError, ApiError.
         """
@@ -153,7 +153,7 @@ class Hands:
             return await self._made(kind, key, self._wanted(use, place, body, key), keep=True, near=NONE)
 
     async def recognize(self, use: Use, place: Place, body: Json) -> Made | None:
-        """Write anew by what an object is known, where its key was lost; None where it is not as it would be made.
+        """Renew an object's record whose key was lost; None if the object differs from its manifest.
 
         Raises FatalError, HeldError, ApiError.
         """
@@ -170,7 +170,7 @@ class Hands:
         return await self._applied(kind, key, wanted, text(at(live, "metadata", "resourceVersion")))
 
     async def _known(self, kind: Raw, key: ObjectKey, wanted: Json, seen: PartialObject, *, again: bool) -> Made | None:
-        """Do what is left to do for an object that is certainly ours; None where it has to be read first."""
+        """Apply an object that is certainly ours, if necessary; None if it has to be read first."""
         plain = template_path(wanted) is None
         if (again or plain) and self._familiar.as_left(seen, wanted):
             if (kind.group, kind.kind) in AT_ONCE:
@@ -186,7 +186,7 @@ class Hands:
             return None  # Another object by now, or one that the server refuses: which of them, a read tells.
 
     async def _applied(self, kind: Raw, key: ObjectKey, manifest: Json, before: str) -> Made:
-        # What was not there a moment ago is not taken from whoever has made it since.
+        # An object that did not exist a moment ago is not taken from the client that has created it since.
         options = ApplyOptions(MANAGER, force=bool(before))
         made = await self._tools.api.apply(kind, key, manifest, options)
         body: Json = {**made, "apiVersion": kind.api_version, "kind": kind.kind}
@@ -204,7 +204,7 @@ class Hands:
                 return await self._anew(kind, live)
             wanted = await as_scaled(self._tools.api, wanted, live)
         verdict = _kept(live) if live is not None and (keep or _once(live)) else None
-        # What its pods have seen may have been taken off: then that is read anew, and restarts nobody.
+        # The record of its pods' data may have been removed: then it is read again, and restarts no pod.
         verdict = verdict or await self._judged(live, wanted, near)
         before = text(at(live, "metadata", "resourceVersion"))
         try:
@@ -269,7 +269,7 @@ class Hands:
 
 
 def _state(body: Json) -> str:
-    """Return what is different when anything of an object is but for who owns its fields."""
+    """Return what differs after any change of an object except the ownership of its fields."""
     return state_of(msgspec.convert(body["metadata"], ObjectMeta))
 
 
@@ -279,7 +279,7 @@ def _once(body: Json) -> bool:
 
 
 def _unchangeable(error: Invalid) -> bool:
-    """Return whether the server refuses a change because nobody can change that, and not because it is wrong."""
+    """Return whether the server refuses a change because the field is immutable, rather than because it is invalid."""
     words = ("immutable", "may not change")
     return any(word in cause.message for cause in error.causes for word in words)
 
@@ -290,7 +290,7 @@ def _kept(live: Json) -> Verdict | None:
 
 
 def _noted(wanted: Json, live: Json | None, verdict: Verdict | None) -> Json:
-    """Return a manifest with what its pods have seen; the reason of the last restart stays until there is another."""
+    """Return a manifest with the record of its pods' data; the reason of the last restart stays until the next."""
     if verdict is None:
         return wanted
     made = annotated(wanted, verdict)

@@ -1,7 +1,7 @@
-"""What is known of made objects without asking for them: the caches, and how this process has left each object.
+"""What is known of applied objects without a request: the caches, and how this process has left each object.
 
-It is only ever a reason not to ask: for what is said to be as it was left, nothing is written and, where nobody has to
-wait for its health, nothing is read. What is destroyed, taken over or restarted is read live, always.
+It only ever saves requests: an object without changes is not written and, if no step waits for its health, not read.
+Before anything is destroyed, adopted or restarted it is always read live.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class Familiar:
         return seen if seen is not None and self.set_id in by_set(seen) and not seen.metadata.terminating else None
 
     def as_left(self, seen: PartialObject, wanted: Json) -> bool:
-        """Return whether an object is as this process has left it, and was made from what is wanted now."""
+        """Return whether an object is as this process has left it, and was created from the current manifest."""
         meta = seen.metadata
         if self.memory.of(self.set_id).get(meta.uid) != state_of(meta):
             return False
@@ -39,9 +39,9 @@ class Familiar:
         return labels.items() <= meta.labels.items() and notes.items() <= meta.annotations.items()
 
     def inventory(self, kinds: frozenset[GroupKind]) -> Mapping[GroupKind, tuple[PartialObject, ...]] | None:
-        """Return all objects of the installation; None when the caches may not have heard of each of them.
+        """Return all objects of the installation; None if the caches may lack some of them.
 
-        They have not where a kind is not watched yet, and where something that this process has made is not in them.
+        They may if a kind is not watched yet, or if an object that this process has created is not in them.
         """
         seen = self.watches.all_of(self.set_id, kinds)
         if seen is None:

@@ -1,7 +1,8 @@
-"""Whose an object is, and that two installations which make the same one do not both take it for nobody's.
+"""Ownership of an object: two installations that create the same one must not both take it as free.
 
-The second waits, and says for whom. Disaster prevented: it reads that nothing is there, the first makes the object, the
-second applies over it, and with its label the object is the second's; when that goes, the first loses what it runs on.
+The second one waits, and names the first. The disaster this prevents: the second reads that the object does not exist,
+the first creates it, the second applies over it, and its label makes the object the second's. When the second is
+deleted, the first loses what it runs on.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ from stateward.packages.rendering.objects import identity_of
 
 
 class Claims:
-    """Lets one installation at a time look whose an object is, and make it; only the leader does either."""
+    """Lets one installation at a time check the owner of an object and create it; only the leader does either."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[tuple[str, str, Key], asyncio.Lock] = WeakValueDictionary()

@@ -1,4 +1,4 @@
-"""Why an object could not be made or removed, as far as that matters to a plan."""
+"""Why an object could not be applied or removed, as far as a plan needs to know."""
 
 
 class FatalError(Exception):
@@ -6,8 +6,8 @@ class FatalError(Exception):
 
 
 class HeldError(Exception):
-    """Something that only others can change; it is looked at again."""
+    """Only other clients can change this; it is checked again later."""
 
 
 class NotAllowedError(HeldError):
-    """An account that lacks a right or may not be used; the message names it and says what to do."""
+    """An account lacks a right or may not be used; the message names it and says what to do."""

@@ -1,7 +1,6 @@
-"""Where the API server has objects of a kind: asked once, and again when a kind is not known.
+"""The API server's resource for a kind: asked once, and again for an unknown kind.
 
-Packages name kinds that nobody here has heard of; which path they have, and whether they live in namespaces, only the
-server can say.
+Packages name kinds that are unknown here; only the server knows their path, and whether they are namespaced.
 """
 
 import re
@@ -18,22 +17,22 @@ Raw = Resource[dict[str, Any]]
 _LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 _GROUP = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _API_VERSION = re.compile(rf"({_LABEL}(\.{_LABEL})*/)?{_LABEL}")
-"""What goes into the path of a request: anything else could lead it to another object, whose answer tells of it."""
+"""The accepted parts of a request's path: anything else could lead it to another object and reveal its answer."""
 
 
 class Kinds(Protocol):
-    """Finds where objects of a kind are; raises UnknownResource for one that is not served, ApiError."""
+    """Finds the resource of a kind; raises UnknownResource for one that is not served, ApiError."""
 
     async def find(self, api_version: str, kind: str) -> Raw:
-        """Return where objects of a kind and version are."""
+        """Return the resource of a kind in a version."""
         ...
 
     async def preferred(self, group: str, kind: str) -> Raw:
-        """Return where objects of a kind are, in the version that the server prefers."""
+        """Return the resource of a kind, in the version that the server prefers."""
         ...
 
     def forget(self, group: str) -> None:
-        """Ask about the kinds of a group anew: the server has just said that it does not serve one of them."""
+        """Forget the kinds of a group: the server has just answered that it does not serve one of them."""
         ...
 
 
@@ -57,7 +56,7 @@ class _Group(msgspec.Struct, rename="camel"):
 
 
 class ServedKinds:
-    """What an API server says of its kinds."""
+    """The kinds that an API server lists."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -65,7 +64,7 @@ class ServedKinds:
         self._versions: dict[str, tuple[str, ...]] = {}
 
     async def find(self, api_version: str, kind: str) -> Raw:
-        """Return where objects of a kind and version are."""
+        """Return the resource of a kind in a version."""
         known = self._known.get(api_version, {}).get(kind)
         if known is not None:
             return known
@@ -76,7 +75,7 @@ class ServedKinds:
             raise UnknownResource(f"the API server has no {kind} in {api_version}") from None
 
     async def preferred(self, group: str, kind: str) -> Raw:
-        """Return where objects of a kind are, in the first version that has it."""
+        """Return the resource of a kind, in the first version that has it."""
         if group and not _GROUP.fullmatch(group):
             raise UnknownResource(f"the API server has no group {group!r}: it is not a DNS name")
         if group not in self._versions:
@@ -90,7 +89,7 @@ class ServedKinds:
         raise UnknownResource(f"the API server has no {kind} in group {group or 'core'!r}")
 
     def forget(self, group: str) -> None:
-        """Ask about the kinds of a group anew: definitions of kinds come and go, and change their versions."""
+        """Forget the kinds of a group: CRDs are created, deleted and changed."""
         self._versions.pop(group, None)
         for version in [version for version in self._known if version.rpartition("/")[0] == group]:
             del self._known[version]

@@ -1,4 +1,4 @@
-"""All that an installation has made, read live: what has to be known before anything of it is removed."""
+"""All objects of an installation, read live before any of them is removed."""
 
 from dataclasses import dataclass
 
@@ -46,7 +46,7 @@ async def belongings(api: Api, kinds: Kinds, installation: Installation, *, outs
         try:
             found += await _of_kind(api, kinds, installation, (group, kind), outside=outside)
         except UnknownResource:
-            # What is known of the kind may be old: only a server that does not speak of it has none of its objects.
+            # The cached kind may be outdated: only if the server does not list it, it has no objects.
             kinds.forget(group)
             try:
                 await kinds.preferred(group, kind)
@@ -57,14 +57,14 @@ async def belongings(api: Api, kinds: Kinds, installation: Installation, *, outs
 
 
 async def findable(tools: Tools, installation: Installation, sort: GroupKind, *, sure: bool) -> bool:
-    """Return whether objects of a kind can be found once they are made.
+    """Return whether objects of a kind can be found again after their creation.
 
-    Raises ApiError where they cannot and that has to be `sure`.
+    Raises ApiError if they cannot and that has to be `sure`.
     """
     meta = installation.metadata
     try:
         resource = await tools.kinds.preferred(*sort)
-        # Any state will do: whether it may be listed is asked, not what there is.
+        # Any state will do: only the right to list is tested, not the content.
         label = f"{LABEL_PART_OF}={set_id(meta.name, meta.namespace)}"
         where = Selection(meta.namespace if resource.namespaced else "", labels=label)
         await tools.api.list(resource.metadata_only(), where, ListOptions(limit=1, resource_version="0"))

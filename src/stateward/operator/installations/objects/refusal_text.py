@@ -1,6 +1,6 @@
-"""What a status says of an object that the API server refuses: fields and what is accepted, and none of the values.
+"""The text of the API server's refusal for a status: fields and what is accepted, without any value.
 
-The server repeats what it was given, and what a package renders may be a password.
+The server repeats the values it was given, and a rendered value may be a password.
 """
 
 import re

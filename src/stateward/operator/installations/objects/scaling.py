@@ -1,6 +1,6 @@
-"""Replicas that an autoscaler sets are its own: who set them back would have pods come and go all day.
+"""Leaves replicas to an autoscaler: a manifest that reset them would create and delete pods all day.
 
-Autoscalers are asked for only where there are other replicas than a package names.
+Autoscalers are read only if the replicas differ from the manifest.
 """
 
 from typing import Any
@@ -16,9 +16,9 @@ AUTOSCALERS = Resource("autoscaling", "v2", "horizontalpodautoscalers", "Horizon
 
 
 async def as_scaled(api: Api, wanted: Json, live: Json) -> Json:
-    """Return a manifest with the replicas that there are where an autoscaler sets them; raises ApiError.
+    """Return a manifest with the current replicas if an autoscaler sets them; raises ApiError.
 
-    None at all, named by the package or there, are nothing that an autoscaler touches.
+    Zero replicas, in the manifest or on the server, are outside of an autoscaler's control.
     """
     asked, there = at(wanted, "spec", "replicas"), at(live, "spec", "replicas")
     if not (isinstance(asked, int) and isinstance(there, int) and asked and there) or asked == there:

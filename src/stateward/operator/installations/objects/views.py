@@ -1,6 +1,6 @@
-"""What is read and watched for installations: the installations themselves, which packages there are, what they made.
+"""The objects that are read and watched for installations: installations, packages, and what they created.
 
-Of packages and of made objects only metadata is watched; whole ones are read when they are needed.
+Of packages and created objects only metadata is watched; whole objects are read when they are needed.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ ANNOTATION_KINDS = "applyset.kubernetes.io/contains-group-kinds"
 ANNOTATION_TOOLING = "applyset.kubernetes.io/tooling"
 FINALIZER = f"{GROUP}/installation"
 MANAGER = "stateward-packages"
-"""Who owns the fields of what packages make."""
+"""The field manager of packages' objects."""
 
 GroupKind = tuple[str, str]
 """Group (empty for the core's) and kind."""
@@ -34,7 +34,7 @@ def by_set(obj: PartialObject) -> Iterable[str]:
 
 
 def kinds_in(annotations: dict[str, str]) -> frozenset[GroupKind]:
-    """Return the kinds of objects that an installation has ever made, as its annotation says."""
+    """Return the kinds of objects that an installation has ever created, from its annotation."""
     names = annotations.get(ANNOTATION_KINDS, "").split(",")
     parts = (name.strip().partition(".") for name in names if name.strip())
     return frozenset((group, kind) for kind, _, group in parts)

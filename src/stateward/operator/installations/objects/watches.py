@@ -1,6 +1,6 @@
-"""Watches what installations have made: for its health while a plan runs, and for drift when none does.
+"""Watches the objects of installations: for their health while a plan runs, and for drift otherwise.
 
-Which kinds that are is known only from the installations themselves, so watches come and go with them.
+The kinds are known only from the installations themselves, so watches start and end with them.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Watches:
-    """One cache of metadata for each kind of object that some installation has made."""
+    """One cache of metadata for each kind of object that some installation has created."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Watches:
         self._since: dict[GroupKind, float] = {}
 
     def use(self, installation: Key, kinds: frozenset[GroupKind], group: asyncio.TaskGroup) -> None:
-        """Watch kinds for an installation, and no longer those that nobody needs any more."""
+        """Watch kinds for an installation, and stop the watches that none needs any longer."""
         name = set_id(installation.name, installation.namespace)
         if kinds:
             self._users[installation], self._sets[name] = kinds, installation
@@ -68,9 +68,10 @@ class Watches:
             task.cancel()
 
     def of(self, set_id: str, kinds: Iterable[GroupKind]) -> dict[GroupKind, tuple[PartialObject, ...]] | None:
-        """Return the objects of a set by kind; None as long as that is not known of all kinds.
+        """Return the objects of a set by kind; None until all kinds are known.
 
-        A kind that cannot be watched, for want of rights perhaps, is left out after a minute: others are kept right.
+        A kind that cannot be watched, perhaps for missing rights, is left out after a minute: the others are still
+        maintained.
         """
         found: dict[GroupKind, tuple[PartialObject, ...]] = {}
         for kind in kinds:
@@ -83,12 +84,12 @@ class Watches:
         return found
 
     def find(self, kind: GroupKind, key: Key) -> PartialObject | None:
-        """Return an object of a set as it was last heard of; None when nothing is known of it."""
+        """Return the last observed state of an object of a set; None if it is unknown."""
         store = self._stores.get(kind)
         return store.get(key) if store is not None and store.has_synced and key not in store.unreadable else None
 
     def all_of(self, set_id: str, kinds: Iterable[GroupKind]) -> dict[GroupKind, tuple[PartialObject, ...]] | None:
-        """Return the objects of a set by kind; None when that is not known of all kinds, however long it takes."""
+        """Return the objects of a set by kind; None if any kind is unknown, however long it takes."""
         stores = {kind: self._stores.get(kind) for kind in kinds}
         known = {kind: s for kind, s in stores.items() if s is not None and s.has_synced and not s.unreadable}
         if known.keys() != stores.keys():

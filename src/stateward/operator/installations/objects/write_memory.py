@@ -14,7 +14,7 @@ from stateward.packages.restarts.dependencies import CONFIG_MAP, SECRET, templat
 
 @dataclass(slots=True)
 class _Left:
-    """One installation: the states of its objects by UID, and in which order data and workloads were made."""
+    """One installation: the states of its objects by UID, and the order in which data and workloads were applied."""
 
     states: dict[str, str] = field(default_factory=dict[str, str])
     judged: dict[str, int] = field(default_factory=dict[str, int])
@@ -25,7 +25,7 @@ class _Left:
 
 
 class Memory:
-    """What was made, by installation."""
+    """What was applied, by installation."""
 
     def __init__(self) -> None:
         self._left: dict[str, _Left] = {}
@@ -37,22 +37,22 @@ class Memory:
         left.run, left.whole = run, left.whole or first
 
     def listed(self, set_id: str) -> None:
-        """Note that the server was asked for all objects of an installation, since this process began."""
+        """Record that the server has listed all objects of an installation since this process started."""
         self._of(set_id).whole = True
 
     def renewed(self, set_id: str) -> bool:
-        """Return whether no record of an installation is of a key that is lost."""
+        """Return whether no record of an installation has a lost key."""
         left = self._left.get(set_id)
         return left is not None and left.renewed
 
     def renew(self, set_id: str) -> None:
-        """Note that all records of an installation are of the key there is."""
+        """Record that all records of an installation have the current key."""
         self._of(set_id).renewed = True
 
     def knows(self, set_id: str, run: str) -> bool:
-        """Return whether nothing can be there that neither was there when it was last asked for, nor is known here.
+        """Return whether every object either existed at the last list, or is known here.
 
-        It can be where another process has carried out a part of the run (by its start), or one before.
+        Others may exist if another process has performed a part of the run (by its start), or of an earlier one.
         """
         left = self._left.get(set_id)
         return left is not None and left.whole and bool(run) and left.run == run
@@ -62,7 +62,7 @@ class Memory:
         self._of(set_id).states = dict(states)
 
     def note(self, set_id: str, body: Json, *, changed: bool = True) -> None:
-        """Note how a plan has left one object: when it is at rest nothing is to be looked at again."""
+        """Record how a plan has left one object: a settled installation needs no further read."""
         left, meta = self._of(set_id), meta_of(body)
         left.states[meta.uid] = state_of(meta)
         if body.get("kind") in {CONFIG_MAP, SECRET} and changed:
@@ -77,7 +77,7 @@ class Memory:
             self._left[set_id].judged.pop(uid, None)
 
     def up_to_date(self, set_id: str, uid: str) -> bool:
-        """Return whether no data of the installation was changed after a workload was made."""
+        """Return whether no data of the installation was changed after a workload was applied."""
         left = self._left.get(set_id)
         return left is not None and left.judged.get(uid, 0) > left.data
 
