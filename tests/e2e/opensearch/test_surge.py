@@ -30,7 +30,7 @@ def stuck(cluster: Cluster) -> str:
 async def test_a_storage_class_that_does_not_exist_costs_no_member(clusters: Clusters) -> None:
     await clusters.apply("misspelt", version=VERSION, pools=[nodes()])
     await clusters.until("misspelt", settled, seconds=600)
-    await clusters.database("misspelt").ask("/docs", "PUT", INDEX)
+    await clusters.database("misspelt").ask("/docs?wait_for_active_shards=all", "PUT", INDEX)
     before = {name: pod.metadata.uid for name, pod in (await clusters.pods("misspelt")).items()}
     async with Writer(clusters.database("misspelt"), "docs") as writer, Promises(clusters, "misspelt", 0) as promises:
         await clusters.apply("misspelt", version=VERSION, pools=[nodes(storageClass="no-such-class")])
@@ -49,7 +49,7 @@ async def test_a_storage_class_that_does_not_exist_costs_no_member(clusters: Clu
 async def test_cordoned_nodes_and_smaller_volumes_cost_no_member(clusters: Clusters, stateward: Sandbox) -> None:
     await clusters.apply("cordoned", version=VERSION, pools=[nodes()])
     await clusters.until("cordoned", settled, seconds=600)
-    await clusters.database("cordoned").ask("/docs", "PUT", INDEX)
+    await clusters.database("cordoned").ask("/docs?wait_for_active_shards=all", "PUT", INDEX)
     async with Writer(clusters.database("cordoned"), "docs") as writer, Promises(clusters, "cordoned", 0) as promises:
         machines = kubectl(stateward, "get", "nodes", "-o", "name").split()
         kubectl(stateward, "cordon", *machines)
