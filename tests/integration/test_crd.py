@@ -196,7 +196,7 @@ def test_wrong_input_is_refused_with_path_value_and_what_is_accepted(api: KubeAp
 
 def test_every_rule_has_a_case() -> None:
     told = [message.rpartition(": ")[2] for message in MESSAGES.values()]
-    changes = {"a package cannot be changed", "cannot be changed: all data would be written anew"}
+    changes = {"a package cannot be changed", "cannot be changed: all data would have to be rewritten"}
     without = [
         rule.message
         for rules in RULES.values()
