@@ -19,8 +19,10 @@ demo: bootstrap ## the main job, live: a real OpenSearch upgraded under load, on
 	@$(PY) -m demo
 
 test: check ## everything that must pass: check, unit, simulation, integration, e2e spine
-	@echo "==> unit, simulation, integration, end-to-end spine (half an hour to an hour)"
-	@$(PY) -m pytest tests/unit tests/simulation tests/integration tests/e2e -m "not full"
+	@echo "==> unit and simulation (10 to 20 minutes)"
+	@$(PY) -m pytest tests/unit tests/simulation -n 2
+	@echo "==> integration, end-to-end spine (about 25 minutes)"
+	@$(PY) -m pytest tests/integration tests/e2e -m "not full"
 
 check: bootstrap ## format, lint, types, import contracts, generated files, words of the docs, known weaknesses
 	@echo "==> format"; .venv/bin/ruff format --check --quiet . || { echo "not formatted: run .venv/bin/ruff format ."; exit 1; }

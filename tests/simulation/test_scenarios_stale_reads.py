@@ -136,7 +136,9 @@ async def test_08_a_member_that_an_old_cache_does_not_show_is_not_forgotten() ->
         await story.begin()
         old = story.world.store.version
         story.pools(managers(1), hot(4))
-        assert await story.until(lambda: "the cluster matches its spec" in story.status["doing"] and "logs-hot-3" in remembered(story))
+        assert await story.until(
+            lambda: "the cluster matches its spec" in story.status["doing"] and "logs-hot-3" in remembered(story)
+        )
         for kind in (SETS, PODS, SECRETS, CLAIMS):
             story.process.stales[kind] = story.world.store.version - old
             story.process.lags[kind] = 60.0
