@@ -1,7 +1,7 @@
 """Certificate authorities of clusters, and the certificates that they sign.
 
-Kept apart from Kubernetes and from the clock: every function takes the time, in seconds since the epoch, and texts in
-PEM. `certificate` makes and reads single certificates, `authority` is an authority through its life.
+Independent of Kubernetes and of the clock: every function takes the time, in seconds since the epoch, and texts in PEM.
+`certificate` creates and reads single certificates, `authority` is a CA through its life.
 """
 
 from stateward.pki.authority import SETTLING, Authority, changed, followed, new_authority, signs_from, young

@@ -1,10 +1,10 @@
-"""An authority through its life: made, followed by the next one while both are trusted, and forgotten when it ends.
+"""A CA through its life: created, followed by the next one while both are trusted, and removed when it expires.
 
     signs ──a third of its life is left──▶ signs, the next is trusted ──a day later──▶ the next signs, it is trusted
           ──it ends──▶ forgotten
 
-The disaster this prevents: a certificate of a new authority is shown to somebody who has not yet heard of that one.
-A day is enough where news is heard while running; where it takes a restart, whoever asks says whether all have `heard`.
+The disaster this prevents: a client gets a certificate of a new CA that it does not trust yet. A day is enough if
+certificates are reloaded without a restart; otherwise the caller says whether all have `heard`.
 """
 
 from cryptography.hazmat.primitives import hashes
@@ -21,17 +21,17 @@ SETTLING = 86400.0
 
 
 class Authority(Struct, frozen=True):
-    """Who signs, who will, and who has; all of them are trusted."""
+    """The CA that signs, the next one, and the previous ones; all of them are trusted."""
 
     signs: Pair
     coming: Pair | None = None
     retired: tuple[str, ...] = ()
     given: float = 0.0
-    """Since when the next one is trusted, in seconds since the epoch, if it was given: then its age says nothing."""
+    """Since when the next one is trusted, in seconds since the epoch, if a user gave it: then its age says nothing."""
 
     @property
     def bundle(self) -> str:
-        """The certificates to trust, the one that signs first; where others have signed it, it alone."""
+        """The certificates to trust, the signing one first; it alone if others have signed it."""
         coming = () if self.coming is None else (self.coming.certificate,)
         return "".join(split(each)[0] for each in (self.signs.certificate, *coming, *self.retired))
 
@@ -42,9 +42,9 @@ def new_authority(name: str, now: float, years: float = YEARS) -> Authority:
 
 
 def changed(authority: Authority, now: float, years: float = YEARS, *, heard: bool = True) -> Authority:
-    """Return the authority as it should be at a time: the same one unless the next step of its life is due.
+    """Return the CA as it should be at a time: unchanged unless the next step of its life is due.
 
-    One that has ended already is replaced at once: nobody trusts what it signs, so there is nothing to wait for.
+    An expired one is replaced at once: its signatures are not trusted, so there is nothing to wait for.
     """
     kept = tuple(each for each in authority.retired if ends(each) > now)
     authority = authority if kept == authority.retired else replace(authority, retired=kept)
@@ -60,9 +60,9 @@ def changed(authority: Authority, now: float, years: float = YEARS, *, heard: bo
 
 
 def followed(authority: Authority, given: Pair, now: float, *, heard: bool = True) -> Authority:
-    """Return an authority that a given one follows: trusted at once, and signing a day later.
+    """Return a CA that is followed by a given one: trusted at once, and signing a day later.
 
-    It is followed in the same way by the next one that is given; of its own accord it never changes.
+    The next given one follows it in the same way; it never changes automatically.
     """
     kept = tuple(each for each in authority.retired if ends(each) > now and each != given.certificate)
     if authority.signs.certificate == given.certificate:
@@ -76,14 +76,14 @@ def followed(authority: Authority, given: Pair, now: float, *, heard: bool = Tru
 
 
 def signs_from(authority: Authority) -> float:
-    """Return when the next one signs at the earliest, in seconds since the epoch; 0 where there is none."""
+    """Return the earliest time when the next one signs, in seconds since the epoch; 0 without one."""
     if authority.coming is None:
         return 0.0
     return (authority.given or _since(authority.coming.certificate)) + SETTLING
 
 
 def young(authority: Authority, now: float) -> bool:
-    """Return whether an authority signs already of which not everybody may have heard: the last one was lost."""
+    """Return whether the signing CA may not have reached every client yet, because the last one was lost."""
     return bool(authority.retired) and _since(authority.signs.certificate) + SETTLING > now
 
 

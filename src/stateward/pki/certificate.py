@@ -1,4 +1,4 @@
-"""Single certificates: made, and read again. Keys are P-256, which every engine and every TLS library knows."""
+"""Single certificates: created, and read. Keys are P-256, which every engine and every TLS library supports."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,15 +14,15 @@ from msgspec import Struct
 DAYS = 90.0
 """Life of a certificate, as long as ACME's; renewed when a third of it is left."""
 SLACK = 3600.0
-"""Seconds by which a certificate is valid before it was made: clocks of nodes differ."""
+"""Seconds by which a certificate is valid before its creation: the clocks of nodes differ."""
 LEAST_SLACK = 1 / 10
-"""The same as a part of the certificate's life, where that is short: a third of it must be left after the slack."""
+"""The same as a part of a short certificate's life: a third of it must be left after the slack."""
 LEFT = 1 / 3
 """Part of a life that is left when it is time for the next one: weeks in which an operator may be down."""
 
 
 Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
-"""Keys are made for elliptic curves; those that others give may be RSA."""
+"""Created keys use elliptic curves; given keys may be RSA."""
 
 
 class Pair(Struct, frozen=True):
@@ -33,10 +33,10 @@ class Pair(Struct, frozen=True):
 
 
 def issue(authority: Pair, name: str, alternatives: Sequence[str], now: float, days: float = DAYS) -> Pair:
-    """Return a certificate for a server that is a client as well; `alternatives` are its DNS names and addresses.
+    """Return a certificate for a server that is also a client; `alternatives` are its DNS names and addresses.
 
-    It never outlives its authority: then it would be valid for nobody and nobody would renew it. An authority that
-    others have signed comes along, for clients that know only those.
+    It never outlives its CA: it would no longer be valid, and not be renewed. A CA signed by others is included, for
+    clients that know only those.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     issuer = x509.load_pem_x509_certificate(authority.certificate.encode())
@@ -58,7 +58,7 @@ def begun(
     name: str, issuer: x509.Name | None, key: ec.EllipticCurvePublicKey, now: float, end: float
 ) -> x509.CertificateBuilder:
     """Return a certificate with a name, a key and a life; without an issuer it signs itself."""
-    # A common name has 64 characters at most; who verifies looks at the alternatives.
+    # A common name has 64 characters at most; verification uses the alternatives.
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])])
     return (
         x509.CertificateBuilder()
@@ -88,24 +88,24 @@ def usage(*, authority: bool) -> x509.KeyUsage:
 
 
 def ends(certificate: str) -> float:
-    """Return when a certificate ends, in seconds since the epoch; raises ValueError for what is none."""
+    """Return when a certificate expires, in seconds since the epoch; raises ValueError for an invalid one."""
     return x509.load_pem_x509_certificate(certificate.encode()).not_valid_after_utc.timestamp()
 
 
 def due(certificate: str, now: float) -> bool:
-    """Return whether it is time for the next one: less than a third of its life is left; raises ValueError."""
+    """Return whether a renewal is due: less than a third of its life is left; raises ValueError."""
     return now > renewal(certificate)
 
 
 def renewal(certificate: str) -> float:
-    """Return when it is time for the next one, in seconds since the epoch; raises ValueError for what is none."""
+    """Return when the renewal is due, in seconds since the epoch; raises ValueError for an invalid certificate."""
     loaded = x509.load_pem_x509_certificate(certificate.encode())
     start, end = loaded.not_valid_before_utc.timestamp(), loaded.not_valid_after_utc.timestamp()
     return end - (end - start) * LEFT
 
 
 def fits(pair: Pair, authority: Pair, alternatives: Sequence[str]) -> bool:
-    """Return whether a pair belongs together, is signed by this authority and is for exactly these names."""
+    """Return whether a pair matches, is signed by this CA and is for exactly these names."""
     try:
         loaded = x509.load_pem_x509_certificate(pair.certificate.encode())
         loaded.verify_directly_issued_by(x509.load_pem_x509_certificate(authority.certificate.encode()))
@@ -117,7 +117,7 @@ def fits(pair: Pair, authority: Pair, alternatives: Sequence[str]) -> bool:
 
 
 def signs(pair: Pair) -> bool:
-    """Return whether a pair is that of an authority: a certificate that may sign, and its key."""
+    """Return whether a pair belongs to a CA: a certificate that may sign, and its key."""
     try:
         loaded = x509.load_pem_x509_certificate(pair.certificate.encode())
         constraints = loaded.extensions.get_extension_for_class(x509.BasicConstraints).value
@@ -161,7 +161,7 @@ def split(bundle: str) -> tuple[str, ...]:
 
 
 def sound(bundle: str) -> tuple[str, ...]:
-    """Return the certificates of a bundle that are some; whatever else is in it, nobody could believe."""
+    """Return the valid certificates of a bundle, without anything else."""
     found: list[str] = []
     for each in split(bundle):
         try:

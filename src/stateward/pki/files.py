@@ -25,10 +25,10 @@ def authority_files(authority: Authority) -> dict[str, str]:
 
 
 def authority_of(files: Mapping[str, str]) -> Authority:
-    """Return the authority that files hold; raises KeyError and ValueError where a part of them makes no sense.
+    """Return the CA in files; raises KeyError and ValueError if a part of them is invalid.
 
-    The disaster this prevents: half of it is put back from a backup, what signs is not the key of the authority that
-    all trust, and members show each other certificates that nobody believes.
+    The disaster this prevents: half of it is restored from a backup, the signing key does not belong to the CA that all
+    trust, and members use certificates that no member accepts.
     """
     own = Pair(files[CERTIFICATE], files[KEY])
     coming = Pair(files[_COMING], files[_COMING_KEY]) if _COMING in files else None

@@ -1,6 +1,6 @@
-"""Certificates that people give: whether they can be what they are given for, each fault in words.
+"""Certificates given by users: whether they are usable for their purpose, with each problem in words.
 
-The words name files and times, and never show what is in the files.
+The words name files and times, and never show the content of the files.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ def given_authority(files: Mapping[str, str], now: float) -> Pair:
 
 
 def rooted(files: Mapping[str, str]) -> bool:
-    """Return whether a CA has signed itself; True for what is no certificate at all, which others tell."""
+    """Return whether a CA is self-signed; True for an invalid certificate, which other checks report."""
     try:
         found = x509.load_pem_x509_certificate(files.get(CERTIFICATE, "").encode())
     except ValueError:
@@ -75,7 +75,7 @@ def _pair(files: Mapping[str, str], now: float) -> Pair:
         raise UnusableError(f"{CERTIFICATE} ended at {_said(certificate.not_valid_after_utc)}")
     if certificate.not_valid_before_utc > moment:
         raise UnusableError(f"{CERTIFICATE} is not valid before {_said(certificate.not_valid_before_utc)}")
-    # Java reads PKCS #8 only; cert-manager writes PKCS #1 unless it is told otherwise.
+    # Java reads PKCS #8 only; cert-manager writes PKCS #1 by default.
     return Pair("".join(split(pair.certificate)), key_pem(key))
 
 
@@ -95,13 +95,13 @@ def _names(certificate: x509.Certificate) -> list[str]:
 
 
 def _covers(pattern: str, name: str) -> bool:
-    """Return whether a name of a certificate is this one; a star stands for the first part."""
+    """Return whether a name of a certificate matches; a star stands for the first part."""
     pattern, name = pattern.lower(), name.lower()
     return pattern == name or (pattern.startswith("*.") and name.partition(".")[2] == pattern[2:])
 
 
 def _leads(chain: Sequence[x509.Certificate], roots: Sequence[x509.Certificate]) -> bool:
-    """Return whether each certificate of a chain is signed by the next one, up to one that is trusted."""
+    """Return whether each certificate of a chain is signed by the next one, up to a trusted one."""
     for place, certificate in enumerate(chain):
         if any(_signed(certificate, root) for root in roots):
             return True

@@ -1,4 +1,4 @@
-"""What a registry asks of who wants something: a name and a password, or a token from somebody else."""
+"""The challenge of a registry: credentials, or a token from another server."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ class Challenge:
     parameters: dict[str, str]
 
     def token_address(self, scope: str) -> str:
-        """Return where a token for a scope is fetched; empty when the challenge does not say."""
+        """Return the address of a token for a scope; empty if the challenge has none."""
         realm = self.parameters.get("realm", "")
         asked = {"service": self.parameters.get("service", ""), "scope": self.parameters.get("scope") or scope}
         query = urlencode({name: value for name, value in asked.items() if value})
@@ -21,7 +21,7 @@ class Challenge:
 
 
 def challenge_in(header: str) -> Challenge:
-    """Return the challenge of a header; one of no scheme when there is none."""
+    """Return the challenge in a header; one without a scheme if there is none."""
     scheme, _, rest = header.strip().partition(" ")
     pairs = re.findall(r'([A-Za-z_]+)\s*=\s*(?:"([^"]*)"|([^\s,"]+))', rest)
     return Challenge(scheme.lower(), {name.lower(): quoted or bare for name, quoted, bare in pairs})

@@ -1,8 +1,8 @@
-"""Speaks the distribution API of OCI registries: fetches packages, and pushes them.
+"""A client of the distribution API of OCI registries: fetches packages, and pushes them.
 
-TLS is used unless the reference says otherwise, and is never left on the way: a redirect or a token's address without
-TLS is refused. A password goes to the registry and to whom it names for tokens, to nobody that it redirects to, and
-without TLS only to this machine itself.
+TLS is used unless the reference says otherwise, and is never dropped on the way: a redirect or a token's address
+without TLS is refused. A password goes to the registry and to its token server, never to a redirect, and without TLS
+only to this machine itself.
 """
 
 from collections.abc import AsyncGenerator, Mapping
@@ -39,12 +39,12 @@ _FOUND = 404
 
 
 class RegistryError(Exception):
-    """A registry does not give, or take, what is wanted; the message says which and why."""
+    """A registry refuses the request; the message names the registry and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a registry says to one request."""
+    """The answer of a registry to one request."""
 
     status: int
     headers: Mapping[str, str]
@@ -127,7 +127,7 @@ class Registry:
     async def _ask(
         self, method: str, path: str, largest: int, headers: Mapping[str, str], body: bytes | None = None
     ) -> Answer:
-        """Ask, and once more with what the registry asks for in turn."""
+        """Send a request, and once more with the answer to the registry's challenge."""
         url = path if path.startswith("http") else f"{self._where.base}{path}"
         answer = await self._followed(method, url, largest, headers, body)
         if answer.status != _UNAUTHORIZED:
@@ -193,7 +193,7 @@ class Registry:
 
 
 async def _bounded(response: aiohttp.ClientResponse, largest: int, url: URL) -> bytes:
-    """Read at most so many bytes: of an answer that is none of ours (an error) only the beginning."""
+    """Read at most that many bytes; of an error only the beginning."""
     content = bytearray()
     limit = largest if response.ok else 4096
     async for chunk in response.content.iter_chunked(1 << 16):
@@ -206,7 +206,7 @@ async def _bounded(response: aiohttp.ClientResponse, largest: int, url: URL) -> 
 
 
 def _said(answer: Answer) -> str:
-    """Return what a registry says about an error, in its own form or in none."""
+    """Return a registry's error message, in its own form or as plain text."""
     try:
         errors: Any = msgspec.json.decode(answer.body)["errors"]
         text = "; ".join(str(error.get("message") or error.get("code")) for error in errors)

@@ -1,7 +1,7 @@
-"""Who a person is at a registry: as `docker login` and its relatives have written it into their file.
+"""A user's credentials for a registry, from the file that `docker login` and similar programs write.
 
-The file is the one that `DOCKER_CONFIG` names the folder of, else `~/.docker/config.json`. Programs that keep passwords
-elsewhere (`credHelpers`, `credsStore`) are not asked.
+The file is in the folder named by `DOCKER_CONFIG`, else `~/.docker/config.json`. Credential helpers (`credHelpers`,
+`credsStore`) are not called.
 """
 
 import base64
@@ -41,7 +41,7 @@ class _File(msgspec.Struct):
 
 
 def login_for(host: str, environment: Mapping[str, str]) -> Login | None:
-    """Return who the person is at a registry; None for nobody. Raises BadLogins, OSError."""
+    """Return the user's credentials for a registry; None without any. Raises BadLogins, OSError."""
     folder = environment.get("DOCKER_CONFIG")
     path = (Path(folder) if folder else Path(environment.get("HOME", "/")) / ".docker") / "config.json"
     if not path.is_file():

@@ -1,6 +1,6 @@
-"""What a person writes to name a package in a registry: `oci://registry.example/team/shop:1.2.0`, or by its digest.
+"""References to packages in a registry: `oci://registry.example/team/shop:1.2.0`, or by digest.
 
-Without TLS only where that is said: `oci+http://127.0.0.1:5000/shop:1.2.0`.
+Without TLS only if the reference says so: `oci+http://127.0.0.1:5000/shop:1.2.0`.
 """
 
 import re
@@ -21,7 +21,7 @@ class BadReference(ValueError):  # noqa: N818 - says what it is
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Where a package is; `digest` has the word where there is one."""
+    """The place of a package; `digest` wins if it is set."""
 
     host: str
     repository: str
@@ -31,7 +31,7 @@ class Reference:
 
     @property
     def named(self) -> str:
-        """What the registry is asked for: the digest, else the tag."""
+        """The name for requests to the registry: the digest, else the tag."""
         return self.digest or self.tag
 
     @property
@@ -44,7 +44,7 @@ class Reference:
         return self if self.named else replace(self, tag=re.sub("[^A-Za-z0-9._-]", "-", version))
 
     def __str__(self) -> str:
-        """Read as it is written."""
+        """Return the reference as it is written."""
         tag = f":{self.tag}" if self.tag else ""
         return f"{PLAIN if self.plain else SECURE}{self.host}/{self.repository}{tag}" + (
             f"@{self.digest}" if self.digest else ""
@@ -52,7 +52,7 @@ class Reference:
 
 
 def is_reference(text: str) -> bool:
-    """Return whether a text means something in a registry."""
+    """Return whether a text is a reference to a registry."""
     return text.startswith((SECURE, PLAIN))
 
 

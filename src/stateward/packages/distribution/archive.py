@@ -1,7 +1,7 @@
-"""A package as a tarball, in memory: read with limits, written the same to the byte on every machine.
+"""A package as a tarball, in memory: read with limits, written identically to the byte on every machine.
 
-Nothing is unpacked to a disk, so a path that climbs out of the folder has nowhere to climb to; it is refused all the
-same, because somebody wanted something by it.
+Nothing is unpacked to a disk, so a path that leads out of the folder has no effect. It is refused all the same, because
+it is a sign of an attack.
 """
 
 import gzip
@@ -15,18 +15,18 @@ LARGEST = 4 << 20
 """Most bytes that the files of a package may have together: an API server takes objects of about 1.5 MiB."""
 MOST_FILES = 1000
 LONGEST_NAME = 255
-"""Most characters of a path: it is repeated where something is wrong with its file."""
+"""Most characters of a path, which is repeated in errors about its file."""
 
 
 LARGEST_PLAIN = LARGEST + 3 * 1024 * MOST_FILES
 """Most bytes that a tarball may have when it is unpacked: the files, and a few blocks for the head of each."""
 MOST_STREAMS = 1000
-"""Pieces that a tarball may be compressed in: each costs a copy of all that comes after it."""
+"""Most compressed streams in a tarball: each costs a copy of all that follows it."""
 _GZIP = b"\x1f\x8b"
 
 
 class BadArchive(ValueError):  # noqa: N818 - says what it is
-    """A tarball that is none, or none that we read; the message says why."""
+    """The content is not a tarball, or not one that is accepted; the message says why."""
 
 
 def unpack(data: bytes) -> dict[str, bytes]:
@@ -42,7 +42,7 @@ def unpack(data: bytes) -> dict[str, bytes]:
 
 
 def _plain(data: bytes) -> bytes:
-    """Return a tarball as it is without compression, bounded: some kilobytes may hide any number of gigabytes."""
+    """Return an uncompressed tarball within a limit: some kilobytes may expand to any number of gigabytes."""
     found, streams = bytearray(), 0
     while data.startswith(_GZIP) and len(found) <= LARGEST_PLAIN:
         streams += 1
@@ -85,7 +85,7 @@ def _files(tar: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
 
 
 def _inner(files: dict[str, bytes]) -> dict[str, bytes]:
-    """Leave out the one folder that everything is in, as `tar czf x.tgz folder` makes it."""
+    """Strip the single folder around everything, which `tar czf x.tgz folder` adds."""
     tops = {path.partition("/")[0] for path in files}
     if len(tops) == 1 and all("/" in path for path in files) and "templates" not in tops:
         return {path.partition("/")[2]: content for path, content in files.items()}

@@ -1,7 +1,7 @@
-"""A package as an OCI artifact: a manifest, a small configuration that says what it is, and the tarball as its layer.
+"""A package as an OCI artifact: a manifest, a small configuration with its type, and the tarball as its layer.
 
-The same files give the same artifact to the byte, so its digest identifies them, too. What comes from a registry is
-never trusted: sizes are bounded before anything is read, and every blob has to have the digest that names it.
+The same files give the same artifact to the byte, so its digest also identifies the files. Content from a registry is
+never trusted: sizes are limited before anything is read, and every blob must have the digest that names it.
 """
 
 import hashlib
@@ -31,11 +31,11 @@ _DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
 
 class BadArtifact(ValueError):  # noqa: N818 - says what it is
-    """Something that is no package, or not what its digest says."""
+    """The artifact is not a package, or does not match its digest."""
 
 
 class Descriptor(Record):
-    """What a manifest says of a blob."""
+    """A manifest's entry for a blob."""
 
     media_type: str = ""
     digest: str = ""
@@ -54,7 +54,7 @@ class Manifest(Record):
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A package as a registry keeps it: the manifest, and the blobs that it names, by digest."""
+    """A package in a registry: the manifest, and its blobs by digest."""
 
     manifest: bytes
     blobs: Mapping[str, bytes]
@@ -71,7 +71,7 @@ def digest_of(content: bytes) -> str:
 
 
 def artifact(package: Package, files: Mapping[str, bytes]) -> Artifact:
-    """Return the artifact of a package, made of its files."""
+    """Return the artifact of a package, from its files."""
     operator = package.operator
     says = {"name": package.name, "version": package.version, "appVersion": operator.app_version}
     config = _json(says | {"digest": package.digest})
@@ -127,7 +127,7 @@ def checked_descriptor(found: Descriptor) -> Descriptor:
 
 
 def checked_blob(found: Descriptor, content: bytes) -> bytes:
-    """Return a blob that is what its descriptor says; raises BadArtifact."""
+    """Return a blob that matches its descriptor; raises BadArtifact."""
     if len(content) != found.size or digest_of(content) != found.digest:
         raise BadArtifact(f"the content of {found.digest} does not match its digest")
     return content
@@ -176,7 +176,7 @@ def in_layout(index: bytes, tag: str) -> Descriptor:
 
 
 def blob_path(digest: str) -> str:
-    """Return where a layout has a blob."""
+    """Return the path of a blob in a layout."""
     return f"blobs/{digest.replace(':', '/')}"
 
 

@@ -1,7 +1,7 @@
-"""The values of a package's parameters: which are accepted, and what templates see of them.
+"""The values of a package's parameters: which are accepted, and how templates see them.
 
-Templates see numbers and flags as text, as they always have in this format (`eq .Params.ENABLED "true"`); lists and
-maps as what they are. A person may write each value as itself or as text, whatever is easier where it is written.
+Templates see numbers and flags as text, as this format always has (`eq .Params.ENABLED "true"`), and lists and maps as
+such. Users may write each value as itself or as text.
 """
 
 import re
@@ -29,7 +29,7 @@ _ACCEPTED = {
     ParameterType.MAP: "an object, or YAML text that is one",
 }
 MOST_NODES = 20_000
-"""Nodes of a value that is the text of a list or a map; it is read wherever values are looked at."""
+"""Nodes of a list or a map that is given as text; the text is read at each use."""
 WHOLE = "[-+]?[0-9]+"
 NUMBER = r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?"
 """How whole numbers, and numbers, are written."""
@@ -37,7 +37,7 @@ _WHOLE, _NUMBER = re.compile(WHOLE), re.compile(NUMBER)
 
 
 class BadValue(ValueError):  # noqa: N818 - says what it is
-    """A value that is none of the parameter's type; `public` says so without the value, for a status or an event."""
+    """A value does not have the parameter's type; `public` omits the value, for a status or an event."""
 
     def __init__(self, message: str, public: str = "a value does not have its parameter's type") -> None:
         super().__init__(message)
@@ -45,19 +45,19 @@ class BadValue(ValueError):  # noqa: N818 - says what it is
 
 
 def check_values(package: Package, given: Values, before: Values | None = None) -> list[Problem]:
-    """Return what is wrong with the values that somebody gives; `before` are those in force, None at first."""
+    """Return the problems of the given values; `before` are the current ones, None at first."""
     if found := list(_too_much(package, given)):
         return found  # What is read of such values would keep everybody waiting, each time that they are looked at.
     return [*_unknown(package, given), *_known(package, given), *_changed(package, given, before)]
 
 
 def resolve(package: Package, given: Values) -> dict[str, Any]:
-    """Return what templates see as `.Params`; raises BadValue where `check_values` would have found a problem."""
+    """Return `.Params` for templates; raises BadValue for problems that `check_values` would have found."""
     return {name: seen(parameter, given.get(name)) for name, parameter in package.parameters.items()}
 
 
 def seen(parameter: Parameter, given: Any) -> Any:
-    """Return what templates see of one value, the default where none is given; raises BadValue."""
+    """Return one value as templates see it, the default if none is given; raises BadValue."""
     value = parameter.default if given is None else given
     if value is None:
         return _NOTHING.get(parameter.type, "")
@@ -73,15 +73,15 @@ def changed(package: Package, before: Values, after: Values) -> tuple[str, ...]:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Return whether two values are written the same: 1 and true are equal in Python, and nowhere in a template."""
+    """Return whether two values are written alike: 1 and true are equal in Python, and differ in every template."""
     return msgspec.json.encode(one, order="deterministic") == msgspec.json.encode(other, order="deterministic")
 
 
 def in_force(package: Package, given: Values, before: Values | None) -> dict[str, Any]:
-    """Return the values that somebody gives, with those that hold because nobody may change them any more.
+    """Return the given values, with the current values of parameters that can no longer change.
 
-    `before` are those in force, None at first. Disaster prevented: the next version of a package has another default
-    for its storage class, and what cannot be changed is changed by whoever never gave a value.
+    `before` are the current ones, None at first. The disaster this prevents: the next version of a package has another
+    default for its storage class, and an installation without a value changes what cannot be changed.
     """
     fixed: dict[str, Any] = {}
     for name, parameter in package.parameters.items():
@@ -131,7 +131,7 @@ def _unknown(package: Package, given: Values) -> Iterator[Problem]:
 
 
 def _meant(name: str, parameters: Mapping[str, Parameter]) -> str:
-    """Return the parameter whose name is nearest, however it is spelled; empty where none is near."""
+    """Return the parameter with the most similar name; empty if none is similar."""
     spelled = {_plain(known): known for known in parameters}
     found = get_close_matches(_plain(name), spelled, n=1)
     return spelled[found[0]] if found else ""
@@ -216,6 +216,6 @@ def _scalar(kind: ParameterType, value: Any) -> str:
 
 
 def _number(kind: ParameterType, value: Any, text: str) -> None:
-    # Python reads more than templates and YAML do: `1_000`, ` 5`, digits of other scripts, `nan`.
+    # Python accepts more than templates and YAML do: `1_000`, ` 5`, digits of other scripts, `nan`.
     if isinstance(value, bool) or not (_WHOLE if kind is ParameterType.INTEGER else _NUMBER).fullmatch(text):
         raise BadValue(text)

@@ -1,7 +1,7 @@
-"""From files to a package, with everything that is wrong with them, by file and field.
+"""Reads files into a package, with all problems by file and field.
 
 Folders of `kudo.dev/v1beta1` are read as they are: `operator.yaml`, `params.yaml`, and every `templates/**/*.yaml`.
-Other files are passed over, as that format has always done; its own folders hold documentation and child packages.
+Other files are ignored, as that format always has; its own folders contain documentation and child packages.
 """
 
 import hashlib
@@ -47,9 +47,9 @@ def digest_of(files: Mapping[str, bytes]) -> str:
 
 
 def read_package(files: Mapping[str, bytes]) -> Package:
-    """Return the package that files (by path below its folder) make; raises InvalidPackage with every problem.
+    """Return the package of the files (by path below its folder); raises InvalidPackage with every problem.
 
-    What the files refer to is not looked at here but in `checks`.
+    `checks` verifies the references between the files.
     """
     problems: list[Problem] = []
     texts = {path: _text(path, content, problems) for path, content in sorted(files.items()) if belongs(path)}
@@ -88,7 +88,7 @@ def _record(path: str, text: str, record: type[R], problems: list[Problem]) -> R
 
 
 def _with_values(text: str) -> Any:
-    """Load `params.yaml`: all is text as it was written, but for the values that a parameter may have."""
+    """Load `params.yaml`: everything as written text, except the values of parameters."""
     loaded, typed = yamltext.written(text), yamltext.document(text)
     for item, values in zip(items(at(loaded, "parameters")), objs(at(typed, "parameters")), strict=False):
         obj(item).update({name: values[name] for name in ("default", "enum") if values.get(name) is not None})

@@ -1,7 +1,6 @@
-"""A package as its files describe it: what is in `operator.yaml`, in `params.yaml` and in `templates/`.
+"""A package as its files describe it: the content of `operator.yaml`, `params.yaml` and `templates/`.
 
-Names of fields are those of the files. A package is never changed: another content is another package, and its digest
-says so.
+Fields have the names in the files. A package never changes: other content is another package with another digest.
 """
 
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ FORMAT = "kudo.dev/v1beta1"
 
 
 class Strategy(StrEnum):
-    """Whether phases or steps come one after the other or all at once."""
+    """Whether phases or steps run one after the other or all at once."""
 
     SERIAL = "serial"
     PARALLEL = "parallel"
@@ -45,14 +44,14 @@ class ParameterType(StrEnum):
 
 
 class PipeKind(StrEnum):
-    """What becomes of a file that a pipe task has made."""
+    """The kind of object for a file of a pipe task."""
 
     SECRET = "Secret"  # noqa: S105 - a kind of object
     CONFIG_MAP = "ConfigMap"
 
 
 class Maintainer(Record):
-    """Who answers for a package."""
+    """A maintainer of a package."""
 
     name: str = ""
     email: str = ""
@@ -132,7 +131,7 @@ class OperatorFile(Record):
 
 
 class Parameter(Record):
-    """A value that whoever installs a package may choose."""
+    """A value that the user of a package may choose."""
 
     name: str
     display_name: str = ""
@@ -149,9 +148,9 @@ class Parameter(Record):
 
     @property
     def owed(self) -> bool:
-        """Whether an installation has to give a value, as there is none without it.
+        """Whether an installation has to give a value, because there is no default.
 
-        A list or map that a package says nothing of is empty: packages rely on it (Cassandra's tolerations).
+        A list or map without a default is empty: packages rely on it (Cassandra's tolerations).
         """
         empty = self.type in (ParameterType.ARRAY, ParameterType.MAP)
         return self.default is None and (not empty if self.required is None else self.required)

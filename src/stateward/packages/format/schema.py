@@ -1,7 +1,7 @@
-"""The JSON schema of the values of a package's parameters, for editors and for those who generate values.
+"""The JSON schema of a package's parameters, for editors and for generators of values.
 
-It accepts what is accepted when the values are used, but for what a schema cannot say: whether a text is the YAML of a
-list or a map, and that something must stay as it is.
+It accepts what is accepted when the values are used, except for two rules that a schema cannot express: that a text is
+the YAML of a list or a map, and that a value must not change.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""Whether a loaded file has the shape of a record, leniently: as the tools of the format have always read it.
+"""Checks the shape of a loaded file leniently, as the tools of the format always have.
 
-Texts may be written as numbers, flags as texts, and fields that nobody knows are passed over: packages of other people
-are accepted as they are. What cannot be meant is named by its path.
+Texts may be written as numbers, flags as texts, and unknown fields are ignored: existing packages are accepted
+unchanged. A deviation without a possible meaning is reported with its path.
 """
 
 import re

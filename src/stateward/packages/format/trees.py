@@ -21,7 +21,7 @@ def objs(value: Any) -> list[Json]:
 
 
 def at(body: Any, *path: str) -> Any:
-    """Return what is at a path of an object; None where the path leads nowhere."""
+    """Return the value at a path of an object; None if the path does not exist."""
     for name in path:
         body = obj(body).get(name)
     return body

@@ -1,8 +1,8 @@
-"""How much one rendering of a template may do.
+"""Limits the work of one rendering of a template.
 
-A list that holds itself twice, forty times over, is one line of template and would fill every memory. So each call of a
-function pays for what it takes and what it makes, counted in characters and elements. No clock is asked: a template
-that works on one machine works on all.
+A list that contains itself twice, nested forty times, is one line of template and would fill any memory. So each call
+of a function pays for its arguments and its result, counted in characters and elements. No clock is involved: a
+template that works on one machine works on all.
 """
 
 import re
@@ -18,7 +18,7 @@ TANK = 16 << 20
 
 
 class Exhausted(Exception):  # noqa: N818 - a limit, named as such
-    """A template does more than it may; the message says what."""
+    """A template exceeds its limit; the message says which."""
 
 
 class Fuel:
@@ -29,7 +29,7 @@ class Fuel:
         self.left = tank
 
     def fill(self, tank: int | None = None) -> None:
-        """Begin a rendering, with less than usual where that is all there is."""
+        """Begin a rendering, with a smaller budget if only that is left."""
         self.left = self._tank = self._tank if tank is None else tank
 
     @property
@@ -44,7 +44,7 @@ class Fuel:
             raise Exhausted("does too much: its functions handle too many characters and elements")
 
     def pay_for(self, function: str, value: Any) -> None:
-        """Pay for a value that a function made, or takes; raises Exhausted, also for one that is too large."""
+        """Pay for a function's argument or result; raises Exhausted, also for one that is too large."""
         size = size_of(value)
         if size > LARGEST_VALUE:
             raise Exhausted(f"{function}: a value may have {LARGEST_VALUE} characters and elements, and this has more")
@@ -69,7 +69,7 @@ def size_of(value: Any) -> int:
 
 
 def ahead(function: str, arguments: tuple[Any, ...]) -> int:
-    """Return what a call would come to, for functions that make much of little; 0 for others and for wrong calls."""
+    """Return the size of a call's result for functions that expand their arguments; 0 for other or invalid calls."""
     foresee = _AHEAD.get(function)
     try:
         return foresee(*arguments) if foresee else 0
@@ -117,7 +117,7 @@ def _printed(form: Any, *values: Any) -> int:
 
 
 COMPARISON = 8
-"""What comparing two elements costs, as other work is counted: it looks into both."""
+"""Cost of comparing two elements, relative to other work: it reads both."""
 
 
 def _compared(items: Any) -> int:

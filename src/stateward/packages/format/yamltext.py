@@ -1,12 +1,11 @@
-"""YAML as Kubernetes' tools read it: into what JSON can say, and nothing else.
+"""YAML as Kubernetes' tools read it: only values that JSON can express.
 
-PyYAML follows an older rule book: it makes a date of `2020-01-01`, 3,785,400 of `1051:30:00` and text of `1e3`. kubectl
-keeps the first two as text and reads the third as a number; so does this.
+PyYAML follows YAML 1.1: it reads `2020-01-01` as a date, `1051:30:00` as 3,785,400 and `1e3` as text. kubectl keeps the
+first two as text and reads the third as a number; so does this module.
 
-An alias costs a reader nothing, and whoever writes the value out everything: ten lines of lists of aliases are more
-than any memory holds, and one that holds itself has no end. So what a text comes to, written out, is bounded. So are
-its length, its depth and its nodes, of which four million characters may have two million; they are counted before
-any of them is made.
+An alias costs nothing to read and everything to expand: ten lines of lists of aliases exceed any memory, and an alias
+to its own parent has no end. So the expanded size is limited, and so are length, depth and nodes; four million
+characters may have two million nodes, and they are counted before any of them is created.
 """
 
 import math
@@ -27,7 +26,9 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 _QUOTED = re.compile(r"(?P<own>'<[^']*>'|'\W')|'[^']*'|\"[^\"]*\"")
-"""What the parser repeats of the text; names of its own, such as '<block end>', stay, and single signs such as ':'."""
+"""Parts of the text that the parser repeats; its own names, such as '<block end>', stay, and single characters such as
+':'.
+"""
 HIDDEN = "..."
 
 
@@ -38,7 +39,7 @@ DEEPEST = 200
 
 
 class NotYaml(ValueError):  # noqa: N818 - says what the text is not
-    """A text that is no YAML; `line` counts from 1, 0 where it is not known. `public` has nothing of the text in it."""
+    """The text is not YAML; `line` counts from 1, 0 if it is unknown. `public` contains nothing of the text."""
 
     def __init__(self, message: str, line: int = 0, public: str = "") -> None:
         super().__init__(message)
@@ -99,7 +100,7 @@ class _Loader(yaml.CSafeLoader):
 
 
 def _written_out(node: Node, known: dict[int, int | None]) -> int:
-    """Return how many characters and elements a node comes to without aliases: no more than are written, else."""
+    """Return the expanded size of a node in characters and elements."""
     if id(node) in known:
         size = known[id(node)]
         if size is None:
@@ -187,7 +188,7 @@ def _said(text: str) -> Generator[None]:
         yield
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        # What is missing at the end is missed in a line after the last one, which nobody finds in the text.
+        # An error at the end is reported for a line after the last one, which does not exist in the text.
         line = min(mark.line + 1, len(text.splitlines())) if mark else 0
         raise NotYaml(error.problem or str(error), line) from error
     except RecursionError as error:
@@ -207,9 +208,9 @@ def document(text: str, most: int = MOST_NODES) -> Any:
 
 
 def written(text: str) -> Any:
-    """Return a document in which every value is the text that was written, without nulls; raises NotYaml.
+    """Return a document in which every value is the text as written, without nulls; raises NotYaml.
 
-    A version without quotes (`5.10`) is not a number, whatever it looks like.
+    An unquoted version (`5.10`) stays text, although it looks like a number.
     """
     document(text)
     return _written(yaml.compose(text, _Loader))

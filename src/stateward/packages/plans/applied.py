@@ -1,7 +1,7 @@
-"""By what it is known which rendering an object was made from: a keyed digest, under the name of its key.
+"""The record of an object's rendering: a keyed digest, with the name of its key.
 
-Digests of different keys say nothing of each other. Where a key was lost it is not known whether an object would be
-rendered differently now, and what is not known is no reason to do work once more, or to change anything.
+Digests with different keys cannot be compared. If a key was lost, it is unknown whether an object would render
+differently now, and that is no reason to repeat work, or to change anything.
 """
 
 import msgspec
@@ -14,7 +14,7 @@ from stateward.packages.restarts.digests import Key
 from stateward.packages.restarts.restarts import ANNOTATION_RECORD
 
 ANNOTATION_APPLIED = f"{GROUP}/applied"
-"""On a made object: the digest of what was rendered for it."""
+"""On an applied object: the digest of its rendering."""
 
 
 def digest_of(body: Json, key: Key) -> str:
@@ -23,17 +23,17 @@ def digest_of(body: Json, key: Key) -> str:
 
 
 def applied_in(body: Json) -> str:
-    """Return what an object says that it was made from; empty when it says nothing."""
+    """Return the recorded rendering of an object; empty without a record."""
     return text(at(body, "metadata", "annotations", ANNOTATION_APPLIED))
 
 
 def rendered_anew(said: str, wanted: str) -> bool:
-    """Return whether it is certain that an object was made from another rendering than is wanted."""
+    """Return whether an object certainly has another rendering than the desired one."""
     return said != wanted and comparable(said, wanted)
 
 
 def says_nothing(said: str, wanted: str) -> bool:
-    """Return whether a digest cannot be compared with what is wanted: its key is lost, or there is none."""
+    """Return whether a digest cannot be compared with the desired one: its key is lost, or there is none."""
     return not comparable(said, wanted)
 
 

@@ -1,11 +1,10 @@
-"""Whether a restart would take more pods down than a disruption budget allows.
+"""Decides whether a restart would stop more pods than a disruption budget allows.
 
-A roll-out does not ask budgets, neither Kubernetes' own nor this one: each workload rolls by its own strategy. So where
-several workloads share a budget and a Secret, a new password would take all of them down together. Here one goes after
-the other: a restart waits while a budget that selects the pods allows no disruption.
+A rollout does not consult budgets: each workload rolls by its own strategy. So if several workloads share a budget and
+a Secret, a new password would stop all of them together. Here they restart one after the other: a restart waits while a
+budget that selects the pods allows no disruption.
 
-A workload that is not healthy waits for none: its pods may be the ones that the budget lacks, and the restart may be
-what brings them back.
+An unhealthy workload does not wait: its pods may be the ones that the budget lacks, and the restart may repair them.
 """
 
 from collections.abc import Iterable
@@ -17,7 +16,7 @@ from stateward.packages.restarts.dependencies import template_path
 from stateward.packages.restarts.guards import Hold
 
 AGAIN_SECONDS = 10.0
-"""How soon to look again at a budget that allows nothing: budgets are not watched."""
+"""Seconds until the next check of a budget that allows nothing: budgets are not watched."""
 
 
 def exhausted(workload: Json, budgets: Iterable[Json]) -> Hold | None:
@@ -35,7 +34,7 @@ def exhausted(workload: Json, budgets: Iterable[Json]) -> Hold | None:
 
 
 def _allows(budget: Json) -> bool:
-    """Return whether a budget certainly allows a disruption now; one that is not up to date does not."""
+    """Return whether a budget certainly allows a disruption now; an outdated status does not."""
     seen, wanted = at(budget, "status", "observedGeneration"), at(budget, "metadata", "generation")
     allowed = at(budget, "status", "disruptionsAllowed")
     return seen == wanted and isinstance(allowed, int) and allowed > 0
@@ -49,7 +48,7 @@ def _short(budget: Json) -> str:
 
 
 def selects(selector: object, labels: Json) -> bool:
-    """Return whether a label selector selects pods with these labels; none selects nothing, an empty one all."""
+    """Return whether a label selector selects pods with these labels; None selects nothing, an empty one all."""
     if not isinstance(selector, dict):
         return False
     wanted = obj(at(obj(selector), "matchLabels"))

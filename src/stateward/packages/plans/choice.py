@@ -1,12 +1,12 @@
-"""Which plan a change runs.
+"""Chooses the plan for a change.
 
 * a new installation: `deploy`
 * another version of the package: `upgrade`, else `update`, else `deploy`
 * other values: the plan that the parameter names as its trigger, else `update`, else `deploy`
-* the end of an installation: `cleanup`, if there is one
+* the deletion of an installation: `cleanup`, if there is one
 
-Values that ask for different plans in one change are refused: which of them should come first, nobody has said. While
-a plan runs they are no conflict: what belongs to the running plan joins it, the rest comes after it.
+Values that need different plans in one change are refused, because their order is unknown. While a plan runs they do
+not conflict: changes of the running plan join it, the others follow.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ CLEANUP = "cleanup"
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What an installation was made from, or should be made from: the digest of the package, and the values given."""
+    """The current or desired state of an installation: the digest of the package, and the given values."""
 
     digest: str
     values: Values
@@ -54,9 +54,9 @@ class Refused:
 
 
 def choose(package: Package, before: State | None, wanted: State) -> Chosen | Refused | None:
-    """Return the plan that leads from one state to another; None when there is nothing to do.
+    """Return the plan that leads from one state to another; None if nothing changes.
 
-    `package` is the wanted one. Raises BadValue for values that it does not accept.
+    `package` is the desired one. Raises BadValue for values that it does not accept.
     """
     if before is None:
         return Chosen(DEPLOY, wanted, "the package is installed for the first time")
@@ -73,16 +73,16 @@ def choose(package: Package, before: State | None, wanted: State) -> Chosen | Re
 
 
 def join(package: Package, installed: State | None, running: Chosen, wanted: State) -> Chosen | None:
-    """Return what a running plan should go on as, when the wanted state is no longer that which it leads to.
+    """Return how a running plan continues when the desired state has changed.
 
-    None: it goes on as it is, and the rest comes after it. The same plan with other values begins again: each of its
-    steps is idempotent, and what is broken may always be put right by what comes next.
+    None: it continues unchanged, and the rest follows. The same plan with other values starts again: each of its steps
+    is idempotent, and a later change may always repair what is broken.
     """
     if running.state == wanted:
         return None
     chosen = choose(package, installed, wanted)
     if running.state.digest != wanted.digest and installed is not None and installed.digest == wanted.digest:
-        # Another version was begun, and may be half there: the plan for some value would leave the rest of it.
+        # The other version may be half installed: a plan for some value would leave the rest of it.
         return Chosen(_first(package, (UPGRADE, UPDATE)), wanted, "the previous version is desired again")
     if isinstance(chosen, Chosen) and (chosen.plan == running.plan or chosen.state.digest != running.state.digest):
         return None if chosen.state == running.state else chosen
@@ -93,7 +93,7 @@ def join(package: Package, installed: State | None, running: Chosen, wanted: Sta
 
 
 def _of_plan(package: Package, installed: State, plan: str, wanted: State) -> State:
-    """Return the installed values with those wanted ones that the plan is there for."""
+    """Return the installed values with the desired ones that belong to the plan."""
     names = by_plan(package, changed(package, installed.values, wanted.values)).get(plan, ())
     values: dict[str, Any] = {name: value for name, value in installed.values.items() if name not in names}
     values |= {name: wanted.values[name] for name in names if name in wanted.values}
@@ -101,7 +101,7 @@ def _of_plan(package: Package, installed: State, plan: str, wanted: State) -> St
 
 
 def by_plan(package: Package, names: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
-    """Return the plans that parameters ask for, each with the parameters."""
+    """Return the plans that parameters trigger, each with the parameters."""
     usual = _first(package, (UPDATE,))
     found: dict[str, tuple[str, ...]] = {}
     for name in names:

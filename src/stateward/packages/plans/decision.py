@@ -1,8 +1,7 @@
-"""What an installation should do next: begin a plan, go on with one, or rest; and if a person is needed, for what.
+"""Decides the next step of an installation: start a plan, continue one, rest, or ask for manual intervention.
 
-A plan that has failed is not tried again until something that was said has changed, or somebody asks for it: an error
-that will not pass would be repeated for ever. What is wished for beside the values (`stateward.dev/run-plan`) comes
-after what the values ask for.
+A failed plan is not retried until something relevant changes or a user requests it: a permanent error would repeat
+forever. Requests besides the values (`stateward.dev/run-plan`) come after the plans for the values.
 """
 
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ The plan `cleanup` removes what runs, so its value has to name the installation:
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """A plan begins; `granted` is the wish that it fulfils, empty for none."""
+    """A plan starts; `granted` is the request that it fulfils, empty without one."""
 
     chosen: Chosen
     granted: str = ""
@@ -42,7 +41,7 @@ class Stop:
     reason: str
     message: str
     values: str = ""
-    """The same with the values that it is about, for whoever has given them; no status and no event has these."""
+    """The same with the values concerned, for the user who gave them; no status and no event contains these."""
 
     @property
     def whole(self) -> str:
@@ -52,7 +51,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class GoOn:
-    """The plan that runs goes on; `problem` is what is wrong with what is wanted meanwhile."""
+    """The running plan continues; `problem` is the problem of the state desired meanwhile."""
 
     problem: Stop | None = None
 
@@ -61,7 +60,7 @@ Decision = Begin | GoOn | Rest | Stop
 
 
 def decide(package: Package, status: InstallationStatus, wanted: State, wish: str, name: str = "") -> Decision:
-    """Return what comes next for the installation `name` that should become `wanted`; `package` is the wanted one."""
+    """Return the next step for the installation `name` towards `wanted`; `package` is the desired one."""
     problem = _problem(package, status, wanted)
     if is_running(status.run):
         return GoOn(problem) if problem else _joined(package, status, wanted)
@@ -93,10 +92,10 @@ def _joined(package: Package, status: InstallationStatus, wanted: State) -> Deci
 
 
 def _back(package: Package, status: InstallationStatus, wanted: State) -> Chosen | None:
-    """Return the plan that takes back what a failed one has half done, as far as that is not wanted any more.
+    """Return the plan that reverts what a failed one has half done, if that is no longer desired.
 
-    Disaster prevented: an upgrade fails in the middle, the version of before is asked for again, that is what is
-    recorded as installed, and so nothing is done: half of the objects stay those of the new version.
+    The disaster this prevents: an upgrade fails in the middle, the previous version is requested again and is already
+    recorded as installed, so nothing is done: half of the objects keep the new version.
     """
     run, installed = status.run, state_of(status.installed)
     target = state_of(run.target) if run else None
@@ -132,14 +131,14 @@ def _wished(package: Package, status: InstallationStatus, due: str, name: str) -
 
 
 def plan_unknown(package: Package, wish: str) -> str:
-    """Return what is wrong with a wish for a plan; nothing when there is such a plan, or no wish."""
+    """Return the problem of a request for a plan; empty if the plan exists, or without a request."""
     if not wish or _plan_of(wish) in package.operator.plans:
         return ""
     return f"{ANNOTATION_TRIGGER}: {wish!r}: {package.name} has the plans {', '.join(package.operator.plans)}"
 
 
 def confirmed(wish: str, name: str) -> bool:
-    """Return whether a wish names the installation that it is for."""
+    """Return whether a request names the installation that it is for."""
     return bool(name) and wish.split("/")[1:2] == [name]
 
 

@@ -1,7 +1,7 @@
-"""Whether an object has come to be what was asked for, as its kind defines it.
+"""Decides whether an object has reached its desired state, as its kind defines it.
 
-A kind that says nothing about itself is healthy as soon as it is there. What cannot be told (a status that is not
-there yet, or is older than the spec) is not healthy yet.
+A kind without a status is healthy as soon as it exists. An unknown state (a missing status, or one older than the spec)
+is not healthy yet.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,9 +40,9 @@ AT_ONCE = frozenset(
         ("policy", "PodDisruptionBudget"),
     }
 )
-"""Kinds of objects that are healthy by being there.
+"""Kinds of objects that are healthy as soon as they exist.
 
-A claim is one: with a class that waits for its first pod it is bound only when a later step has made that pod.
+A claim is one: with a class that waits for the first pod it is bound only after a later step has created that pod.
 """
 
 
@@ -163,7 +163,7 @@ def _at_once(_body: Json) -> _Said:
 
 
 def _ours(body: Json) -> _Said:
-    """Judge a resource of Stateward's: what has no conditions yet has not been looked at."""
+    """Judge a resource of Stateward: one without conditions has not been observed yet."""
     return _custom(body) if _condition(body, "Ready") else _NOT_SEEN
 
 

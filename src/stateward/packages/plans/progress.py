@@ -1,8 +1,8 @@
-"""How a plan goes on: which steps are next, and what their results make of it. A pure function of what is recorded.
+"""The progress of a plan: the next steps, and the effect of their results. A pure function of the record.
 
-A step is tried until it is done. A failure that may pass is tried again after a growing delay; a fatal one ends the
-plan. All of it is in the record, so whoever takes over goes on where the last one was; since each step is idempotent,
-it does not matter how far that one got within it.
+A step is tried until it is done. A temporary failure is retried after a growing delay; a fatal one ends the plan. All
+of this is in the record, so a successor continues where the last operator stopped; since each step is idempotent, its
+progress within a step does not matter.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ LONGEST_DELAY_SECONDS = 120.0
 
 
 class Stage(StrEnum):
-    """Where a step or a plan is."""
+    """The stage of a step or a plan."""
 
     PENDING = "Pending"
     RUNNING = "Running"
@@ -34,9 +34,9 @@ StepName = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class StepProgress:
-    """Where one step is, since when it is tried and from when on again; times in seconds since the epoch.
+    """The progress of one step, with the times of its first and next attempt in seconds since the epoch.
 
-    `reason` is why it cannot be done, for programs, where a person has to change something first.
+    `reason` says, for programs, why it needs manual intervention.
     """
 
     stage: Stage = Stage.PENDING
@@ -49,7 +49,7 @@ class StepProgress:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a plan; `timeout` is how many seconds a step may take (0: for ever)."""
+    """One run of a plan; `timeout` is the limit for a step in seconds (0: none)."""
 
     plan: str
     started: float
@@ -57,15 +57,15 @@ class Run:
     timeout: float = 0.0
 
     def step(self, name: StepName) -> StepProgress:
-        """Return where a step is."""
+        """Return the progress of a step."""
         return self.steps.get(name, StepProgress())
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a try of a step came to: DONE, WAITING (for health), RETRYING (an error that may pass) or FAILED.
+    """The result of an attempt of a step: DONE, WAITING (for health), RETRYING (a temporary error) or FAILED.
 
-    `reason` says for programs why it is tried again in vain until a person changes something.
+    `reason` says, for programs, why retries are in vain until a user changes something.
     """
 
     stage: Stage
@@ -74,7 +74,7 @@ class Result:
 
 
 def ready(package: Package, run: Run, now: float) -> tuple[StepName, ...]:
-    """Return the steps to try at this time, in the order of the plan; raises KeyError when there is no such plan."""
+    """Return the steps to try at this time, in the order of the plan; raises KeyError if there is no such plan."""
     found: list[StepName] = []
     if stage(package, run) in ENDED:
         return ()
@@ -98,7 +98,7 @@ def _ended(phase: Phase, run: Run) -> bool:
 
 
 def stage(package: Package, run: Run) -> Stage:
-    """Return where the whole plan is: failed as soon as a step is, done when all are."""
+    """Return the stage of the whole plan: failed as soon as one step is, done when all are."""
     stages = [run.step((p.name, s.name)).stage for p in package.operator.plans[run.plan].phases for s in p.steps]
     if Stage.FAILED in stages:
         return Stage.FAILED
@@ -130,7 +130,7 @@ def _advanced(run: Run, step: StepProgress, result: Result, now: float) -> StepP
 
 
 def next_look(run: Run, now: float) -> float | None:
-    """Return the seconds until a time in the record comes: the next try or a time-out; None when there is none."""
+    """Return the seconds until the next attempt or time-out in the record; None if there is none."""
     times: list[float] = []
     for step in run.steps.values():
         if step.stage in ENDED or step.stage is Stage.PENDING:

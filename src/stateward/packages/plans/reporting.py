@@ -1,4 +1,4 @@
-"""What an installation says of itself: conditions as kstatus defines them, and one sentence."""
+"""The report of an installation: conditions as kstatus defines them, and one sentence."""
 
 from msgspec.structs import replace
 

@@ -16,12 +16,12 @@ REMEMBERED = 10
 
 
 def written(moment: float) -> str:
-    """Return a time (seconds since the epoch) as it is written; empty for 0."""
+    """Return a time (seconds since the epoch) as text; empty for 0."""
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if moment else ""
 
 
 def read(moment: str) -> float:
-    """Return a time that was written, in seconds since the epoch; 0 for one that is none."""
+    """Return a written time in seconds since the epoch; 0 for an invalid one."""
     try:
         return datetime.fromisoformat(moment).timestamp() if moment else 0.0
     except ValueError:
@@ -34,7 +34,7 @@ def state_of(status: StateStatus | None) -> State | None:
 
 
 def state_status(package: Package, name: str, values: Mapping[str, Any]) -> StateStatus:
-    """Return the state of a package, under the name of its object, with values, as it is written."""
+    """Return the written state of a package, under the name of its object, with values."""
     return StateStatus(package=name, digest=package.digest, version=package.version, parameters=dict(values))
 
 
@@ -87,7 +87,7 @@ def _step(status: StepStatus, progress: StepProgress) -> StepStatus:
 
 
 def at_once(status: RunStatus) -> RunStatus:
-    """Return a run whose steps are all tried now, whatever they were waiting for."""
+    """Return a run whose steps are all tried now, without any delay."""
     return replace(status, steps=[replace(step, again="") for step in status.steps])
 
 

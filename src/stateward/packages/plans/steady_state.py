@@ -1,4 +1,4 @@
-"""What is to be there while an installation rests, and which step of which plan each of it comes from."""
+"""The objects of a settled installation, and the step and plan of each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from stateward.packages.rendering.objects import Identity, Rendered
 from stateward.packages.rendering.rendering import Place, Use, places
 
 ONCE = frozenset({("batch", "Job"), ("", "Pod")})
-"""Kinds of objects that are work, not things: one that is gone has been done, and is not made again by itself."""
+"""Kinds of objects that are work: a missing one is done, and is not created again automatically."""
 KEPT = frozenset(
     {
         ("", "PersistentVolumeClaim"),
@@ -19,12 +19,12 @@ KEPT = frozenset(
         ("apiextensions.k8s.io", "CustomResourceDefinition"),
     }
 )
-"""Kinds with which data goes that nobody can make again."""
+"""Kinds whose deletion destroys data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """An object, and where it was rendered."""
+    """An object, and the place of its template."""
 
     place: Place
     rendered: Rendered
@@ -46,7 +46,7 @@ def standing(use: Use, plan: str, works: Works = work_of) -> Mapping[Identity, S
 
 
 def place_in(use: Use, annotations: Json) -> Place | None:
-    """Return the step that an object says it comes from; None when the package has no such step now."""
+    """Return the step recorded on an object; None if the package no longer has it."""
     plan, phase, step = (text(annotations.get(name)) for name in (ANNOTATION_PLAN, ANNOTATION_PHASE, ANNOTATION_STEP))
     if plan not in use.package.operator.plans:
         return None
@@ -63,5 +63,5 @@ def place_of(use: Use, plan: str, name: tuple[str, str]) -> Place:
 
 
 def owner_of(body: Json) -> str:
-    """Return the set of objects that a live object is part of; empty for none."""
+    """Return the set of objects that a live object belongs to; empty for none."""
     return text(at(body, "metadata", "labels", "applyset.kubernetes.io/part-of"))

@@ -1,8 +1,8 @@
-"""What one step of a plan wants of the world: objects to apply, objects to take away, and what is more than objects.
+"""The content of one step of a plan: objects to apply, objects to remove, and other tasks.
 
-Tasks of a step are done together, so their objects are one set: where two of them name the same object, the later task
-has the word. Before workloads come the objects that they may use, so that what a pod starts with is there, and so that
-the digest of that data is taken from what was applied.
+The tasks of a step run together, so their objects are one set: if two tasks name the same object, the later one wins.
+Objects that workloads may use come before the workloads, so that the data exists when a pod starts, and so that its
+digest is computed from what was applied.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ ANNOTATION_STEP = f"{GROUP}/step"
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a step wants; `others` are the tasks that are more than objects, in their order."""
+    """The content of a step; `others` are the tasks that do more than apply objects, in their order."""
 
     apply: tuple[Rendered, ...]
     delete: tuple[Rendered, ...]
@@ -40,7 +40,7 @@ class Work:
 
 
 def work_of(use: Use, place: Place, allowance: Allowance | None = None) -> Work:
-    """Return what a step wants; raises TemplateProblem, BadValue, and Spent where it is more than is allowed."""
+    """Return the content of a step; raises TemplateProblem, BadValue, and Spent if it exceeds the allowance."""
     variables = use.variables(place.plan, place.phase, place.step.name)
     wanted: dict[Identity, tuple[Rendered, bool]] = {}
     others: list[Task] = []
@@ -58,7 +58,7 @@ def work_of(use: Use, place: Place, allowance: Allowance | None = None) -> Work:
 
 
 Works = Callable[[Use, Place], Work]
-"""Where it is had from what a step wants: `work_of`, or something that remembers it."""
+"""The source of a step's content: `work_of`, or a cache of it."""
 
 _FIRST = ("Namespace", "CustomResourceDefinition", "ServiceAccount", "Secret", "ConfigMap")
 
@@ -72,9 +72,9 @@ def _rank(rendered: Rendered) -> int:
 
 
 def stamped(use: Use, place: Place, body: Json) -> Json:
-    """Return an object as it is applied: with labels that say whose it is, and annotations that say what made it.
+    """Return an object as it is applied: with labels for its owner, and annotations for its origin.
 
-    Labels also go on the pods, because they never change while the installation lives. Plan, step and version change
+    Labels also go on the pods, because they never change during the installation's life. Plan, step and version change
     with every run: on the pods they would restart everything, so they are on the object alone.
     """
     labels = _labels(use)
@@ -114,10 +114,10 @@ def _with(body: Json, path: tuple[str, ...], values: Mapping[str, str]) -> Json:
 def superfluous(
     inventory: Iterable[Identity], use: Use, places: Iterable[Place], work: Works = work_of
 ) -> tuple[Identity, ...]:
-    """Return what was applied once and is rendered by none of these steps any more, whatever its task does with it.
+    """Return the objects that were applied once and that none of these steps renders any longer.
 
-    With the steps of all plans this is what may be pruned: what a plan that runs seldom has made (the volume of a
-    backup) is still the package's. Raises TemplateProblem, BadValue: what cannot be rendered is not known to be gone.
+    With the steps of all plans these may be pruned: an object of a rarely used plan (the volume of a backup) still
+    belongs to the package. Raises TemplateProblem, BadValue: what cannot be rendered is not known to be gone.
     """
     works = [work(use, place) for place in places]
     rendered = {found.identity for wanted in works for found in (*wanted.apply, *wanted.delete)}
@@ -132,9 +132,9 @@ def at_home(identity: Identity, home: str) -> Identity:
 
 
 def placeless(identity: Identity) -> Identity:
-    """Return an identity by which objects of one installation are told apart, however their namespace is written.
+    """Return an identity that distinguishes the objects of one installation, independent of their written namespace.
 
-    They all are in its namespace or in none. Packages write a namespace also on kinds that live in none (a
-    ClusterRole), and the server leaves it out: it is the same object all the same.
+    They are all in its namespace or in none. Packages write a namespace also on cluster-scoped kinds (a ClusterRole),
+    and the server omits it: it is the same object all the same.
     """
     return identity._replace(namespace="")

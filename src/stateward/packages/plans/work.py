@@ -1,8 +1,8 @@
-"""When work is done once more. Jobs and pods are work: once done they stay done, however often a plan comes by.
+"""Decides when work is repeated. Jobs and pods are work: once done they stay done, however often a plan runs.
 
-There are three reasons to do it again: the package renders it differently now (which who makes it sees); it was done
-for an earlier run and has failed; or somebody asks for it, by the name of a plan that only runs when it is asked for (a
-backup that is done at once because there was one last week would be none), or by deleting the installation.
+There are three reasons to repeat it: the package renders it differently now (which its creator notices); it was done
+for an earlier run and has failed; or a user requests it, by the name of a plan that only runs on request (a backup must
+not be skipped because there was one last week), or by deleting the installation.
 """
 
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from stateward.packages.plans.choice import DEPLOY, UPDATE, UPGRADE
 from stateward.packages.plans.health import Health, health_of
 
 ANNOTATION_RUN = f"{GROUP}/run"
-"""On work, and on workloads whose pods a plan restarts at its end: the run (by its start) that has done so last."""
+"""On work, and on workloads whose pods a plan restarts at its end: the last run (by its start) that did so."""
 BY_CHANGES = frozenset({DEPLOY, UPDATE, UPGRADE})
-"""Plans that changes run. Who asks for one of these wants everything as it should be, not the first data once more."""
+"""Plans that changes start. A user who requests one of these wants the desired state, not the work repeated."""
 
 
 class Cause(StrEnum):
-    """What a run was begun by."""
+    """What started a run."""
 
     CHANGE = "Change"
     REQUEST = "Request"
@@ -30,7 +30,7 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """What something is made for: a run by its start, and whether work of earlier runs is done once more."""
+    """The purpose of an object: a run by its start, and whether work of earlier runs is repeated."""
 
     run: str = ""
     anew: bool = False
@@ -41,18 +41,18 @@ AT_REST = Errand()
 
 
 def errand_of(run: RunStatus) -> Errand:
-    """Return what a run makes things for."""
+    """Return the purpose of a run's objects."""
     asked = run.cause == Cause.REQUEST and run.plan not in BY_CHANGES
     return Errand(run.started, asked or run.cause == Cause.DELETION)
 
 
 def run_in(body: Json) -> str:
-    """Return the run that an object says it was last made by; empty for none."""
+    """Return the run recorded on an object; empty for none."""
     return text(at(body, "metadata", "annotations", ANNOTATION_RUN))
 
 
 def due(live: Json, errand: Errand) -> bool:
-    """Return whether work that is there, as it is asked for, is to be done once more."""
+    """Return whether existing, unchanged work is to be repeated."""
     if run_in(live) == errand.run:
         return False
     return errand.anew or health_of(live).health is Health.FAILED

@@ -1,7 +1,7 @@
-"""API versions that Kubernetes has removed, brought to those that it serves.
+"""Converts API versions that Kubernetes has removed to those that it serves.
 
-Packages outlive API versions. Each conversion is what the deprecation guide of Kubernetes says, and no more: a field
-that has no successor is left for the API server to refuse, because to drop it would change what the package asks for.
+Packages outlive API versions. Each conversion follows the deprecation guide of Kubernetes, and no more: a field without
+a successor is left for the API server to refuse, because dropping it would change what the package asks for.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ _Table = Mapping[tuple[str, str], tuple[str, Conversion]]
 
 
 def convert(body: Json) -> tuple[Json, str]:
-    """Return an object in a version that is served, and a sentence about it; empty where nothing was to be done."""
+    """Return an object in a served version, and a sentence about the conversion; empty if there was none."""
     version, kind = str(body["apiVersion"]), str(body["kind"])
     found = _CONVERSIONS.get((version, kind))
     if found is None:
@@ -29,7 +29,7 @@ def _same(body: Json) -> Json:
 
 
 def _selected(body: Json) -> Json:
-    """`apps/v1` wants a selector; the older versions took it from the template's labels."""
+    """`apps/v1` requires a selector; the older versions took it from the template's labels."""
     spec = dict(obj(body.get("spec")))
     labels = obj(at(spec, "template", "metadata", "labels"))
     if "selector" not in spec and labels:

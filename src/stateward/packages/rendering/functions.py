@@ -54,7 +54,7 @@ def _now() -> datetime:
 
 
 _PRINTING = ("print", "printf", "println", "html", "js", "urlquery")
-"""Go's own functions that make text of anything, and so have to pay as well."""
+"""Go's own functions that convert anything to text, and therefore have to pay as well."""
 
 
 def _paying(name: str, function: Function, fuel: Fuel) -> Function:

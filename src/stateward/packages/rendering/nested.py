@@ -16,7 +16,7 @@ from stateward.packages.rendering.templates import TemplateProblem, render
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A package that is there: the name of its object, its own name and its versions."""
+    """An available package: the name of its object, its own name and its versions."""
 
     object: str
     name: str
@@ -25,7 +25,7 @@ class Offer:
 
 
 def pick(offers: Iterable[Offer], task: Task) -> Offer | None:
-    """Return the offer that a task asks for, the newest of several; None when there is none."""
+    """Return the newest offer that a task asks for; None if there is none."""
     spec = task.spec
     fitting = [
         offer
@@ -43,12 +43,12 @@ def _order(version: str) -> tuple[tuple[int, str], ...]:
 
 
 def nested_name(installation: str, task: Task) -> str:
-    """Return the name of the installation that a task makes."""
+    """Return the name of the installation that a task creates."""
     return task.spec.instance_name or f"{installation}-{task.spec.package}"
 
 
 def nested(use: Use, place: Place, task: Task, offer: Offer, allowance: Allowance | None = None) -> Json:
-    """Return the installation that a task makes; raises TemplateProblem, BadValue, Spent."""
+    """Return the installation that a task creates; raises TemplateProblem, BadValue, Spent."""
     return {
         "apiVersion": API_VERSION,
         "kind": "Installation",
@@ -76,6 +76,6 @@ def _values(use: Use, place: Place, task: Task, allowance: Allowance | None) -> 
 
 
 def nested_identities(use: Use) -> frozenset[Identity]:
-    """Return the installations that a package makes, in whichever plan."""
+    """Return the installations that a package creates, in any plan."""
     tasks = (task for task in use.package.operator.tasks if task.kind is TaskKind.OPERATOR)
     return frozenset(Identity(GROUP, "Installation", use.namespace, nested_name(use.name, task)) for task in tasks)

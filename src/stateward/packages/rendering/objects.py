@@ -1,4 +1,4 @@
-"""The objects that rendered templates make: read from YAML, brought to API versions that Kubernetes still serves."""
+"""The objects of rendered templates: read from YAML, and converted to API versions that Kubernetes serves."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from stateward.packages.rendering.templates import TemplateProblem, Variables, r
 
 
 class Identity(NamedTuple):
-    """What makes an object this one: group and kind, namespace (empty for the cluster's) and name; not the version."""
+    """The identity of an object: group and kind, namespace (empty for the cluster's) and name; not the version."""
 
     group: str
     kind: str
@@ -27,7 +27,7 @@ class Identity(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """One object, the template it comes from, and what was converted in it (empty: nothing)."""
+    """One object, its template, and its conversion (empty: none)."""
 
     template: str
     body: Json
@@ -35,19 +35,19 @@ class Rendered:
 
     @property
     def identity(self) -> Identity:
-        """What makes it this object."""
+        """The identity of the object."""
         return identity_of(self.body)
 
 
 def identity_of(body: Json) -> Identity:
-    """Return what makes an object the one it is."""
+    """Return the identity of an object."""
     meta = obj(body.get("metadata"))
     group = str(body.get("apiVersion", "")).rpartition("/")[0]
     return Identity(group, str(body.get("kind", "")), text(meta.get("namespace")), text(meta.get("name")))
 
 
 def objects_of(name: str, source: str, variables: Variables, allowance: Allowance | None = None) -> list[Rendered]:
-    """Return the objects that a template makes, in its order; raises TemplateProblem, Spent."""
+    """Return the objects of a template, in its order; raises TemplateProblem, Spent."""
     return list(read_objects(name, render(name, source, variables, allowance), allowance))
 
 
@@ -65,9 +65,9 @@ def read_objects(name: str, rendered: str, allowance: Allowance | None = None) -
 
 
 def _where(rendered: str, error: yamltext.NotYaml) -> tuple[str, str]:
-    """Say which line of the *rendered* text is wrong, and show it: nobody has that text in front of them.
+    """Return the wrong line of the *rendered* text, with its content: the user does not have that text.
 
-    The second sentence says it without the line, and without anything else of the text.
+    The second sentence omits the line, and everything else of the text.
     """
     lines = rendered.splitlines()
     if not 0 < error.line <= len(lines):

@@ -1,7 +1,7 @@
-"""The objects that pipe tasks make, and the pods that make their content.
+"""The objects of pipe tasks, and the pods that create their content.
 
-The names of the objects are known before anything has run, so templates can refer to them. The pod of a task runs its
-init containers, which write files; then a container waits beside them, from which the files are read.
+The names of the objects are known before the task runs, so templates can refer to them. The pod of a task runs its init
+containers, which write files; then a container waits beside them, from which the files are read.
 """
 
 import base64
@@ -17,7 +17,7 @@ from stateward.packages.rendering.objects import Identity
 WAITER = "stateward-pipe"
 """Name of the container from which files are read."""
 OTHER_IMAGE = "busybox:1"
-"""What the format has always taken for it, where the operator's own image is not known: it needs `sleep` and `cat`."""
+"""The format's default if the operator's own image is unknown: it needs `sleep` and `cat`."""
 LARGEST_FILE = 1 << 20
 """Bytes that a ConfigMap or Secret can hold."""
 
@@ -29,7 +29,7 @@ def pipe_names(package: Package, installation: str) -> dict[str, str]:
 
 
 def pipe_name(installation: str, key: str) -> str:
-    """Return the name of the Secret or ConfigMap that holds what a pipe task has made."""
+    """Return the name of the Secret or ConfigMap with a file of a pipe task."""
     return f"{installation}-pipe-{_words(key)}"
 
 
@@ -39,15 +39,15 @@ def _words(text: str) -> str:
 
 
 def pipe_identities(package: Package, installation: str, namespace: str) -> frozenset[Identity]:
-    """Return the objects that the pipes of a package make, in whichever plan."""
+    """Return the objects of a package's pipes, in any plan."""
     files = (file for task in package.operator.tasks for file in task.spec.pipe)
     return frozenset(Identity("", file.kind, namespace, pipe_name(installation, file.key)) for file in files)
 
 
 def pipe_pod(installation: str, task: Task, template: Json, image: str = "") -> Json:
-    """Return the pod of a pipe task, made of its template: with a name, and with the container that waits.
+    """Return the pod of a pipe task, from its template: with a name, and with the waiting container.
 
-    That one is of `image`, the operator's own.
+    That container uses `image`, the operator's own.
     """
     spec = obj(template.get("spec"))
     starts = objs(spec.get("initContainers"))
@@ -66,9 +66,9 @@ def pipe_pod(installation: str, task: Task, template: Json, image: str = "") -> 
 
 
 def _reader(of_pod: Json, of_last: Json) -> Json:
-    """Return as whom the files are read: as the container that wrote them, as root where nothing says who that is.
+    """Return the user for reading the files: that of the container that wrote them, or root if it is unknown.
 
-    The operator's image has a user of its own, who may not read what others keep to themselves.
+    The operator's image has a user of its own, which may not read private files of others.
     """
     named = of_pod | of_last
     user = {} if "runAsUser" in named or named.get("runAsNonRoot") else {"runAsUser": 0}
@@ -77,7 +77,7 @@ def _reader(of_pod: Json, of_last: Json) -> Json:
 
 
 def pipe_object(installation: str, file: PipeFile, content: bytes) -> Json:
-    """Return the object that holds what a pod has made; raises ValueError for a file of variables that is none."""
+    """Return the object with a file of a pod; raises ValueError for an invalid file of variables."""
     data = variables(content) if file.env_file else {posixpath.basename(file.file): content}
     body: Json = {"apiVersion": "v1", "kind": str(file.kind), "metadata": {"name": pipe_name(installation, file.key)}}
     if file.kind is PipeKind.SECRET:

@@ -48,7 +48,7 @@ class Place:
 
 
 def places(package: Package, plan: str) -> Iterator[Place]:
-    """Yield the steps of a plan in their order; raises KeyError when there is no such plan."""
+    """Yield the steps of a plan in their order; raises KeyError if there is no such plan."""
     for phase in package.operator.plans[plan].phases:
         for step in phase.steps:
             yield Place(plan, phase.name, step)
@@ -60,10 +60,9 @@ FALSE = frozenset({"0", "f", "F", "false", "False", "FALSE"})
 
 
 def applied(task: Task, variables: Variables) -> bool:
-    """Return whether a task makes its objects, rather than taking them away.
+    """Return whether a task applies its objects, rather than removing them.
 
-    Raises BadValue for a toggle whose parameter says neither: objects are not deleted for a value that
-    nobody understands.
+    Raises BadValue for a toggle that is neither true nor false: an unclear value deletes no objects.
     """
     if task.kind is not TaskKind.TOGGLE:
         return task.kind is TaskKind.APPLY
@@ -85,9 +84,9 @@ def render_task(use: Use, place: Place, task: Task, allowance: Allowance | None 
 
 
 def render_plan(use: Use, plan: str) -> list[Rendered]:
-    """Return the objects that are there when a plan is done, each once, in the order in which they first come.
+    """Return the objects that exist when a plan is done, each once, in the order of their first appearance.
 
-    Raises TemplateProblem, BadValue, and KeyError when there is no such plan.
+    Raises TemplateProblem, BadValue, and KeyError if there is no such plan.
     """
     found: dict[Any, Rendered] = {}
     for place in places(use.package, plan):

@@ -1,8 +1,8 @@
-"""What one piece of work may cost: the rendering of all templates of a step together, say.
+"""Limits the cost of one piece of work, for example the rendering of all templates of a step.
 
-Each template has bounds of its own; a step may have thousands of them. Counted are characters, nodes and work, and no
-clock is asked. What fits into a `small` allowance costs a tenth of a second at most, and may be done where others wait
-for it; a `large` one is for a process of its own, which has limits on time and memory besides.
+Each template has limits of its own; a step may have thousands of them. Characters, nodes and work are counted, and no
+clock is involved. Work within a `small` allowance takes a tenth of a second at most, and may run where others wait for
+it; a `large` one is for a process of its own, which also has limits on time and memory.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from stateward.packages.format.work_budget import TANK
 
 
 class Spent(Exception):  # noqa: N818 - a limit, named as such
-    """A piece of work takes more than it may; the message says which limit, and how much it is."""
+    """A piece of work exceeds its limit; the message names the limit and its size."""
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class Allowance:
     """Characters and elements that functions of templates handle."""
     templates: int
     quick: bool = False
-    """Whether templates may take only few turns of loops."""
+    """Whether templates may run only few iterations of loops."""
 
     def take(self, what: str, amount: int) -> None:
         """Pay for something; raises Spent."""

@@ -1,10 +1,9 @@
-"""Go templates with Sprig's functions, as packages have always used them, within bounds.
+"""Go templates with Sprig's functions, as packages have always used them, within limits.
 
-The engine is gotpl; this module is the only place that knows it. A template reaches no file, no environment and no
-network: functions that do are not there. Functions whose result differs each time (`now`, `randAlphaNum`, `genCA`) are
-not there either: what a package renders is compared with what is, again and again, so the same values must always give
-the same objects. How much a template may do is counted in `fuel` and not by a clock, so that the same template always
-either works or does not.
+The engine is gotpl; only this module knows it. A template has no access to files, the environment or the network: such
+functions do not exist. Functions with a different result each time (`now`, `randAlphaNum`, `genCA`) do not exist
+either: renderings are compared repeatedly with the live objects, so the same values must always give the same objects.
+The work of a template is counted in `fuel` and not by a clock, so that the same template always either works or fails.
 """
 
 import re
@@ -22,10 +21,10 @@ from stateward.packages.rendering.step_budget import Allowance
 
 
 class TemplateProblem(ValueError):  # noqa: N818 - what is wrong with somebody's template
-    """A template that cannot be rendered; `line` counts from 1, 0 where it is not known.
+    """A template cannot be rendered; `line` counts from 1, 0 if it is unknown.
 
-    What it renders may hold passwords. So `public`, for a status or an event, has nothing of that, and no value: it is
-    the message unless there is a word for it.
+    The rendering may contain passwords. So `public`, for a status or an event, contains nothing of it, and no value;
+    without it, the message is used.
     """
 
     def __init__(self, name: str, line: int, message: str, public: str = "") -> None:
@@ -63,14 +62,14 @@ class Variables:
             "PlanName": self.plan,
             "PhaseName": self.phase,
             "StepName": self.step,
-            # Some of Sprig's functions (`set`, `merge`) change what they are given: that is the template's own.
+            # Some of Sprig's functions (`set`, `merge`) modify their arguments: a copy belongs to the template.
             "Params": deepcopy(dict(self.parameters)),
             "Pipes": dict(self.pipes or {}),
         }
 
 
 def render(name: str, source: str, variables: Variables, allowance: Allowance | None = None) -> str:
-    """Return what a template makes; raises TemplateProblem, and Spent where it is more than is left of an allowance."""
+    """Return the rendering of a template; raises TemplateProblem, and Spent if it exceeds the rest of an allowance."""
     if allowance is not None:
         allowance.take("templates", 1)
         allowance.take("characters", len(source))

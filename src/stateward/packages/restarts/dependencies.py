@@ -17,7 +17,7 @@ TEMPLATES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("batch", "Job"): ("spec", "template"),
     ("batch", "CronJob"): ("spec", "jobTemplate", "spec", "template"),
 }
-"""Where workloads have the template of their pods, by group and kind."""
+"""The path of the pod template in workloads, by group and kind."""
 
 CONFIG_MAP = "ConfigMap"
 SECRET = "Secret"  # noqa: S105 - a kind
@@ -27,7 +27,7 @@ PROVIDER_CLASS = "SecretProviderClass"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Dependency:
-    """An object whose data pods use; `key` empty means all of its keys."""
+    """An object whose data pods use; an empty `key` means all of its keys."""
 
     kind: str
     name: str
@@ -35,7 +35,7 @@ class Dependency:
 
 
 def template_path(body: Json) -> tuple[str, ...] | None:
-    """Return where a workload has its pod template; None for an object that has none."""
+    """Return the path of a workload's pod template; None for an object without one."""
     group = text(body.get("apiVersion")).rpartition("/")[0]
     return TEMPLATES.get((group, text(body.get("kind"))))
 
@@ -90,7 +90,7 @@ def _volumes(spec: Json) -> Iterator[Dependency]:
     mounts: dict[str, list[str | None]] = {}
     for container in _all_containers(spec):
         for mount in objs(container.get("volumeMounts")):
-            # A path that is computed from variables may be any; then the whole volume counts.
+            # A path computed from variables may be any path; then the whole volume counts.
             path = None if mount.get("subPathExpr") else text(mount.get("subPath")) or None
             mounts.setdefault(text(mount.get("name")), []).append(path)
     for volume in objs(spec.get("volumes")):

@@ -1,7 +1,7 @@
-"""Keyed digests of data, so that a change can be seen and the data cannot be guessed.
+"""Keyed digests of data: they reveal a change, but do not allow the data to be guessed.
 
-A plain digest of a password of eight letters is the password. The key is the installation's own; whoever can read the
-digests on workloads cannot read it.
+A plain digest of a password with eight letters reveals the password. The key belongs to the installation; a reader of
+the digests on workloads cannot read it.
 """
 
 import base64
@@ -21,9 +21,9 @@ from stateward.packages.restarts.dependencies import PROVIDER_CLASS, SECRET, Dep
 ANNOTATION_SKIP = f"{GROUP}/skip-restart"
 """On a ConfigMap or Secret: `true` takes it out, a list of keys (`a, b`) takes those out."""
 ALL = "*"
-"""Stands for all keys of an object that has too many to name."""
+"""Stands for all keys of an object with too many keys to record."""
 MOST_KEYS = 64
-"""Keys of one object that are told apart; the record has to fit into an annotation."""
+"""Keys of one object that are recorded separately; the record has to fit into an annotation."""
 
 Digests = Mapping[str, str]
 """Digests by `Kind/name:key`."""
@@ -37,11 +37,11 @@ class Key:
 
     @property
     def name(self) -> str:
-        """What the key is called in records: says nothing of the key itself."""
+        """The name of the key in records: it reveals nothing of the key itself."""
         return self.digest(b"name of the key")[:8]
 
     def digest(self, *parts: bytes) -> str:
-        """Return the digest of parts; where one ends and the next begins counts."""
+        """Return the digest of parts; the boundaries between them count."""
         mac = hmac.new(self.secret, digestmod=hashlib.sha256)
         for part in parts:
             mac.update(len(part).to_bytes(8, "big"))
@@ -55,9 +55,9 @@ def label(dependency: Dependency, key: str = "") -> str:
 
 
 def data_of(body: Json) -> dict[str, bytes]:
-    """Return what pods can see of an object, by key: neither labels nor annotations count, nor how it is written.
+    """Return what pods can see of an object, by key: without labels, annotations and notation.
 
-    A Secret that is still a manifest may have `stringData`; it is what the API server would make of it.
+    A Secret from a manifest may have `stringData`; the result is what the API server would make of it.
     """
     kind = text(body.get("kind"))
     if kind == PROVIDER_CLASS:
@@ -84,7 +84,7 @@ def _decoded(value: object) -> bytes:
 
 
 def skipped(body: Json) -> frozenset[str] | None:
-    """Return the keys that an object takes out of restart control; None when it takes itself out."""
+    """Return the keys that an object excludes from restart control; None if it excludes itself."""
     said = text(at(body, "metadata", "annotations", ANNOTATION_SKIP)).strip()
     if said.lower() == "true":
         return None
@@ -119,7 +119,7 @@ def _one(dependency: Dependency, body: Json, key: Key) -> dict[str, str]:
         found[label(dependency)] = THERE
     if len(data) > MOST_KEYS:
         parts = (part for name, value in counted.items() for part in (name.encode(), value))
-        # One digest of all keys but some says nothing of the data when those become others: it is another kind.
+        # One digest of all keys except some reveals no change of the exceptions: it is another kind.
         taken = sorted(name.encode() for name in data if name in out)
         kind = f"{key.digest(*taken)[:8]}/" if taken else ""
         return found | {label(dependency, ALL): f"{kind}{key.digest(*parts)}"}

@@ -1,7 +1,7 @@
-"""What holds a restart back that could be made now, and until when.
+"""Reasons that delay a possible restart, and until when.
 
-Health is not among it: a workload whose pods cannot start because of what a ConfigMap says is put right by the next
-restart, and a guard that waits for health would keep it broken.
+Health is not one of them: the next restart repairs a workload whose pods cannot start because of a ConfigMap, and a
+guard that waits for health would keep it broken.
 """
 
 import re
@@ -13,7 +13,7 @@ from stateward.api.values.base import GROUP
 from stateward.api.values.settling import SETTLE_SECONDS, seconds_left
 
 ANNOTATION_PAUSED = f"{GROUP}/restart-paused"
-"""On a workload: `true` holds restarts until it is taken away."""
+"""On a workload: `true` holds restarts until it is removed."""
 ANNOTATION_WINDOW = f"{GROUP}/restart-window"
 """On a workload: the time of day, in UTC, in which it may restart, for example `22:00-04:30`."""
 
@@ -22,7 +22,7 @@ _WINDOW = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Why a restart waits, in a word and a sentence, and after how many seconds to look again (None: on an event)."""
+    """Why a restart waits, as a reason and a sentence, and the seconds until the next check (None: on an event)."""
 
     reason: str
     message: str
@@ -30,7 +30,7 @@ class Hold:
 
 
 def hold(annotations: Mapping[str, str], now: datetime) -> Hold | None:
-    """Return what a person has said that holds a restart back at this time."""
+    """Return the user's reason to hold a restart at this time."""
     if annotations.get(ANNOTATION_PAUSED, "").lower() == "true":
         return Hold("RestartPaused", f"restarts wait until the annotation {ANNOTATION_PAUSED} is removed", None)
     window = annotations.get(ANNOTATION_WINDOW, "")
@@ -55,9 +55,9 @@ def _outside(window: str, now: datetime) -> Hold | None:
 
 @dataclass(frozen=True, slots=True)
 class Settling:
-    """Changes that have been seen and not acted on: what they are, since when, and when the last one came.
+    """Changes that were observed and not acted on: their content, the time of the first and of the last one.
 
-    `what` is empty as long as nobody has read what has changed.
+    `what` is empty until the changed content has been read.
     """
 
     what: str

@@ -1,12 +1,12 @@
-"""When the pods of a workload restart because of the data that they use.
+"""Decides when the pods of a workload restart because of data that they use.
 
-The digest in the pod template is not computed from what is there at the moment: then a ConfigMap that is deleted and
-made again would restart everything twice. It changes only when a key that is used has *other data* than the record on
-the workload says. The record is kept on the workload's own metadata, written together with the digest, so that nothing
-is remembered in between and an operator that starts again knows what the pods have seen.
+The digest in the pod template is not computed from the current data: then a ConfigMap that is deleted and created again
+would restart everything twice. It changes only if a used key has *other data* than the record on the workload. The
+record is in the workload's own metadata, written together with the digest, so no other memory is needed and a restarted
+operator knows which data the pods have.
 
-So these restart nothing: an object that appears, disappears, or comes back as it was; a workload that comes under
-control; a record made with another key, or by another version.
+So these restart no pod: an object that appears, disappears, or comes back unchanged; a workload that comes under
+control; a record with another key, or by another version.
 """
 
 from collections.abc import Mapping
@@ -22,9 +22,9 @@ from stateward.packages.restarts.dependencies import Dependency, template_path
 from stateward.packages.restarts.digests import Digests, Key, label
 
 ANNOTATION_RECORD = f"{GROUP}/restart-record"
-"""On a workload: the digests that its pods were started with, and the name of the key they are made with."""
+"""On a workload: the digests that its pods were started with, and the name of their key."""
 ANNOTATION_DIGEST = f"{GROUP}/restart-digest"
-"""In a pod template: changes when pods have to be started anew."""
+"""In a pod template: changes when pods have to restart."""
 ANNOTATION_BECAUSE = f"{GROUP}/restarted-because"
 """On a workload: which keys of which objects the last restart is owed to."""
 FORMAT = "1"
@@ -45,7 +45,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a workload's metadata and template should say, and which keys made the digest change (none: no restart)."""
+    """The desired metadata and template of a workload, and the keys that changed the digest (none: no restart)."""
 
     record: str
     digest: str
@@ -53,12 +53,12 @@ class Verdict:
 
     @property
     def restarts(self) -> bool:
-        """Whether pods are started anew."""
+        """Whether pods restart."""
         return bool(self.because)
 
 
 def read_record(body: Json) -> Record | None:
-    """Return the record of a workload; None when there is none that can be compared with."""
+    """Return the record of a workload; None if there is none that can be compared."""
     said = text(at(body, "metadata", "annotations", ANNOTATION_RECORD))
     try:
         loaded: Any = msgspec.json.decode(said) if said else None
@@ -71,19 +71,19 @@ def read_record(body: Json) -> Record | None:
 
 
 def digest_in(body: Json) -> str:
-    """Return the digest in a workload's pod template; empty where there is none."""
+    """Return the digest in a workload's pod template; empty without one."""
     path = template_path(body)
     return "" if path is None else text(at(body, *path, "metadata", "annotations", ANNOTATION_DIGEST))
 
 
 def judge(live: Json | None, used: frozenset[Dependency], found: Digests, key: Key) -> Verdict:
-    """Return what a workload should say, given what its pods use and what that is now.
+    """Return the desired record of a workload, from what its pods use and its current data.
 
-    `live` is the workload as it is, None when it does not exist yet.
+    `live` is the live workload, None if it does not exist yet.
     """
     before = None if live is None else read_record(live)
     if live is None or before is None or before.key != key.name:
-        # A new workload's digest restarts nobody. One that exists keeps what it has: nothing is known to have changed.
+        # A new workload's digest restarts no pod. An existing one keeps its digest: no change is known.
         digest = _digest(found, key) if live is None and used else digest_in(live or {})
         return Verdict(Record(key.name, found).text(), digest)
     names = before.digests.keys() | found.keys()
@@ -94,7 +94,7 @@ def judge(live: Json | None, used: frozenset[Dependency], found: Digests, key: K
 
 
 def _kept(used: frozenset[Dependency], before: Digests, found: Digests) -> dict[str, str]:
-    """Return what is known of what is used and not there now: when it comes back, that is what counts."""
+    """Return the recorded digests of absent objects: they are compared when the objects come back."""
     exact = {label(dependency) for dependency in used if dependency.key}
     gone = {label(dependency) for dependency in used if not dependency.key} - found.keys()
     homes = {name: f"{name.partition(':')[0]}:" for name in before.keys() - found.keys()}

@@ -1,1 +1,1 @@
-"""Looking before running: checks of a package, and the difference that a new version or new values would make."""
+"""Review before a run: checks of a package, and the difference made by a new version or new values."""

@@ -1,7 +1,7 @@
-"""What is wrong with a package, or doubtful, before anybody installs it: all of it, by file and field.
+"""The errors and doubts of a package before its installation, by file and field.
 
-Errors are what can never work. Warnings are what works and was probably not meant, or works only because Stateward
-puts it right (API versions that are gone).
+Errors can never work. Warnings work and were probably not meant, or work only because Stateward corrects them (removed
+API versions).
 """
 
 import re
@@ -34,7 +34,7 @@ def check_package(package: Package) -> list[Problem]:
 
 
 def check_name(name: str) -> Iterator[Problem]:
-    """Yield what is wrong with the name of a package: everything that it makes has it in a label."""
+    """Yield the problems of a package's name, which is a label of everything it creates."""
     if not re.fullmatch(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", name):
         accepted = (
             "must be at most 63 letters, digits, dashes, dots and underscores, with a letter or digit at each end"

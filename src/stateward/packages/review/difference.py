@@ -37,7 +37,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """A workload whose pods start anew, and what for: paths in its own template, keys of what it uses."""
+    """A workload whose pods restart, and the reasons: paths in its own template, keys of what it uses."""
 
     identity: Identity
     template: tuple[str, ...]
@@ -46,7 +46,7 @@ class Restart:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """All of it, in the order of the new objects; what is removed comes last."""
+    """All differences, in the order of the new objects, removed ones last."""
 
     changes: tuple[Change, ...]
     restarts: tuple[Restart, ...]
@@ -91,7 +91,7 @@ def _keys(
 
 
 def _sources(objects: dict[Identity, Json], workload: Identity) -> dict[tuple[str, str], Json]:
-    """Return the objects that a workload may use: those of its namespace, or of none where it names none itself."""
+    """Return the objects that a workload may use: those of its namespace, or of none if it names none itself."""
     return {(i.kind, i.name): body for i, body in objects.items() if i.namespace in {workload.namespace, ""}}
 
 
@@ -117,7 +117,7 @@ def _member(old: Json, new: Json, name: str, path: str) -> Iterator[str]:
 
 
 def _named(found: list[Any]) -> Json:
-    """Return the items of a list by their names, or by their numbers where they have none."""
+    """Return the items of a list by their names, or by their numbers without names."""
     names = [text(obj(item).get("name")) for item in found]
     if all(names) and len(set(names)) == len(names):
         return dict(zip(names, found, strict=True))

@@ -1,8 +1,8 @@
-"""What a plan would make of an installation, before it runs: which objects change, and whose pods restart for what.
+"""The effect of a plan on an installation before it runs: the changed objects, and the restarting pods with reasons.
 
-What is there is worked out from what made it: each object says which step it comes from, and that step, rendered with
-the values in force, is what it was made as. Then the plan's steps are laid over it. So what the server adds by itself
-(defaults, a status) is no difference, and no object has to be read whole.
+The current objects are derived from their origin: each object records its step, and that step, rendered with the
+current values, is what it was created from. The plan's steps are then laid over it. So the server's additions
+(defaults, a status) are no difference, and no object has to be read completely.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ from stateward.packages.review.difference import Difference, difference
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An object that an installation has made: which, and what its annotations say."""
+    """An object of an installation: its identity, and its annotations."""
 
     identity: Identity
     annotations: Mapping[str, str]
@@ -29,9 +29,9 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Foresight:
-    """What a plan would do; `new` is what it would make that is not there, `unclear` what nobody can compare.
+    """The effect of a plan; `new` would be created, `unclear` cannot be compared.
 
-    `others` are the tasks that are more than objects, `work` the jobs and pods of the plan that are there already.
+    `others` are the tasks that do more than apply objects, `work` the existing jobs and pods of the plan.
     """
 
     difference: Difference
@@ -43,16 +43,16 @@ class Foresight:
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """What there is: what the installation has made, and workloads of others that ask for restarts."""
+    """The current state: the objects of the installation, and workloads of others with restart control."""
 
     made: tuple[Made, ...] = ()
     bystanders: tuple[Json, ...] = field(default=())
 
 
 def foresee(before: Use | None, after: Use, plan: str, now: Now, retention: Retention = Retention.RETAIN) -> Foresight:
-    """Return what a plan would do with an installation; `before` is what it was made from, None for a new one.
+    """Return the effect of a plan on an installation; `before` is its current state, None for a new one.
 
-    Raises TemplateProblem, BadValue, and KeyError when there is no such plan.
+    Raises TemplateProblem, BadValue, and KeyError if there is no such plan.
     """
     home = after.namespace
     known, unclear = _known(before, now.made, home)
@@ -87,7 +87,7 @@ def _kind(kind: TaskKind) -> str:
 
 
 def _known(before: Use | None, made: Iterable[Made], home: str) -> tuple[dict[Identity, Json], tuple[Identity, ...]]:
-    """Return the objects as they were made, and those of which that cannot be told."""
+    """Return the objects as they were created, and those for which that is unknown."""
     rendered: dict[Place, Mapping[Identity, Json]] = {}
     known, unclear = dict[Identity, Json](), list[Identity]()
     for one in made:
@@ -98,7 +98,7 @@ def _known(before: Use | None, made: Iterable[Made], home: str) -> tuple[dict[Id
         body = rendered[place].get(identity) if place is not None else None
         if body is None:
             unclear.append(identity)
-        # What cannot be told is there all the same: as an object of this name, and nothing more.
+        # An object of unknown content exists all the same: under this name, and nothing more.
         known[identity] = body or _bare(identity)
     return known, tuple(unclear)
 

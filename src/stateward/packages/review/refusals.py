@@ -1,7 +1,7 @@
-"""What is wrong with a changed installation, or a new package, before it is stored.
+"""The refusals of a changed installation, or a new package, before it is stored.
 
-Refused is what would stop the operator for good, and only what a change brings with it: an installation that came in
-wrong in two places may be put right one by one, and a bad value keeps nobody from taking back another.
+A change is refused if it would stop the operator permanently, and only for problems that it adds: an installation with
+two errors may be corrected one by one, and a bad value does not block the revert of another.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ Reasons = dict[tuple[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A package object that is there already, as far as it says itself what is in it."""
+    """An existing package object, from its own description."""
 
     object: str
     name: str
