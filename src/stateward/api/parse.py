@@ -1,4 +1,4 @@
-"""From bytes or a loaded document to a cluster; what is wrong is said in full, by path, value and what is accepted."""
+"""Converts bytes or a loaded document into a cluster; reports all problems, by path, value and what is accepted."""
 
 from typing import cast
 
@@ -25,7 +25,7 @@ class InvalidDocumentError(ValueError):
 
 
 def decode_cluster(data: bytes) -> Cluster:
-    """Return the cluster that JSON text describes; raise `InvalidDocumentError` with every problem where it is none."""
+    """Return the cluster in a JSON text; raise `InvalidDocumentError` with every problem."""
     try:
         document = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -34,9 +34,9 @@ def decode_cluster(data: bytes) -> Cluster:
 
 
 def convert_cluster(document: object) -> Cluster:
-    """Return the cluster that a loaded document (JSON or YAML) describes; unknown fields are refused.
+    """Return the cluster in a loaded document (JSON or YAML); unknown fields are refused.
 
-    Raises `InvalidDocumentError` with every problem where it is none.
+    Raises `InvalidDocumentError` with every problem.
     """
     record = record_of(document)
     pruned = without_nulls(document, _SCHEMAS[record])
@@ -73,6 +73,6 @@ def _identity(document: object) -> list[Problem]:
 
 
 def _translated(error: msgspec.ValidationError) -> Problem:
-    """Read msgspec's own sentence, `what - at `$.path``; only what `check_structure` overlooks comes here."""
+    """Parse msgspec's own sentence, `what - at `$.path``, for the few errors that `check_structure` does not find."""
     what, _, at = str(error).partition(" - at ")
     return Problem(at.strip("`").removeprefix("$").lstrip("."), None, what[:1].lower() + what[1:])

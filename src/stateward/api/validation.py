@@ -1,7 +1,7 @@
-"""Whether a cluster as it was written can be what its author means: all that is wrong, each with what is accepted.
+"""Checks that a written cluster is consistent: all problems, each with what is accepted.
 
-The API server's schema and rules refuse most of it already; this says the rest, and says all of it again for files
-that never saw an API server. Pure. What a *change* may not do (a smaller volume, a lower version) is for planning.
+The API server's schema and rules refuse most of it already; this module adds the rest, and repeats all of it for files
+that an API server has not seen. Pure. Rules for *changes* (a smaller volume, a lower version) belong to planning.
 """
 
 from stateward.api.checks import (

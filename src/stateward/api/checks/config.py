@@ -1,4 +1,4 @@
-"""Settings of the configuration file: none that Stateward owns, none given twice."""
+"""Checks settings of the configuration file: none that Stateward owns, none given twice."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
-"""What a spec may say of the CronJob that looks for missing members: it runs in the operator's namespace.
+"""Checks the spec's settings of the detection CronJob, which runs in the operator's namespace.
 
-The author of a cluster has no rights there. So only what is listed is taken, each field by itself, and the rest is
-named: a field that is wrong, or was stored under an older definition, changes nothing about the CronJob.
+The author of a cluster has no rights there. So only listed fields are accepted, one by one, and all others are
+reported: an invalid field, or one stored under an older definition, does not change the CronJob.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from stateward.api.values.problem import Problem
 
 PATH = "spec.replacement.detection"
 _CONTROL = (GROUP, "kubernetes.io", "k8s.io")
-"""Domains by whose labels and annotations programs find and treat objects; their subdomains count as well."""
+"""Domains whose labels and annotations programs use to find objects; their subdomains count as well."""
 
 
 def check(cluster: Cluster) -> Iterator[Problem]:

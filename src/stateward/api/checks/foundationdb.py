@@ -1,4 +1,4 @@
-"""FoundationDB clusters: enough members of each class for what is to be kept, and knobs that can be passed on."""
+"""Checks FoundationDB clusters: enough members of each class for the redundancy, and valid knobs."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ from stateward.api.values.problem import Problem, Severity
 from stateward.api.values.version import Version, parse_version
 
 FIRST = Version(7, 1, 0)
-"""The first version whose cluster files and exclusions are what Stateward relies on: names, and localities."""
+"""The first version with the cluster files and exclusions that Stateward needs: by names, and by localities."""
 
 _KNOB = re.compile(r"[a-z][a-z0-9_]*")
 _VALUE = re.compile(r"[A-Za-z0-9_.:/+-]+")
@@ -64,7 +64,7 @@ def _version(spec: FoundationDBSpec) -> Iterator[Problem]:
 
 
 def _members(spec: FoundationDBSpec) -> Iterator[Problem]:
-    """Check that the database can keep its copies apart, and bear the failures that it is asked to bear."""
+    """Check that the database can keep its copies apart, and tolerate the failures that its mode promises."""
     copies = COPIES[spec.redundancy]
     counts = {c: sum(replicas(spec, p) for p in spec.pools if p.process_class is c) for c in ProcessClass}
     for kind in (ProcessClass.STORAGE, ProcessClass.LOG):

@@ -1,4 +1,4 @@
-"""Settings of the keystore: none that Stateward owns, and none that two keys are given for."""
+"""Checks settings of the keystore: none that Stateward owns, and none from two keys."""
 
 from collections.abc import Iterator
 

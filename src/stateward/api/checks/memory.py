@@ -54,7 +54,7 @@ def _amounts(resources: Json, kind: str) -> Mapping[str, Any]:
 
 
 def _value(amount: Any) -> Fraction | None:
-    """Return an amount of 0 or more; None where it is none."""
+    """Return an amount of 0 or more; None for an invalid one."""
     try:
         value = parse_quantity(str(amount)) if isinstance(amount, str | int | float) else None
     except QuantityError:
@@ -63,7 +63,7 @@ def _value(amount: Any) -> Fraction | None:
 
 
 def _memory(pool: Pool) -> int | None:
-    """Return the bytes that the database's container may use; None where nothing limits it."""
+    """Return the memory limit of the database's container in bytes; None without a limit."""
     value = _value(_amounts(pool.resources or {}, "limits").get("memory"))
     return None if value is None else int(value)
 

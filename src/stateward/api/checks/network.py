@@ -1,4 +1,4 @@
-"""Who may connect: what the API server would refuse in a NetworkPolicy is refused here, with its field."""
+"""Checks peers of a NetworkPolicy: what the API server would refuse is refused here, with its field."""
 
 import re
 from collections.abc import Iterator

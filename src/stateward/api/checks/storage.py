@@ -1,4 +1,4 @@
-"""Volumes: sizes that mean something, and no class where there is no volume."""
+"""Checks volumes: valid sizes, and no class without a volume."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,7 @@
-"""Overrides of pods: of the shape that pods have, and nothing by which a member would lose its identity.
+"""Checks overrides of pods: the shape of a pod, and nothing that would change a member's identity.
 
-The whole schema of pods belongs to the API server, which checks the StatefulSets made from them. Here is what would
-otherwise be found out only there, or never: lists that are merged by name need names.
+The whole schema of pods belongs to the API server, which checks the StatefulSets. This module checks what would be
+noticed only there, or never: lists that are merged by name need names.
 """
 
 from collections import Counter

@@ -1,8 +1,8 @@
-"""The spec of a cluster, as people write it: what all engines have in common.
+"""The spec of a cluster: the fields that all engines share.
 
-Every field carries the description that `kubectl explain` shows. Defaults are those a careful operator of the
-database would choose; whatever is left out stays out of the stored object, so that a new default of a later Stateward
-never looks like a change somebody made.
+Every field has the description that `kubectl explain` shows. Defaults are those that a careful administrator would
+choose. A field that is not set stays unset in the stored object, so that a new default of a later Stateward never looks
+like a change by the user.
 """
 
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ from stateward.api.values.duration import DURATION, SPAN
 
 
 class Retention(StrEnum):
-    """What becomes of a volume whose member is gone."""
+    """Whether a volume without a member is kept or deleted."""
 
     RETAIN = "Retain"
     DELETE = "Delete"
 
 
 class VolumeShrink(StrEnum):
-    """What to do when a pool asks for volumes that those of its members cannot become."""
+    """The reaction to volumes that cannot become what the pool asks for."""
 
     REPLACE = "Replace"
     REFUSE = "Refuse"
@@ -56,7 +56,7 @@ class Surge(StrEnum):
 
 
 class Storage(Record):
-    """Where the members of a pool keep their data."""
+    """The storage of a pool's members."""
 
     size: Annotated[
         str,
@@ -81,7 +81,7 @@ class Storage(Record):
 
 
 class MemberPool(Record, kw_only=True):
-    """A set of members with the same template, whatever their engine."""
+    """A set of members with the same template, for any engine."""
 
     name: Annotated[
         str,
@@ -195,7 +195,7 @@ class VolumePolicy(Record):
 
 
 class ClusterSpec(Record):
-    """What a cluster should be, whatever its engine."""
+    """The desired state of a cluster, for any engine."""
 
     version: str
     pools: Sequence[MemberPool]
@@ -231,7 +231,7 @@ class ClusterSpec(Record):
 
 
 class Cluster(Record):
-    """A cluster, whatever its engine: what most of Stateward works with."""
+    """A cluster of any engine; most of Stateward uses this type."""
 
     metadata: Metadata
     spec: ClusterSpec

@@ -1,7 +1,7 @@
-"""The spec of a FoundationDB cluster, as people write it: pools of process classes, and what the database is told.
+"""The spec of a FoundationDB cluster: pools of process classes, and settings of the database.
 
 Its status is that of all clusters. A pool is a set of members of one process class; a member is one pod with one volume
-and one process or several, which share both.
+and one or more processes, which share both.
 """
 
 from enum import StrEnum
@@ -23,7 +23,7 @@ class ProcessClass(StrEnum):
 
 
 class Redundancy(StrEnum):
-    """How many copies the database keeps of everything."""
+    """How many copies the database keeps of all data."""
 
     SINGLE = "single"
     DOUBLE = "double"
@@ -111,9 +111,9 @@ COPIES = {Redundancy.SINGLE: 1, Redundancy.DOUBLE: 2, Redundancy.TRIPLE: 3}
 """Copies of everything, by redundancy mode."""
 
 LOGS, STATELESS = 3, 8
-"""Log processes, and processes for everything else, that the database wants by default: 3 logs; 3 commit proxies, a GRV
-proxy, a resolver, the master, the cluster controller, the ratekeeper with the data distributor. From its configuration
-guide."""
+"""Log processes, and stateless processes, that the database uses by default: 3 logs; 3 commit proxies, a GRV proxy, a
+resolver, the master, the cluster controller, the ratekeeper with the data distributor. From its configuration guide.
+"""
 
 
 def tolerance(spec: FoundationDBSpec) -> int:

@@ -1,7 +1,7 @@
-"""Installations: a package with values, in a namespace; and how far its plans have come.
+"""Installations: a package with values, in a namespace, and the progress of its plans.
 
-The status holds what cannot be asked of anybody else: from which state the objects were made, and where in a plan the
-operator is. Whoever takes over goes on from there.
+The status holds what exists nowhere else: the state from which the objects were created, and the operator's place in a
+plan. A successor continues from there.
 """
 
 from typing import Annotated
@@ -54,7 +54,7 @@ class InstallationSpec(Record):
 
 
 class StateStatus(Record):
-    """What an installation is made from."""
+    """The package and values of an installation."""
 
     package: Annotated[str, Meta(description="Name of the Package or ClusterPackage.")]
     digest: Annotated[str, Meta(description="Digest of its files.")]
@@ -63,7 +63,7 @@ class StateStatus(Record):
 
 
 class StepStatus(Record):
-    """Where a step of a plan is."""
+    """The progress of a step of a plan."""
 
     phase: Annotated[str, Meta(description="The phase that the step belongs to.")]
     step: Annotated[str, Meta(description="Name of the step.")]

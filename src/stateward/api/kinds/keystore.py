@@ -54,7 +54,7 @@ class SecureSettings(Record):
 
 
 def asked_settings(asked: Sequence[SecureSettings]) -> Iterator[tuple[int, int, SecureSetting]]:
-    """Yield the settings that are named, each with the place of its Secret and its own."""
+    """Yield the named settings, each with the place of its Secret and its own."""
     for i, source in enumerate(asked):
         for j, entry in enumerate(source.entries or ()):
             yield i, j, entry

@@ -1,4 +1,4 @@
-"""Who may connect to the members of a cluster, as people write it: peers in the words of Kubernetes' NetworkPolicy."""
+"""The clients that may connect to a cluster's members, as peers of a Kubernetes NetworkPolicy."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -47,7 +47,7 @@ class AddressBlock(Record):
 
 
 class Peer(Record):
-    """Who may connect: pods, or addresses."""
+    """Clients that may connect: pods, or addresses."""
 
     pod_selector: Annotated[
         LabelSelector | None,
@@ -60,7 +60,7 @@ class Peer(Record):
 
 
 class NetworkAccess(Record):
-    """Who may connect to the members, enforced by the network plug-in of the Kubernetes cluster."""
+    """Clients that may connect to the members, enforced by the network plug-in of the Kubernetes cluster."""
 
     clients: Annotated[
         Annotated[list[Peer], Meta(max_length=50)] | None,

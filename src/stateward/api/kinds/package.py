@@ -1,7 +1,7 @@
 """Packages as objects of the API server: their content in one field, which never changes.
 
-The same content has the same digest wherever it is: in a folder, in a tarball, here. Another version is another object,
-so what an installation was made from can be read as long as somebody uses it.
+The same content has the same digest everywhere: in a folder, in a tarball, here. Another version is another object, so
+the package of an installation stays readable while it is used.
 """
 
 from typing import Annotated
@@ -15,7 +15,7 @@ LARGEST_ARCHIVE = 1_400_000
 
 
 class PackageSpec(Record):
-    """What is in a package. None of it can be changed: another version is another object."""
+    """The content of a package. It cannot be changed: another version is another object."""
 
     name: Annotated[str, Meta(description="Name of the package, from its operator.yaml.", min_length=1, max_length=253)]
     version: Annotated[

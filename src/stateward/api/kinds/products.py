@@ -20,12 +20,12 @@ class Product:
     image: str
     """An image, as people would name it."""
     example: str
-    """A version that there is."""
+    """An existing version."""
     roles: Roles
     tried: tuple[Version, Version]
     """The first version that was run in tests, and the first after those: what is outside may work."""
     versions: tuple[Version, Version] | None = None
-    """The first version that is supported, and the first that is not; None where all are."""
+    """The first supported version, and the first unsupported one; None if all are supported."""
 
     @property
     def instead(self) -> str:
@@ -63,7 +63,7 @@ PRODUCTS = (OPENSEARCH, ELASTICSEARCH)
 
 
 def product_of(cluster: SearchCluster) -> Product:
-    """Return the product whose kind a cluster is; raise KeyError where it is of none."""
+    """Return the product of a cluster's kind; raise KeyError if there is none."""
     for product in PRODUCTS:
         if isinstance(cluster, product.record):
             return product

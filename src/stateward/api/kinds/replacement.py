@@ -27,7 +27,7 @@ class TaintTolerance(Record):
 
 
 class ReplacementPolicy(Record):
-    """When members that failed are replaced without anybody's word."""
+    """When failed members are replaced automatically."""
 
     enabled: Annotated[bool, Meta(description="Replace members that stay missing.")] = False
     after: Annotated[
@@ -83,7 +83,7 @@ class ReplacementPolicy(Record):
 
 
 class MembersByHand(Record):
-    """What a person wants done with single members."""
+    """The user's requests for single members."""
 
     replace: Annotated[
         Annotated[list[Name], Meta(max_length=500)] | None,

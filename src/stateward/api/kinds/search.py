@@ -54,7 +54,7 @@ class ServiceTemplate(Record):
 
 
 class SearchSpec(ClusterSpec, kw_only=True):
-    """What a search cluster should be, whatever its engine."""
+    """The desired state of a search cluster, for both engines."""
 
     pools: Annotated[
         list[Pool],
@@ -82,7 +82,7 @@ class SearchSpec(ClusterSpec, kw_only=True):
 
 
 class SearchCluster(Cluster):
-    """A cluster of the search family, whatever its engine."""
+    """A cluster of the search family, of either engine."""
 
     spec: SearchSpec
 

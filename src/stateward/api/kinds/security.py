@@ -1,4 +1,4 @@
-"""Security as people ask for it, and as the status tells of it: who may talk to the database, by which certificates.
+"""Security in the spec and in the status: access to the database, and its certificates.
 
 Secrets are named here and never contained: no password and no key is ever part of a custom resource.
 """
@@ -43,7 +43,7 @@ class HttpSecurity(Record):
 
 
 class Security(Record):
-    """Who may talk to the database, and by which certificates."""
+    """Access to the database, and its certificates."""
 
     enabled: Annotated[
         bool | None,
@@ -123,7 +123,7 @@ class TransportSecurity(Record):
 
 
 class SecurityStatus(Record):
-    """Whether the cluster is secured, by what, and until when."""
+    """Whether and how the cluster is secured, and until when."""
 
     enabled: Annotated[bool, Meta(description="Whether the members run with TLS and users, or are changing to it.")] = (
         False
@@ -151,7 +151,7 @@ class SecurityStatus(Record):
 
 
 def lifetime_seconds(text: str | None) -> int:
-    """Return a lifetime in seconds, the default where none was chosen; raises ValueError for what is none."""
+    """Return a lifetime in seconds, the default if none is set; raises ValueError for an invalid one."""
     if text is None:
         return DEFAULT_LIFETIME
     match = re.fullmatch(LIFETIME, text)

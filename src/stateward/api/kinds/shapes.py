@@ -1,6 +1,6 @@
-"""The outer shape of fields whose inside belongs to Kubernetes: `podTemplate: {containers: …}` is refused at once.
+"""The outer shape of fields that belong to Kubernetes: `podTemplate: {containers: …}` is refused at once.
 
-A shape is a structural schema: what it names is explained and checked, what it preserves is passed on as it is.
+A shape is a structural schema: named fields are explained and checked, preserved ones are passed on as they are.
 """
 
 import re
@@ -103,11 +103,11 @@ DETECTION: Json = {
         "annotations": {"description": "Annotations added to the CronJob, not to its pods.", **_TEXTS},
     },
 }
-"""What may be said of the CronJob that runs in the operator's namespace: nothing that chooses what runs, or as what."""
+"""Settings of the CronJob in the operator's namespace: none that determines its program or its rights."""
 
 
 def check_shape(shape: Json, value: object, path: str) -> Iterator[Problem]:
-    """Yield where an object deviates from a shape; its being an object at all is not looked at here."""
+    """Yield the deviations of an object from a shape; whether it is an object is checked elsewhere."""
     if not isinstance(value, Mapping):
         return
     known = cast("dict[str, Json]", shape.get("properties", {}))
@@ -159,7 +159,7 @@ def _leaf(schema: Json, value: object, path: str) -> Iterator[Problem]:
 
 
 def version(description: str, example: str) -> Meta:
-    """Return what is said of a database's version, and how it is written."""
+    """Return the description and pattern of a database's version."""
     return Meta(
         description=f"{description}, for example {example}.",
         pattern=r"^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)$",

@@ -17,7 +17,7 @@ class MemberCounts(Record):
 
 
 class PoolStatus(Record):
-    """Where a pool stands."""
+    """The state of a pool."""
 
     name: Annotated[str, Meta(description="Name of the pool.")]
     ready: Annotated[int, Meta(description="Members of the pool that are ready to serve.")] = 0
@@ -29,7 +29,7 @@ class PoolStatus(Record):
 
 
 class MemberStatus(Record):
-    """Where a member stands, and why."""
+    """The state of a member, and its reason."""
 
     name: Annotated[str, Meta(description="Name of the member: its StatefulSet and its node in the database.")]
     pool: Annotated[str, Meta(description="The pool that the member belongs to.")] = ""

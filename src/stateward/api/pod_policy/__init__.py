@@ -1,8 +1,8 @@
-"""What the pods of a cluster may be: a finished pod template goes in, what is not allowed of it comes out. Pure.
+"""The rules for pods of clusters: the input is a finished pod template, the output is what is not allowed in it. Pure.
 
-The levels are those of the Pod Security Standards of Kubernetes 1.34, with all of their controls. Which service
-account, Secrets and volume claims the pods of a template would use is read out here, too. Whether these may be used,
-their labels say, which the operator reads. Imports nothing but `stateward.api`.
+The levels are those of the Pod Security Standards of Kubernetes 1.34, with all of their controls. This room also reads
+the service account, Secrets and volume claims that the pods of a template would use. Their labels, which the operator
+reads, say whether they may be used. Imports nothing but `stateward.api`.
 """
 
 from stateward.api.pod_policy.account import Account, account

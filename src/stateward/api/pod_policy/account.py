@@ -1,4 +1,4 @@
-"""As which service account the pods of a template run, and whether they would get a token of it."""
+"""The service account of a template's pods, and whether they would get a token of it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ TOKENS = ("serviceAccountToken", "podCertificate")
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An account that pods would run as, and the field that asks for it, or for a token of it."""
+    """An account of the pods, and the field that names it, or asks for a token of it."""
 
     name: str
     path: Path
 
 
 def account(template: Json) -> tuple[Account, ...]:
-    """Return the accounts that somebody has to allow: every one by name, and the default one where there is a token."""
+    """Return the accounts that need permission: every named one, and the default one if there is a token."""
     spec = pod_spec(template)
     fields = ("serviceAccountName", "serviceAccount")
     named = [
@@ -35,7 +35,7 @@ def account(template: Json) -> tuple[Account, ...]:
 
 
 def _tokens(template: Json) -> Iterator[Path]:
-    # Left out, it is the account that decides, and accounts give tokens unless they say otherwise.
+    # Without the field the account decides, and accounts give tokens by default.
     if pod_spec(template).get("automountServiceAccountToken") is not False:
         yield ("spec", "automountServiceAccountToken")
     for path, volume in volumes(template):

@@ -63,12 +63,12 @@ OFF = "must be false, or left out"
 
 
 def off(value: Any) -> bool:
-    """Return whether a switch is off; what is no switch is not."""
+    """Return whether a switch is off; another value is not."""
     return value is None or value is False
 
 
 def one_of(names: tuple[str, ...]) -> str:
-    """Return what is accepted where one of some values is."""
+    """Return the text for a value that must be one of these."""
     return f"must be {names[0]}, or left out" if len(names) == 1 else f"must be one of {', '.join(names)}, or left out"
 
 
@@ -120,7 +120,7 @@ def host_ports(template: Json) -> Iterator[Finding]:
 
 
 def probe_hosts(template: Json) -> Iterator[Finding]:
-    """Yield probes and hooks that ask another address than the pod's own."""
+    """Yield probes and hooks to another address than the pod's own."""
     for path, container in containers(template):
         for at, handler in _handlers(path, container):
             for kind in ("httpGet", "tcpSocket"):
@@ -137,7 +137,7 @@ def _handlers(path: tuple[str, ...], container: Json) -> Iterator[Placed]:
 
 
 def apparmor(template: Json) -> Iterator[Finding]:
-    """Yield where AppArmor is switched off, by field or by annotation."""
+    """Yield fields and annotations that switch AppArmor off."""
     for path, context in contexts(template):
         yield from profile((*path, "appArmorProfile", "type"), context.get("appArmorProfile"))
     annotations = inner(template, "metadata", "annotations")
@@ -160,14 +160,14 @@ def selinux(template: Json) -> Iterator[Finding]:
 
 
 def proc_mount(template: Json) -> Iterator[Finding]:
-    """Yield where parts of /proc are shown that are hidden by default."""
+    """Yield fields that show parts of /proc which are hidden by default."""
     for path, context in container_contexts(template):
         if context.get("procMount") not in (None, "Default"):
             yield Finding((*path, "procMount"), context["procMount"], one_of(("Default",)))
 
 
 def seccomp(template: Json) -> Iterator[Finding]:
-    """Yield where seccomp is switched off."""
+    """Yield fields that switch seccomp off."""
     for path, context in contexts(template):
         yield from profile((*path, "seccompProfile", "type"), context.get("seccompProfile"))
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 Path = tuple[str, ...]
-"""Where something is in a pod template; an item of a list that has a name is called `[NAME]`, any other one `[0]`."""
+"""A place in a pod template; an item of a list with a name is `[NAME]`, any other one `[0]`."""
 
 
 class Level(StrEnum):

@@ -13,15 +13,15 @@ CLAIM, VOLUME, PROVIDER_CLASS = "PersistentVolumeClaim", "PersistentVolume", "Se
 DEVICES = "ResourceClaim"
 
 STORAGE = "storage of kind"
-"""Stands for a kind: storage that a volume names by its address, which nothing in the namespace can allow or refuse."""
+"""Stands for a kind: storage that a volume names by its address, which no object of the namespace can allow."""
 
 _WITHOUT_ADDRESS = (*VOLUMES, "hostPath", "name")
-"""Fields of volumes that name no storage elsewhere: kinds that every level has, and what baseline looks at."""
+"""Fields of volumes that name no storage elsewhere: kinds of every level, and those that baseline checks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An object that is named, and where."""
+    """A named object, and the place of its name."""
 
     kind: str
     name: str
@@ -29,10 +29,10 @@ class Reference:
 
 
 def references(template: Json) -> tuple[Reference, ...]:
-    """Return what is named, each object once.
+    """Return the named objects, each once.
 
-    Secrets of registries are among it: the author of a cluster chooses the image and the commands, and so could read
-    whatever their owner may pull.
+    They include Secrets of registries: the author of a cluster chooses the image and the commands, and could read
+    everything that their owner may pull.
     """
     found = [*_variables(template), *_volumes(template), *_of_pod(template)]
     return tuple({(r.kind, r.name): r for r in reversed(found) if r.name}.values())[::-1]
@@ -69,7 +69,7 @@ def _volume(placed: Placed) -> Iterator[Reference]:
 
 
 def _driver(path: Path, csi: Json) -> Iterator[Reference]:
-    """Yield what a driver of volumes is told to use; drivers read names of Secrets from attributes of their own."""
+    """Yield the objects in settings of a volume driver; drivers read names of Secrets from their own attributes."""
     name = inner(csi, "nodePublishSecretRef").get("name")
     yield Reference(SECRET, str(name or ""), (*path, "nodePublishSecretRef", "name"))
     for attribute, value in inner(csi, "volumeAttributes").items():
@@ -79,7 +79,7 @@ def _driver(path: Path, csi: Json) -> Iterator[Reference]:
 
 
 def _claim(path: Path, spec: Json) -> Iterator[Reference]:
-    """Yield what a claim that is made with the pod would be a copy of, or would take as it is."""
+    """Yield what a claim created with the pod would copy, or use directly."""
     at = (*path, "ephemeral", "volumeClaimTemplate", "spec")
     for field in ("dataSource", "dataSourceRef"):
         named = inner(spec, field)
@@ -94,7 +94,7 @@ def _kind(named: Json) -> str:
 
 
 def _of_pod(template: Json) -> Iterator[Reference]:
-    """Yield what the kubelet uses for the whole pod: credentials of registries, and devices of somebody else."""
+    """Yield what the kubelet uses for the whole pod: credentials of registries, and devices of others."""
     spec = pod_spec(template)
     for at, named in items(spec, "imagePullSecrets", ("spec",)):
         yield Reference(SECRET, str(named.get("name") or ""), (*at, "name"))

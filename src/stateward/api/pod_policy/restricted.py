@@ -19,7 +19,7 @@ VOLUMES = (
     "projected",
     "secret",
 )
-"""Kinds of volumes that may be used; with none of them a volume is an emptyDir."""
+"""Kinds of volumes that may be used; a volume without a kind is an emptyDir."""
 BIND = "NET_BIND_SERVICE"
 
 
@@ -32,7 +32,7 @@ def volume_types(template: Json) -> Iterator[Finding]:
 
 
 def privilege_escalation(template: Json) -> Iterator[Finding]:
-    """Yield containers whose processes may get more rights than the one that started them."""
+    """Yield containers whose processes may get more rights than the process that started them."""
     for path, context in container_contexts(template):
         value = context.get("allowPrivilegeEscalation")
         if value is not False:
@@ -51,7 +51,7 @@ def non_root(template: Json) -> Iterator[Finding]:
 
 
 def user(template: Json) -> Iterator[Finding]:
-    """Yield where root is named as the user."""
+    """Yield fields that name root as the user."""
     for path, context in contexts(template):
         value = context.get("runAsUser")
         if value is not None and value == 0:

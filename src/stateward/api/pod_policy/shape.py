@@ -1,6 +1,6 @@
-"""Whether a pod template has the shape in which controls find what they look for.
+"""Checks that a pod template has the shape that the controls expect.
 
-The API server refuses a list where it expects an object. Here it is refused as well, so no control depends on that.
+The API server refuses a list where it expects an object. It is refused here as well, so no control depends on that.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Where in a cluster's spec a field of its finished pods comes from: the template of the pool, or that of all pools."""
+"""The place in a cluster's spec of a field of its finished pods: the template of the pool, or that of all pools."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -10,8 +10,8 @@ from stateward.api.values.base import Json
 def source(path: Path, pool: tuple[str, Json], cluster: tuple[str, Json]) -> str:
     """Return the path of a field in the spec; `pool` and `cluster` are the paths of their templates, and these.
 
-    It is the template that has more of the path, of equal ones the pool's. Where neither has any of it, as with what
-    Stateward itself puts into pods, it is the cluster's, where it could be set for all.
+    The template with the longer part of the path wins, the pool's if they are equal. If neither has any of it, as with
+    Stateward's own fields, the result is the cluster's template.
     """
     mine, common = _depth(path, pool[1]), _depth(path, cluster[1])
     holder = pool[0] if mine and mine >= common else cluster[0]

@@ -1,4 +1,4 @@
-"""The parts of a pod template that controls look at, each with its path."""
+"""The parts of a pod template for the controls, each with its path."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
@@ -11,11 +11,11 @@ PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 HOOKS = ("postStart", "preStop")
 
 Placed = tuple[Path, Json]
-"""An object, and where it is."""
+"""An object, and its place."""
 
 
 def inner(parent: Json, *names: str) -> Json:
-    """Return an object inside of an object; empty where there is none."""
+    """Return an object inside an object; empty if there is none."""
     found: Any = parent
     for name in names:
         found = cast("Json", found).get(name) if isinstance(found, Mapping) else None
@@ -43,13 +43,13 @@ def containers(template: Json) -> Iterator[Placed]:
 
 
 def contexts(template: Json) -> Iterator[Placed]:
-    """Yield the security context of the pod, and then that of each container; an empty one where there is none."""
+    """Yield the security context of the pod, and then that of each container; an empty one if there is none."""
     yield ("spec", "securityContext"), inner(pod_spec(template), "securityContext")
     yield from container_contexts(template)
 
 
 def container_contexts(template: Json) -> Iterator[Placed]:
-    """Yield the security context of each container; an empty one where there is none."""
+    """Yield the security context of each container; an empty one if there is none."""
     for path, container in containers(template):
         yield (*path, "securityContext"), inner(container, "securityContext")
 

@@ -1,8 +1,8 @@
-"""What a change of each field does to a cluster or an installation that is there: a table, field by field.
+"""The effect of a change of each field on an existing cluster or installation: a table, field by field.
 
-The table is what people read: `docs/reference/what-a-change-does.md` is made from it. A test changes every field of
-every kind on a settled cluster and compares what follows with this table. So it finds a field that is accepted and not
-obeyed, and a new field that is missing here.
+`docs/reference/what-a-change-does.md` is generated from the table. A test changes every field of every kind on a
+settled cluster and compares the effect with this table. So it finds an accepted field without an effect, and a new
+field that is missing here.
 
 Paths are those of the schema below `spec`, with `[]` for the items of a list.
 """

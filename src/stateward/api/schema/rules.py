@@ -25,7 +25,7 @@ LONGEST_NAMES = 46
 
 @dataclass(frozen=True)
 class Rule:
-    """An expression that must be true of a record, and what to say of the field where it is not."""
+    """An expression that must be true of a record, and the message for the field if it is not."""
 
     expression: str
     message: str

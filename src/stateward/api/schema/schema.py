@@ -1,12 +1,12 @@
-"""From the typed records to structural OpenAPI v3 schemas, as CustomResourceDefinitions want them.
+"""Converts typed records to structural OpenAPI v3 schemas, as CustomResourceDefinitions need them.
 
-Neither msgspec's own JSON schemas (`$ref`, `anyOf` with null) nor others' are structural. Defaults are not written, so
-that what people left out stays left out. An optional field is not `nullable`: the API server drops a null there, which
-means the same as leaving the field out. A field without a description is refused: `kubectl explain` explains all.
+Neither msgspec's own JSON schemas (`$ref`, `anyOf` with null) nor those of other libraries are structural. Defaults are
+not written, so that unset fields stay unset. An optional field is not `nullable`: the API server drops a null there,
+which means the same as an unset field. A field without a description is refused: `kubectl explain` explains all.
 
-`Meta(extra={...})` says what Python's types cannot: `map_keys` (the list is merged by these keys), `list_type`,
-`accepts` (the sentence that is shown instead of the bare pattern), `shape` (the outer shape of raw JSON, see `shapes`)
-and `owned` (settings that are refused).
+`Meta(extra={...})` adds what Python's types cannot express: `map_keys` (the list is merged by these keys), `list_type`,
+`accepts` (the sentence shown instead of the pattern), `shape` (the outer shape of raw JSON, see `shapes`) and `owned`
+(settings that are refused).
 """
 
 import inspect
@@ -31,11 +31,11 @@ _PRESERVED: Json = {"type": "object", "x-kubernetes-preserve-unknown-fields": Tr
 
 
 class SchemaError(TypeError):
-    """A type that no structural schema can say, or a field that nobody described."""
+    """A type without a structural schema, or a field without a description."""
 
 
 def schema_of(record: type[Record], rules: Rules) -> Json:
-    """Return the structural schema of a record; raise `SchemaError` where there is none."""
+    """Return the structural schema of a record; raise `SchemaError` if there is none."""
     return _of(mi.type_info(record), rules, record.__name__)
 
 
@@ -46,13 +46,13 @@ def field_schema(record: type[Record], name: str, rules: Rules) -> Json:
 
 
 def description_of(info: mi.Type) -> str:
-    """Return what was said of a field; empty where nobody said anything."""
+    """Return the description of a field; empty without one."""
     said = cast("Json", info.extra_json_schema or {}) if isinstance(info, mi.Metadata) else {}
     return str(said.get("description", ""))
 
 
 def extra_of(info: mi.Type) -> Json:
-    """Return what `Meta(extra=...)` says of a field."""
+    """Return the content of a field's `Meta(extra=...)`."""
     return cast("Json", info.extra or {}) if isinstance(info, mi.Metadata) else {}
 
 

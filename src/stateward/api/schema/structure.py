@@ -1,7 +1,7 @@
-"""Whether a JSON document has the shape of a record: every deviation, not only the first, each by its path.
+"""Checks that a JSON document has the shape of a record, and reports every deviation by its path.
 
-The decoder of msgspec stops at the first fault and passes over fields that it does not know; a person who reads a file
-back wants all of them, and wants to hear that `replica:` was probably meant to be `replicas:`.
+The decoder of msgspec stops at the first error and ignores unknown fields. Users want all errors at once, and the hint
+that `replica:` probably means `replicas:`.
 """
 
 import re
@@ -24,7 +24,7 @@ def check_structure(document: object, record: type[Record], path: str = "") -> l
 
 
 def without_nulls(document: object, schema: Json) -> object:
-    """Return the document without nulls where the schema has a field: the API server drops them, too."""
+    """Return the document without nulls for fields of the schema: the API server drops them, too."""
     if isinstance(document, list):
         return [without_nulls(item, schema.get("items", {})) for item in cast("list[object]", document)]
     if not isinstance(document, Mapping):

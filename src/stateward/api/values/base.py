@@ -1,8 +1,8 @@
-"""What every custom resource of Stateward has in common: the group, object metadata, conditions and the codec rules.
+"""The common parts of Stateward's custom resources: the group, object metadata, conditions and the codec rules.
 
-JSON names are camelCase, Python names snake_case. Structs are frozen: a resource that was read is never changed in
-place. Fields whose shape belongs to Kubernetes (`podTemplate`, `resources`) stay plain JSON and are checked by the API
-server when the objects made from them are applied.
+JSON names are camelCase, Python names snake_case. Structs are frozen: a resource is never modified after it was read.
+Fields that belong to Kubernetes (`podTemplate`, `resources`) stay plain JSON and are checked by the API server when the
+resulting objects are applied.
 """
 
 from typing import Annotated, Any, dataclass_transform

@@ -4,7 +4,7 @@ import re
 
 DURATION = r"^([0-9]{1,6}h([0-9]{1,6}m)?([0-9]{1,8}s)?|[0-9]{1,6}m([0-9]{1,8}s)?|[0-9]{1,8}s)$"
 SPAN = {"accepts": "must be a span of time, for example 90s, 30m or 1h30m"}
-"""What a refused value is told."""
+"""The message for a refused value."""
 _PARTS = re.compile(r"(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?", re.ASCII)
 
 
@@ -13,7 +13,7 @@ class DurationError(ValueError):
 
 
 def parse_duration(text: str) -> float:
-    """Return a span of time in seconds; raise `DurationError` where it is none."""
+    """Return a span of time in seconds; raise `DurationError` for an invalid one."""
     match = _PARTS.fullmatch(text)
     if match is None or not text:
         raise DurationError(f"{text[:40]!r} is not a span of time such as 90s, 30m or 1h30m")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Image:
-    """An image reference: repository, tag and digest, empty where they are missing."""
+    """An image reference: repository, tag and digest; missing parts are empty."""
 
     repository: str
     tag: str = ""
@@ -23,5 +23,5 @@ def parse_image(text: str) -> Image:
 
 
 def carries(tag: str, version: str) -> bool:
-    """Whether a tag is that of a version, perhaps with more around it: 2.19.5, v2.19.5, 2.19.5-ours, ours-2.19.5."""
+    """Whether a tag contains a version, perhaps with a prefix or suffix: 2.19.5, v2.19.5, 2.19.5-ours, ours-2.19.5."""
     return re.fullmatch(rf"(.*[^0-9.])?{re.escape(version)}([^0-9.].*)?", tag) is not None

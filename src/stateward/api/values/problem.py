@@ -1,4 +1,4 @@
-"""What is wrong with something a person wrote, said so that it can be put right: where, what, and what is accepted."""
+"""A problem in the user's input, with what is needed to correct it: where, what, and what is accepted."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Severity(StrEnum):
-    """Whether a problem stops the change or is only worth knowing."""
+    """Whether a problem stops the change or is only a warning."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -21,10 +21,10 @@ class Problem:
     message: str
     severity: Severity = Severity.ERROR
     detail: str = ""
-    """The end of the message, where it holds another value."""
+    """The end of the message, if it contains another value."""
 
     def __str__(self) -> str:
-        """Read as one line: path, value, message; without a value where there is none."""
+        """Return one line: path, value, message; without a value if there is none."""
         value = "" if self.value is None else f"{_shown(self.value)}: "
         return f"{self.path}: {value}{self.message}{self.detail}"
 

@@ -1,7 +1,7 @@
 """Quantities as Kubernetes writes them (`20Gi`, `1.5e3`, `250m`), read exactly and written canonically.
 
-The grammar is that of `k8s.io/apimachinery/pkg/api/resource`. Values are `Fraction`s, so nothing is rounded here;
-where a whole number of bytes is needed, `parse_bytes` rounds up, as Kubernetes does.
+The grammar is that of `k8s.io/apimachinery/pkg/api/resource`. Values are `Fraction`s, so nothing is rounded here; for a
+whole number of bytes `parse_bytes` rounds up, as Kubernetes does.
 """
 
 import math
@@ -29,7 +29,7 @@ class QuantityError(ValueError):
 
 @lru_cache(maxsize=4096)
 def parse_quantity(text: str) -> Fraction:
-    """Return the exact value of a quantity; raise `QuantityError` where it is none or too large for Kubernetes."""
+    """Return the exact value of a quantity; raise `QuantityError` if it is invalid or too large for Kubernetes."""
     match = _GRAMMAR.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None:
         raise QuantityError(f"{text[:_LONGEST]!r} is not a quantity such as 500Mi, 20Gi, 1.5 or 250m")
@@ -43,7 +43,7 @@ def parse_quantity(text: str) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def parse_bytes(text: str) -> int:
-    """Return a quantity as a whole number of bytes, rounded away from zero; raise `QuantityError` where it is none."""
+    """Return a quantity as a whole number of bytes, rounded away from zero; raise `QuantityError` if it is invalid."""
     value = parse_quantity(text)
     return math.ceil(value) if value >= 0 else math.floor(value)
 
@@ -52,7 +52,7 @@ def parse_bytes(text: str) -> int:
 def format_quantity(value: Fraction | int, *, binary: bool = True) -> str:
     """Write a value with the largest suffix that keeps it a whole number, as Kubernetes does.
 
-    What no decimal suffix down to nano can express exactly is rounded up to the next nano.
+    A value that no decimal suffix down to nano can express exactly is rounded up to the next nano.
     """
     exact = Fraction(value)
     for suffix, scale in sorted((BINARY if binary else DECIMAL).items(), key=_by_scale, reverse=True):
@@ -65,7 +65,7 @@ def format_quantity(value: Fraction | int, *, binary: bool = True) -> str:
 
 @lru_cache(maxsize=4096)
 def readable(size: int) -> str:
-    """Write a number of bytes for people: exactly where that is short (20Gi, 500M), else with one decimal (1.4Gi)."""
+    """Write a number of bytes for users: exactly if that is short (20Gi, 500M), else with one decimal (1.4Gi)."""
     exact = [format_quantity(size, binary=binary) for binary in (True, False)]
     short = next((text for text in exact if len(text.rstrip("".join(SUFFIXES))) <= _SHORT), None)
     if short is not None:

@@ -1,11 +1,11 @@
-"""The roles of database nodes: what each does, and from which version on it exists.
+"""The roles of database nodes: the meaning of each, and the version that introduced it.
 
 In OpenSearch `master` and `cluster_manager` are one role; Stateward writes the name that the version knows (the new one
 since 2.0). Elasticsearch knows `master` only.
 
 Sources: `DiscoveryNodeRole` of OpenSearch 1.x to 3.x and of Elasticsearch 7.17 to 8.x. In OpenSearch there are dynamic
-roles, which any plug-in may give a meaning, since 2.1 (pull request 3436); `search` since 2.4 (4689), renamed to `warm`
-in 3.0 (17573), where `search` got a new meaning (17620).
+roles, which any plug-in may define, since 2.1 (pull request 3436); `search` since 2.4 (4689), renamed to `warm` in 3.0
+(17573), where `search` got a new meaning (17620).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ class Roles:
     aliases: frozenset[str] = frozenset()
     """Other names of roles, which are not proposed."""
     dynamic_since: Version | None = None
-    """From here on a node starts with a role it does not know; before, or where this is None, it refuses to start."""
+    """From this version on a node starts with an unknown role; before, or if this is None, it refuses to start."""
     instead: Mapping[str, str] = field(default_factory=dict[str, str])
     """What a role was called before."""
 
@@ -86,5 +86,5 @@ def electable(roles: Sequence[str] | None) -> bool:
 
 
 def similar(role: str, candidates: Iterable[str]) -> str | None:
-    """Return the role that was probably meant; None where nothing is near."""
+    """Return the role that was probably meant; None if no role is similar."""
     return next(iter(get_close_matches(role.strip().lower().replace("-", "_"), list(candidates), n=1)), None)

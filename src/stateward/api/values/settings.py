@@ -1,7 +1,7 @@
 """The settings of the configuration file: nested or dotted, and those that Stateward owns, each with the reason.
 
-A setting is owned where a value from a person would break a promise: the member would not find its data, join another
-cluster, form a second one, or be taken for somebody else.
+A setting is owned if a user's value would break a promise: the member would not find its data, join another cluster,
+form a second one, or be taken for another member.
 """
 
 from collections.abc import Iterator, Mapping
@@ -87,7 +87,7 @@ FAMILIES: Mapping[str, str] = {
 
 
 def reason_owned(key: str) -> str | None:
-    """Why a dotted key is Stateward's; None where people may set it."""
+    """Return why Stateward owns a dotted key; None if users may set it."""
     for name, owned in OWNED.items():
         if key == name or key.startswith(f"{name}."):
             return owned.reason
@@ -95,7 +95,7 @@ def reason_owned(key: str) -> str | None:
 
 
 def flatten(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield every setting by its dotted key; one that was written in both forms comes twice."""
+    """Yield every setting by its dotted key; a setting in both forms comes twice."""
     for key, value in config.items():
         if isinstance(value, Mapping) and value:
             for inner, leaf in flatten(value):  # pyright: ignore[reportUnknownArgumentType]

@@ -19,6 +19,6 @@ class Version(NamedTuple):
 
 
 def parse_version(text: str) -> Version | None:
-    """Return the version; None where the text is none."""
+    """Return the version; None for an invalid text."""
     match = _FORM.fullmatch(text)
     return Version(*(int(part) for part in match.groups())) if match else None
