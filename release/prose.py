@@ -1,8 +1,9 @@
-"""Checks the English of what people read: terms that a platform engineer would have to read twice, and what to write.
+"""Checks the English of pages and docstrings: terms that a platform engineer has to read twice, and what to write.
 
-Run as `python -m release.prose [PAGE...]` in the root of the repository. Code, links and inline code are not looked at.
+Run as `python -m release.prose [PAGE...]` in the root of the repository. Code, links and inline code are ignored.
 """
 
+import ast
 import re
 import sys
 from collections.abc import Iterator
@@ -23,16 +24,30 @@ TERMS = {
 }
 """Patterns that are not accepted, each with what to write instead."""
 
-LATER = frozenset({"docs/found-by-simulation.md"})
-"""Pages that are not held to the terms; a page leaves this list for good once it has none of them."""
-
 _CODE = re.compile(r"```.*?```|`[^`\n]*`|\]\([^)]*\)|<!--.*?-->", re.DOTALL)
 
 
 def pages(root: Path) -> list[Path]:
-    """Return the pages that people read; those of docs/reference are generated from docstrings."""
-    found = [*root.glob("*.md"), *(root / "docs").glob("*.md")]
-    return sorted(page for page in found if str(page.relative_to(root)) not in LATER)
+    """Return pages and modules; the pages of docs/reference are generated from docstrings."""
+    return sorted([*root.glob("*.md"), *(root / "docs").glob("*.md"), *(root / "src").rglob("*.py")])
+
+
+def docstrings(source: str) -> str:
+    """Return the docstrings of a module on their lines, and empty lines for its code."""
+    lines = [""] * (source.count("\n") + 1)
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text), lineno=first)):
+                lines[first - 1 : first + text.count("\n")] = text.split("\n")
+            case _:
+                pass
+    return "\n".join(lines)
+
+
+def prose_of(page: Path) -> str:
+    """Return the text of a page, or the docstrings of a module."""
+    text = page.read_text(encoding="utf-8")
+    return docstrings(text) if page.suffix == ".py" else text
 
 
 def findings(text: str) -> Iterator[tuple[int, str, str]]:
@@ -49,7 +64,7 @@ def main(names: list[str]) -> int:
     found = [
         f'{page.relative_to(root)}:{number}: "{words}": write {advice}'
         for page in ([root / name for name in names] or pages(root))
-        for number, words, advice in findings(page.read_text(encoding="utf-8"))
+        for number, words, advice in findings(prose_of(page))
     ]
     sys.stdout.writelines(f"{line}\n" for line in found)
     return 1 if found else 0

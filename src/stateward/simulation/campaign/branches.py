@@ -1,8 +1,9 @@
-"""What a campaign has to meet to be worth anything: every fault, every edit, every decision of the planner.
+"""Coverage of a campaign: every fault, every edit, every decision of the planner.
 
-A simulation that never took a branch has proved nothing about it. The list is derived from the code, so a new fault,
-action, state or reason is on it as soon as it exists; what a world cannot show is named here, each with its reason. The
-worlds of FoundationDB have to show what no other does: their own faults and edits, and what only such a database does.
+A simulation that never reached a branch has proved nothing about it. The list is derived from the code, so a new fault,
+action, state or reason is on it as soon as it exists; exceptions are named here, each with its reason. The worlds of
+FoundationDB have to reach what no other world does: their own faults and edits, and the decisions that only such a
+database needs.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -77,7 +78,7 @@ def decisions(reasons: Collection[str]) -> Iterator[str]:
 
 
 def kinds_of_actions() -> list[type[actions.Action]]:
-    """Return every kind of action there is."""
+    """Return every kind of action."""
     return sorted(actions.Action.__subclasses__(), key=lambda kind: kind.__name__)
 
 

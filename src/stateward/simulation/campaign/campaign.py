@@ -16,7 +16,7 @@ from stateward.simulation.properties.invariants import Violation
 from stateward.simulation.timing.bounds import Bounds
 
 MONTHLY = 10
-"""Of so many seeds one is a month of ordinary days, where nobody says for how long a run goes."""
+"""One of that many seeds is a month of ordinary operation, if no duration is given."""
 MONTH = 30 * 86400.0
 """Seconds of virtual time."""
 
@@ -59,7 +59,8 @@ def simulate_many(
     began = time.perf_counter()
     outcomes: list[Outcome] = []
     work = partial(one_of_many, engine=engine, plan=plan, bounds=bounds)
-    # What the modules consist of is left out of the collection before each run: it takes as long as minutes of a world.
+    # Objects of the modules are frozen out of garbage collection before each run: it would take as long as minutes of a
+    # world.
     with multiprocessing.get_context("spawn").Pool(cores or os.cpu_count(), initializer=gc.freeze) as pool:
         for outcome in pool.imap_unordered(work, seeds):
             outcomes.append(outcome)
@@ -68,10 +69,10 @@ def simulate_many(
 
 
 def usual(engine: str, seed: int) -> Plan:
-    """Return what the run of a seed is where nobody says for how long: a storm of an hour, or ordinary days of a month.
+    """Return the run of a seed if no duration is given: a storm of an hour, or a month of ordinary operation.
 
-    A storm shows what things do that happen together, a month what is left when each of them is over. Every tenth seed
-    is a month, but with FoundationDB, where the calm between two faults cannot be passed over.
+    A storm shows the interaction of concurrent events, a month the remains after each of them. Every tenth seed is a
+    month, except with FoundationDB, where quiet time between two faults cannot be skipped.
     """
     if engine == FOUNDATIONDB or seed % MONTHLY:
         return Plan(engine=engine)

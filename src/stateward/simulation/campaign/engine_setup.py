@@ -1,4 +1,4 @@
-"""What a run has to be told of its engine: the world it lives in, who edits there, what fails, and what must be."""
+"""The engine's part of a run: the world, the user's edits, the faults, and the goal."""
 
 import asyncio
 import random
@@ -38,7 +38,7 @@ class Scene(Protocol):
 
     @property
     def profiles(self) -> Sequence[Profile]:
-        """The characters that every other seed has, in turn."""
+        """The profiles that every other seed has, in turn."""
         ...
 
     @property
@@ -55,7 +55,7 @@ class Scene(Protocol):
         ...
 
     def user(self, world: World, spec: Json, often: Sequence[str]) -> User:
-        """Return who edits."""
+        """Return the simulated user."""
         ...
 
     def spec(self, chance: random.Random, profile: Profile | None) -> Json:
@@ -63,7 +63,7 @@ class Scene(Protocol):
         ...
 
     def unmet(self, world: World) -> list[str]:
-        """Return what is not as it should be."""
+        """Return the differences from the desired state."""
         ...
 
     def fill(self, world: World) -> None:
@@ -100,11 +100,11 @@ class SearchScene:
         return Process(world, name, leader_elect=leader_elect)
 
     def user(self, world: World, spec: Json, often: Sequence[str]) -> User:
-        """Return who edits."""
+        """Return the simulated user."""
         return User(world, spec, often=often)
 
     def spec(self, chance: random.Random, profile: Profile | None) -> Json:
-        """Return a cluster to begin with: drawn, but for what the profile says."""
+        """Return an initial cluster: random, except for the fields of the profile."""
         drawn: Json = {"version": self.product.versions[0], "pools": self._pools(chance)}
         if profile is None:
             return drawn
@@ -112,7 +112,7 @@ class SearchScene:
         return {**drawn, **deepcopy(profile.more), **({"pools": pools} if pools else {})}
 
     def unmet(self, world: World) -> list[str]:
-        """Return what is not as it should be."""
+        """Return the differences from the desired state."""
         return unmet(world)
 
     def fill(self, world: World) -> None:

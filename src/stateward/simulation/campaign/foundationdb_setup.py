@@ -1,4 +1,4 @@
-"""Runs with FoundationDB: its machines, its cluster, who edits it, and what fails there."""
+"""Runs with FoundationDB: the machines, the cluster, the user's edits, and the faults."""
 
 import asyncio
 import random
@@ -27,7 +27,7 @@ ELSEWHERE = frozenset(
         "cluster deleted and created again",
     }
 )
-"""Faults of worlds with shards; a cluster that is made again on its old volumes is not among what people do here."""
+"""Faults of worlds with shards; users here do not create a cluster again on its old volumes."""
 
 FOUNDATION_FAULTS = (
     *(fault for fault in FAULTS if fault.name not in ELSEWHERE),
@@ -125,7 +125,7 @@ class FoundationScene:
         return Process(world, name, leader_elect=leader_elect, foundationdb=True)
 
     def user(self, world: World, spec: Json, often: Sequence[str]) -> User:
-        """Return who edits."""
+        """Return the simulated user."""
         return FoundationUser(world, spec, often=often)
 
     def spec(self, chance: random.Random, profile: Profile | None) -> Json:
@@ -138,8 +138,8 @@ class FoundationScene:
         return {"version": VERSIONS[0], "pools": pools, **(deepcopy(profile.more) if profile is not None else {})}
 
     def unmet(self, world: World) -> list[str]:
-        """Return what is not as it should be."""
+        """Return the differences from the desired state."""
         return unmet(world)
 
     def fill(self, world: World) -> None:
-        """Do nothing: the model's database has its data as soon as it is made."""
+        """Do nothing: the model's database has its data from its creation on."""

@@ -1,9 +1,9 @@
-"""Hours in which nothing can happen: they are passed over, so that a year takes as long as what happens in it.
+"""Skips quiet hours, so that a year takes only as long as its events.
 
-A cluster that is settled is looked at every minute, and each look finds what the one before has found: the planner is a
-function of what it sees. So when several looks have found the same, nothing goes wrong, and nothing in the world is
-about to happen, the time until shortly before the next event is taken out: what comes then comes sooner, at the wall
-time at which it would have come. The operator's own timers, leases and streams are not moved.
+A settled cluster is reconciled every minute, and each round finds the same: the planner is a function of its
+observation. So if several rounds have found the same, no fault is active, and no event is due, the time until shortly
+before the next event is skipped: later events come sooner, at their original wall time. The operator's own timers,
+leases and streams are not moved.
 """
 
 from collections.abc import Callable
@@ -13,13 +13,13 @@ from stateward.simulation.properties.goal import unmet
 from stateward.simulation.world.world import World
 
 STILL = 200.0
-"""Seconds for which nothing may have changed before time is passed over: three looks at a settled cluster."""
+"""Seconds without a change before time is skipped: three rounds of a settled cluster."""
 LEAD = 60.0
 """Seconds that are lived through before the next event."""
 
 
 class Calm:
-    """Sees when a world is calm; `fair` says whether nothing goes wrong with requests now."""
+    """Detects quiet time in a world; `fair` says whether requests fail now."""
 
     def __init__(self, world: World, fair: Callable[[], bool]) -> None:
         self._world = world
@@ -31,7 +31,7 @@ class Calm:
         world.store.subscribers.append(self._heard)
 
     def look(self, longest: float) -> None:
-        """Pass over time where that is possible, at most so many seconds."""
+        """Skip time if possible, at most so many seconds."""
         now, found = self._world.now, self._state()
         if found != self._known or not self._fair():
             self._known, self._since = found, now
@@ -43,7 +43,7 @@ class Calm:
             self._world.ground.skip(seconds)
 
     def unmet_for(self) -> float:
-        """Return for how many seconds the desired state has not been reached; 0 where it is reached now."""
+        """Return for how many seconds the desired state has not been reached; 0 if it is reached now."""
         if not unmet(self._world):
             self._unmet_since = None
             return 0.0
@@ -52,7 +52,7 @@ class Calm:
         return self._world.now - self._unmet_since
 
     def seen(self) -> None:
-        """Begin to count anew, because somebody has seen to it."""
+        """Start the count again, because the simulated user has intervened."""
         self._unmet_since = None
 
     def _state(self) -> tuple[object, ...]:
@@ -60,5 +60,5 @@ class Calm:
         return self._changes, databases
 
     def _heard(self, kind: str, _: Event) -> None:
-        # A lease is renewed all the time, and changes nothing.
+        # A lease is renewed all the time, and changes nothing else.
         self._changes += not kind.startswith("coordination")

@@ -30,22 +30,24 @@ QUIET = 1200.0
 """Seconds of virtual time for which nothing may be written then."""
 
 YEAR = 120.0
-"""What makes a storm into ordinary days: a minute between two faults becomes two hours. Ten faults and edits a day."""
+"""The factor from a storm to ordinary operation: a minute between two faults becomes two hours, ten faults and edits a
+day.
+"""
 ON_DUTY = 900.0
-"""Seconds after which somebody sees to a cluster that is not as it was asked to be, on ordinary days."""
+"""Seconds after which the simulated user intervenes in an unsettled cluster, in ordinary operation."""
 
 AGENT_IMAGE = "stateward:simulated"
 
 
 class Plan(Struct, frozen=True):
-    """What a run is made of, apart from its seed. `chaos` is in seconds of virtual time."""
+    """The parameters of a run, apart from its seed. `chaos` is in seconds of virtual time."""
 
     engine: str = DEFAULT.engine
     chaos: float = 3600.0
     slower: float = 1.0
     """By how much the pauses between faults are longer than in a storm; see `YEAR`."""
     only: frozenset[str] | None = None
-    """Names of the faults that are on; None lets the seed choose."""
+    """Names of the active faults; None lets the seed choose."""
     layout: Layout | None = None
     spec: Json | None = None
     processes: int | None = None
@@ -53,7 +55,7 @@ class Plan(Struct, frozen=True):
     agents: bool | None = None
     """Whether pods have agents; None lets the seed choose."""
     profile: str | None = None
-    """The name of a profile; None lets the seed choose where nothing else is said, and "" is the plain swarm."""
+    """The name of a profile; None lets the seed choose if nothing else is given, and "" is the plain swarm."""
     trace: bool = False
     bounds: Bounds = Bounds()
 
@@ -160,11 +162,11 @@ class Run:
         self._violated("g", f"the cluster was not created: {'; '.join(self.unmet()[:4])}")
 
     def unmet(self) -> list[str]:
-        """Return what is not as it should be."""
+        """Return the differences from the desired state."""
         return self.scene.unmet(self.world)
 
     async def live(self, seconds: float) -> None:
-        """Let a time pass; where faults are rare, the calm between them is passed over."""
+        """Let time pass; if faults are rare, the quiet time between them is skipped."""
         if self.plan.slower <= 1.0:
             await asyncio.sleep(seconds)
             return
@@ -226,7 +228,7 @@ class Run:
         return Outcome(self.seed, tuple(self.violations), hours, ground.counts, skipped, story)
 
     def _process(self, number: int) -> Process:
-        # A lease is renewed every few seconds, which costs much; a process that is alone needs none.
+        # A lease is renewed every few seconds, which costs much; a single process needs none.
         elected = number > 0 or self._several
         process = self.scene.process(self.world, f"op{number}", leader_elect=elected)
         process.audit = self.watchdog
@@ -248,7 +250,7 @@ class Run:
             self.world.ground.tell(trace_text.action(name, member, why))
 
     def _broken(self, _loop: object, context: Mapping[str, object]) -> None:
-        """Hear of an error that nobody caught: in the world itself, or in a task that nobody waits for."""
+        """Record an uncaught error: in the world itself, or in a task without a waiter."""
         self._violated("crash", f"{context.get('message')}: {context.get('exception')!r}")
 
     def _violated(self, letter: str, message: str) -> None:
@@ -257,7 +259,7 @@ class Run:
 
 
 def chosen(plan: Plan, seed: int, profiles: Sequence[Profile]) -> Profile | None:
-    """Return the profile of a run: none where the plan says what there is and what fails, or for ordinary days."""
+    """Return the profile of a run: none if the plan gives cluster and faults, or for ordinary operation."""
     if plan.profile is not None:
         return next((profile for profile in profiles if profile.name == plan.profile), None)
     free = plan.only is None and plan.layout is None and plan.spec is None and plan.slower <= 1.0
@@ -265,5 +267,5 @@ def chosen(plan: Plan, seed: int, profiles: Sequence[Profile]) -> Profile | None
 
 
 def first_said(*words: bool | None) -> bool:
-    """Return the first word of several that was said; the last one always is."""
+    """Return the first of several values that was set; the last one always is."""
     return next(word for word in words if word is not None)

@@ -1,7 +1,7 @@
-"""Accidents around a cluster: room that others take, classes and volumes that are lost, objects that come back.
+"""Accidents around a cluster: quotas used by others, lost classes and volumes, restored objects.
 
-Volumes are lost only before anything was written to them: whoever loses the last copy of data has lost it, and no
-operator can help. What has to be right is that nothing is formed twice meanwhile without a person's word.
+Volumes are lost only before any data was written: the loss of a last copy is final, and no operator can help. What must
+hold is that no second cluster is formed without the user's consent.
 """
 
 from copy import deepcopy
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SECRETS, PODS, CLAIMS, SETS = "/secrets", "/pods", "/persistentvolumeclaims", "apps/statefulsets"
 ATTENTION = 60.0
-"""Seconds after which a person looks again at a cluster whose volumes were lost."""
+"""Seconds after which the user checks a cluster with lost volumes again."""
 
 
 def nodes_full(stage: "Stage") -> None:
@@ -51,7 +51,7 @@ def disk_hangs(stage: "Stage") -> None:
 
 
 def read_only(stage: "Stage") -> None:
-    """Let somebody make the database read-only for a while, as for a copy of it: it refuses to change its settings."""
+    """Make the database read-only for a while, as for a backup: it refuses to change its settings."""
     database = stage.world.database()
     if database is None or database.read_only:
         return
@@ -66,7 +66,7 @@ def read_only(stage: "Stage") -> None:
 
 
 def class_gone(stage: "Stage") -> None:
-    """Delete a storage class, and make it again later."""
+    """Delete a storage class, and create it again later."""
     world = stage.world
     found = world.store.all(CLASSES)
     if len(found) < 3:
@@ -84,7 +84,7 @@ def class_gone(stage: "Stage") -> None:
 
 
 def secret_restored(stage: "Stage") -> None:
-    """Let somebody restore the Secret of a member that is gone, as people do with whole namespaces."""
+    """Restore the Secret of a deleted member, as users do with whole namespaces."""
     owned = [s for s in stage.world.store.all(SECRETS) if _belongs(s)]
     if not owned:
         return
@@ -104,7 +104,7 @@ def secret_restored(stage: "Stage") -> None:
 
 
 def phase_taken_off(stage: "Stage") -> None:
-    """Let somebody take the word off a pod that its restart in place is remembered by."""
+    """Remove the annotation from a pod that records its restart in place."""
     pods = (pod for pod in stage.world.store.all(PODS) if not pod.terminating)
     going = [pod for pod in pods if pod.meta.get("annotations", {}).get(names.ANNOTATION_PHASE)]
     if not going:
@@ -136,7 +136,7 @@ def volumes_lost(stage: "Stage") -> None:
 
 
 def lose(stage: "Stage", claim: "Stored") -> None:
-    """Lose a volume: somebody deletes its claim and its pod, and makes the claim anew."""
+    """Lose a volume: its claim and its pod are deleted, and the claim is created again."""
     world = stage.world
     world.ground.tell(f"the volume {claim.key.name} is lost, and somebody makes it anew")
     member = claim.labels[names.LABEL_MEMBER]
@@ -167,7 +167,7 @@ def _renew(stage: "Stage", claim: "Stored") -> None:
 
 
 def _attend(stage: "Stage") -> None:
-    """Let a person who knows that nothing is lost say so, as often as they are asked, until the cluster is there."""
+    """Let the user confirm, as often as needed, that no data is lost, until the cluster is formed."""
     stage.user.consent()
     if unmet(stage.world):
         stage.world.ground.later(ATTENTION, _attend, stage)

@@ -27,7 +27,7 @@ def compact(stage: "Stage") -> None:
 
 
 def node_power(stage: "Stage") -> None:
-    """Turn a node off for a while."""
+    """Switch a node off for a while."""
     _lose(stage, [stage.chance.choice(stage.world.nodes.names)], power=True)
 
 
@@ -40,7 +40,7 @@ def node_cut_off(stage: "Stage") -> None:
 
 
 def zone_lost(stage: "Stage") -> None:
-    """Turn all nodes of a zone off for a while."""
+    """Switch all nodes of a zone off for a while."""
     nodes = stage.world.nodes
     zone = nodes.zone(stage.chance.choice(nodes.names))
     _lose(stage, [name for name in nodes.names if nodes.zone(name) == zone], power=True)
@@ -109,7 +109,7 @@ def evicted(stage: "Stage") -> None:
 
 
 def pod_deleted(stage: "Stage") -> None:
-    """Let somebody delete a pod, as people do."""
+    """Delete a pod, as users do."""
     run = _some_run(stage)
     pod = stage.world.store.get("/pods", run.pod) if run is not None else None
     if pod is not None and not pod.terminating:
@@ -128,7 +128,7 @@ def quota(stage: "Stage") -> None:
 
 
 def cordoned(stage: "Stage") -> None:
-    """Let no node take a new pod for a while: somebody cordons all of them for maintenance."""
+    """Cordon all nodes for a while, as for maintenance."""
     nodes = stage.world.nodes
     for name in nodes.names:
         nodes.cordon(name, on=True)
@@ -159,7 +159,7 @@ def new_index(stage: "Stage") -> None:
     size = stage.chance.choice((5, 50, 500)) * 2**20
     database.create_index(name, replicas, size, stage.chance.uniform(0.1, 20.0), spread=spread)
     if replicas == 2:
-        # In the end nobody insists on more copies than there are members.
+        # At the end the spec must not ask for more copies than there are members.
         stage.undo.append(lambda: database.follow(name, "0-2"))
 
 

@@ -1,7 +1,7 @@
-"""What goes wrong: each fault is switched on for a run, with a rate, as the seed says (a swarm).
+"""The faults: each is switched on for a run, with a rate, by the seed (swarm testing).
 
-A run in which everything fails at once finds little; one in which three things fail often, and the rest never, finds
-what those three do together.
+A run in which everything fails at once finds little; a run in which three things fail often, and the rest never, finds
+their interaction.
 """
 
 import random
@@ -28,7 +28,7 @@ class Stage:
     undo: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
     """What takes back what was done, when faults stop."""
     empty: bool | None = None
-    """True while volumes are lost that held nothing, so nothing comes into them; False when it is too late for that."""
+    """True while empty volumes are being lost, so no data is written; False when it is too late for that."""
 
     @property
     def process(self) -> Process:
@@ -106,7 +106,7 @@ WEATHER = (
 )
 
 SPELL = (300.0, 3600.0)
-"""Seconds for which bad weather lasts where it does not last for the whole run."""
+"""Seconds for which lasting faults stay if they do not last for the whole run."""
 SPELL_GAP = 3600.0
 """Seconds between two spells of one weather, at the pace of a storm."""
 
@@ -139,7 +139,7 @@ class Swarm:
 
     @property
     def fair(self) -> bool:
-        """Whether nothing goes wrong for a while with all requests."""
+        """Whether no lasting fault affects requests now."""
         return not self._spells
 
     def begin(self) -> None:

@@ -7,11 +7,11 @@ if TYPE_CHECKING:
     from stateward.simulation.foundationdb.ensemble import Ensemble
 
 FREE, FULL = 80 * 2**30, 4 * 2**30
-"""Bytes that are free on a disk of 100 GiB: usually, and when somebody else has filled it."""
+"""Free bytes on a disk of 100 GiB: usually, and when it was filled by others."""
 
 
 def maintenance(stage: "Stage") -> None:
-    """Let a person put a node into maintenance, and half of the time turn it off meanwhile."""
+    """Let the user put a node into maintenance, and half of the time switch it off in between."""
     world, ensemble = stage.world, _database(stage)
     if ensemble is None or ensemble.cluster is None or ensemble.cluster.state.maintenance or world.kubelets.cut_off:
         return
@@ -35,7 +35,7 @@ def maintenance(stage: "Stage") -> None:
 
 
 def disks_full(stage: "Stage") -> None:
-    """Let somebody else fill all disks for a while: the database lets nobody's data go."""
+    """Fill all disks for a while: the database refuses to move data."""
     ensemble = _database(stage)
     if ensemble is None:
         return

@@ -22,7 +22,7 @@ KINDS = (
 
 
 def clear(stage: "Stage") -> None:
-    """Let everything be as it is in a calm world."""
+    """End all lasting faults."""
     for process in stage.processes:
         _reset(process.api_rates, ApiRates())
         _reset(process.engine_rates, EngineRates())
@@ -50,7 +50,7 @@ def api_errors(stage: "Stage") -> None:
 
 
 def api_lost(stage: "Stage") -> None:
-    """Carry out some writes without telling anybody."""
+    """Perform some writes without an answer."""
     for process in stage.processes:
         process.api_rates.lost = stage.chance.uniform(0.01, 0.15)
 
@@ -89,7 +89,7 @@ def engine_errors(stage: "Stage") -> None:
 
 
 def engine_lost(stage: "Stage") -> None:
-    """Carry out some commands to the database without telling anybody."""
+    """Perform some commands to the database without an answer."""
     for process in stage.processes:
         process.engine_rates.lost = stage.chance.uniform(0.01, 0.1)
 
@@ -107,7 +107,7 @@ def engine_garbled(stage: "Stage") -> None:
 
 
 def killed_after_writes(stage: "Stage") -> None:
-    """Kill the operator right after some of its writes, before it hears that they were carried out."""
+    """Kill the operator right after some of its writes, before it receives the answer."""
     rate = stage.chance.uniform(0.005, 0.05)
     for process in stage.processes:
 
@@ -155,11 +155,11 @@ def slow_start(stage: "Stage") -> None:
 
 
 def nearly_full(stage: "Stage") -> None:
-    """Leave no more room on the nodes than what the cluster needs that was asked for first."""
+    """Leave no more room on the nodes than the initial cluster needs."""
     nodes, wanted = len(stage.world.nodes.names), sum(pool["replicas"] for pool in stage.user.spec["pools"])
     stage.world.scheduler.capacity = -(-wanted // nodes)
 
 
 def slow_copies(stage: "Stage") -> None:
-    """Let data move as slowly as it does where others use the disks, too."""
+    """Move data as slowly as on disks that others use too."""
     stage.world.databases.habits.throughput = stage.chance.uniform(0.5, 4.0) * 2**20

@@ -1,8 +1,8 @@
-"""What must hold when a member is let go: others serve in its place, and it takes no vote and no only copy.
+"""The rules for a departure: others serve in the member's place, and it takes no vote and no only copy with it.
 
-This is the property "an edit never lowers the members that serve, nor the copies, below what they were, beyond what the
-user allowed": only a release takes a member away for good, and the user allows it by a smaller `replicas`, or for one
-member with `update.surge: Preferred`.
+This is the property "an edit never lowers the serving members or the copies further than the user allowed": only a
+release removes a member permanently, and the user allows it with a smaller `replicas`, or for one member with
+`update.surge: Preferred`.
 """
 
 from collections.abc import Collection, Iterator
@@ -21,7 +21,7 @@ SETS, PODS, CLAIMS = "apps/statefulsets", "/pods", "/persistentvolumeclaims"
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """A member that is let go, and what the operator could know of its cluster."""
+    """A released member, and what the operator could know of its cluster."""
 
     world: World
     workload: Stored
@@ -29,7 +29,7 @@ class Departure:
     read_at: float
     """When it read from the API server."""
     look: Look | None
-    """The database as it saw it last, if ever."""
+    """The database as the operator read it last, if ever."""
     spec: Doc
     served: Collection[str]
     """UIDs of the StatefulSets whose pods were ever ready."""
@@ -40,7 +40,7 @@ class Departure:
         return self.workload.labels.get(names.LABEL_MEMBER, "")
 
     def stopped(self, member: str) -> bool:
-        """Return whether a person keeps a member's process stopped."""
+        """Return whether the user keeps a member's process stopped."""
         resource = self.world.store.get(self.world.clusters, self.cluster)
         asked = part(resource.doc, "metadata", "annotations") if resource is not None else {}
         return member in asked.get(names.ANNOTATION_STOPPED, "").split(",")
@@ -53,7 +53,7 @@ class Departure:
 
 def judge(going: Departure) -> Iterator[tuple[str, str]]:
     """Yield what must not be, as the letter of its property and a clause."""
-    # Whoever served, held data or voted under its name did so on a volume that is lost.
+    # A member that served, held data or voted under this name did so on a volume that is lost.
     if unused(going):
         return
     yield from ((("d", shortage),) if (shortage := too_few(going)) else ())
@@ -65,14 +65,14 @@ def judge(going: Departure) -> Iterator[tuple[str, str]]:
 
 
 def unused(going: Departure) -> bool:
-    """Return whether no process ever ran on the volume that the member has now."""
+    """Return whether no process ever ran on the member's current volume."""
     workload = going.workload.key
     claim = going.world.store.get(CLAIMS, Key(workload.namespace, names.claim(workload.name)))
     return claim is not None and not going.world.used(claim.uid)
 
 
 def still_held(going: Departure) -> str:
-    """Return what the member must not take with it: less where a person says that it need not be drained."""
+    """Return what the member must not take with it: less if the user says that it need not be drained."""
     look, member = going.look, going.member
     if look is None:
         return ""
@@ -84,13 +84,13 @@ def still_held(going: Departure) -> str:
         return next((f"the last started copy of {shard}" for shard in last), short if told else "")
     places = look.data - look.drained - {member}
     held = (shard for shard, nodes in look.copies.items() if member in nodes)
-    # With a copy that stays on every other member that may have one, the member's own has nowhere to go.
+    # If every other eligible member has a copy that stays, the member's own copy has no other place.
     stay = {shard: nodes - look.moving.get(shard, frozenset()) for shard, nodes in look.holders.items()}
     return next((f"a copy of {shard}" for shard in held if not places or not places <= stay[shard]), "")
 
 
 def let_go(going: Departure) -> frozenset[str]:
-    """Return the members of the cluster that were told to go, whether or not their processes have ended."""
+    """Return the released members of the cluster, whether or not their processes have ended."""
     mine = (s for s in going.world.store.all(SETS) if s.labels.get(names.LABEL_CLUSTER) == going.cluster.name)
     return frozenset(s.key.name for s in mine if s.doc["spec"].get("replicas", 1) == 0)
 
@@ -116,7 +116,7 @@ def too_few(going: Departure) -> str:
 
 
 def roles_of(going: Departure) -> list[str]:
-    """Return the roles of a member whose pool is gone, as its database shows them."""
+    """Return the roles of a member whose pool is removed, from its database."""
     look, found = going.look, list[str]()
     if look is not None and going.world.product.kind is going.world.kind:
         found += ["data"] if going.member in look.data else []
@@ -125,9 +125,9 @@ def roles_of(going: Departure) -> list[str]:
 
 
 def others(going: Departure, pools: set[str]) -> int:
-    """Return how many other members of these pools serve, when the operator read or now.
+    """Return how many other members of these pools serve, at the operator's read or now.
 
-    Where the member itself does not serve, those count as well that have joined at some time: it is no loss.
+    If the member itself does not serve, members that have ever joined count as well: its departure is no loss.
     """
     store, count, idle = going.world.store, 0, not works(going)
     for stored in store.all(SETS):
@@ -144,14 +144,14 @@ def others(going: Departure, pools: set[str]) -> int:
 
 
 def works(going: Departure) -> bool:
-    """Return whether the member served when the operator read: its pod was Ready, and its database listed it."""
+    """Return whether the member served at the operator's read: its pod was Ready, and its database listed it."""
     pod = going.world.store.past(PODS, Key(going.workload.key.namespace, names.pod(going.member)), going.read_at)
     unlisted = going.look is not None and going.look.at >= going.read_at and going.member not in going.look.nodes
     return pod is not None and ready(pod) and not unlisted
 
 
 def serves(going: Departure, member: Key) -> bool:
-    """Return whether the pod of a member is ready, or was when the operator read."""
+    """Return whether the pod of a member is ready, or was at the operator's read."""
     store, key = going.world.store, Key(member.namespace, names.pod(member.name))
     pods = (store.get(PODS, key), store.past(PODS, key, going.read_at))
     return any(pod is not None and ready(pod) for pod in pods)

@@ -1,4 +1,4 @@
-"""Whether a world is as its FoundationDB cluster resource asks: looked at from outside, not by the operator's words."""
+"""Compares a world with its FoundationDB cluster resource, from outside and not from the operator's reports."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ COORDINATORS = {"single": 1, "double": 3, "triple": 5}
 
 
 def unmet(world: World) -> list[str]:
-    """Return everything that is not as it should be, in words; empty when the desired state is reached."""
+    """Return all differences from the desired state, in words; empty if it is reached."""
     resource = world.resource()
     if resource is None:
         return ["there is no cluster resource"]

@@ -1,4 +1,4 @@
-"""Whether the world is as the cluster resource asks: looked at from outside, not by the operator's own words."""
+"""Compares a world with its cluster resource, from outside and not from the operator's reports."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ SETS, PODS, CLAIMS = "apps/statefulsets", "/pods", "/persistentvolumeclaims"
 
 
 def unmet(world: World, name: str = NAME) -> list[str]:
-    """Return everything that is not as it should be, in words; empty when the desired state is reached."""
+    """Return all differences from the desired state, in words; empty if it is reached."""
     resource = world.resource(name)
     if resource is None:
         return ["there is no cluster resource"]
@@ -50,7 +50,7 @@ def left_behind(world: World, name: str, members: set[str]) -> Iterator[str]:
 
 
 def status_problems(resource: Stored) -> Iterator[str]:
-    """Yield what the status says that it is not."""
+    """Yield the false statements of the status."""
     status = part(resource.doc, "status")
     if status.get("observedGeneration") != resource.meta["generation"]:
         yield "the status is of an older generation"
@@ -144,7 +144,7 @@ def _plain(doc: Doc) -> Json:
     if doc["metadata"]["name"].endswith("-seeds"):
         body = {}  # Addresses and identities differ.
     text = msgspec.json.encode({"metadata": meta, **body}, order="deterministic").decode()
-    # Who waited for leave to form the cluster is told to a pod once, and means nothing later.
+    # The mark of a bootstrap candidate matters once for a pod, and has no meaning later.
     waits = '{"name":"STATEWARD_BOOTSTRAP_CANDIDATE","value":"true"},'
     note = f'"{names.ANNOTATION_BOOTSTRAP_CANDIDATE}":"true",'
     return json.loads(text.replace(waits, "").replace(note, "").replace(f'"volumeName":"{_volume(doc)}"', '"v":""'))

@@ -1,8 +1,7 @@
-"""What must hold in every state: the properties that are checked at each of the operator's writes.
+"""The invariants: properties that are checked at each of the operator's writes.
 
 The letters are those of docs/found-by-simulation.md. A write is judged by what the operator could know: the API server
-as it was at its last live read, the database as it was at its last look. What happened after that, nobody can blame it
-for.
+at its last live read, the database at its last read. Later events do not count against it.
 """
 
 from collections import deque
@@ -55,7 +54,7 @@ class Round:
 
 
 class Watchdog:
-    """Watches the writes of one operator process (an `Audit`), and keeps what was violated."""
+    """Checks the writes of one operator process (an `Audit`), and records violations."""
 
     def __init__(self, world: World, violations: list[Violation]) -> None:
         self.violations = violations
@@ -72,7 +71,7 @@ class Watchdog:
         """Since when the member of a StatefulSet, by UID, has served for the first time."""
         self._store.subscribers.append(self._heard)
 
-    # What the operator reads.
+    # The operator's reads.
 
     def looked(self, cluster: Cluster) -> None:
         """Note that the operator was given the state of a database."""
@@ -96,7 +95,7 @@ class Watchdog:
         if kind == self._world.clusters:
             self._rounds[key] = Round(self._world.now)
 
-    # What it writes.
+    # The operator's writes.
 
     def writing(self, write: Write) -> None:
         """Judge a write right before it is carried out."""
@@ -123,7 +122,7 @@ class Watchdog:
             self.latest.append(f"{write.verb} {write.kind} {write.key.name} {write.subresource}".strip())
 
     def _current(self, write: Write, live: Stored) -> bool:
-        """Return whether a write will be carried out, or be refused by its own preconditions."""
+        """Return whether a write will be performed, rather than refused by its own preconditions."""
         wanted = write.options.preconditions if write.options else None
         if wanted is None:
             given = part(write.body, "metadata")
@@ -180,7 +179,7 @@ class Watchdog:
             return
         self._tell(pod, "")
         if look.at < turn.read_at and in_place and meant(member, self._resource(key, turn.read_at), before):
-            # Of a database that does not answer nobody knows more than who is down: one at a time.
+            # Of a silent database only the unavailable members are known: one at a time.
             if down or turn.taken:
                 others = ", ".join(sorted(down | turn.taken))
                 self._violated("c", f"{member} is stopped unseen while {others} are down")
@@ -238,7 +237,7 @@ class Watchdog:
             self._violated("d", f"volume {claim.key.name} is deleted without a live read")
             return
         disk = self._world.databases.disks.get(claim.uid)
-        # One that no process ever ran on holds nothing to keep.
+        # A volume on which no process ever ran holds nothing to keep.
         if disk is not None and part(spec, "volumes").get("onScaleDown", "Retain") != "Delete":
             self._violated("b", f"volume {claim.key.name} is deleted, and volumes are to be kept")
         database = self._world.databases.clusters.get(disk.identity) if disk is not None else None

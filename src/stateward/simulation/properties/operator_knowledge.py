@@ -30,15 +30,15 @@ class Look(Struct, frozen=True):
     copies: Mapping[str, frozenset[str]]
     """By shard, the nodes with any copy."""
     moving: Mapping[str, frozenset[str]] = {}
-    """By shard, the nodes whose copy is on its way to another one."""
+    """By shard, the nodes whose copy is relocating to another one."""
     drained: frozenset[str] = frozenset()
-    """Nodes that the database moves data away from."""
+    """Nodes that the database drains."""
     tolerance: int | None = None
-    """How many more failures lose nothing, where the database tells that instead of its copies."""
+    """How many more failures lose nothing, if the database reports that instead of its copies."""
 
 
 def look_at(cluster: Cluster, at: float) -> Look:
-    """Return what a look at a database shows at a time."""
+    """Return what a read of a database shows at a time."""
     name = {identifier: node.name for identifier, node in cluster.nodes.items()}
     return Look(
         at=at,
@@ -65,9 +65,9 @@ def look_at(cluster: Cluster, at: float) -> Look:
 
 
 def look_at_processes(ensemble: Ensemble, at: float, seen: frozenset[str]) -> Look | None:
-    """Return what a status of FoundationDB shows at a time, None of one that was never made; `seen` were in it before.
+    """Return what a status of FoundationDB shows, None of one that was never created; `seen` were in it before.
 
-    It names no copies: how many members it can do without is its own word.
+    It names no copies: the number of members that it can lose is its own report.
     """
     ensemble.advance()
     if ensemble.cluster is None or not ensemble.cluster.state.configuration:
@@ -79,12 +79,12 @@ def look_at_processes(ensemble: Ensemble, at: float, seen: frozenset[str]) -> Lo
 
 
 def restarts_together(pod: Stored) -> bool:
-    """Return whether a pod is one of those that all go at once, because a person asked for that."""
+    """Return whether a pod belongs to a coordinated restart that the user requested."""
     return _phase(pod) in COORDINATED
 
 
 def meant(member: str, cluster: Stored | None, pod: Stored | None) -> bool:
-    """Return whether a person asked for this very member to be kept stopped, or to be restarted at once."""
+    """Return whether the user asked for this member to be kept stopped, or restarted at once."""
     asked = part(cluster.doc, "metadata", "annotations").get(names.ANNOTATION_STOPPED, "") if cluster else ""
     return member in asked.split(",") or (pod is not None and _phase(pod) is Phase.SCHEDULE)
 

@@ -13,7 +13,7 @@ Stopping = Callable[[Agent], None]
 
 
 class WorldAgents:
-    """`Agents` of the operator, onto the model; `stopping` hears of each process right before it is told to stop."""
+    """`Agents` of the operator for the model; `stopping` is called for each process right before its stop."""
 
     def __init__(self, agents: Agents, wire: Wire, hears: Callable[[str], bool], stopping: Stopping) -> None:
         self._agents = agents
@@ -22,7 +22,7 @@ class WorldAgents:
         self._stopping = stopping
 
     async def ask(self, access: Access, peer: Peer) -> Process:  # noqa: ARG002 - the model trusts everybody
-        """Return what the agent says about its process."""
+        """Return the agent's answer about its process."""
         said = (await self._reach(peer)).said()
         await self._back()
         return said

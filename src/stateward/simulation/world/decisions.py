@@ -1,7 +1,6 @@
-"""Hears what the planner decides in a world: counts each kind of decision, and tells those that are new.
+"""Records the planner's decisions in a world: counts each kind, and reports new ones.
 
-It listens where the shipped operator reports its plans anyway, at its metrics, so that nothing of the product is
-replaced for it.
+It listens to the operator's metrics, so that no part of the product is replaced for it.
 """
 
 from stateward.api.kinds.status import ClusterStatus

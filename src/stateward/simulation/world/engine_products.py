@@ -1,6 +1,6 @@
-"""The engines that worlds know, by their names: what a run has to be told of one, and the operator's own family of it.
+"""The engines of worlds, by name: the parameters of each, and the operator's own family.
 
-Everything else asks a `Product` and names no engine, so another engine of the family is another entry here.
+Everything else uses a `Product` and names no engine, so another engine of the family is another entry here.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ class Product:
     absent: str
     """A version whose image cannot be pulled."""
     broken: str
-    """A version that ends as soon as it starts."""
+    """A version that exits as soon as it starts."""
 
     @property
     def engine(self) -> str:

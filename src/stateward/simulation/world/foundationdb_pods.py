@@ -1,7 +1,7 @@
-"""Pods of FoundationDB in the world: their start script, their processes in the model, and what goes with their disks.
+"""Pods of FoundationDB in the world: their start script, their processes in the model, and their disks.
 
-A pod does what `start.sh` does: it waits for the configuration that it was made for, takes a copy of
-the cluster file, starts its processes, and starts each of them again that a client has killed.
+A pod behaves like `start.sh`: it waits for its configuration, copies the cluster file, starts its processes, and
+restarts each that a client has killed.
 """
 
 import base64
@@ -35,7 +35,7 @@ class Habits:
 
 
 class FoundationPods:
-    """Starts pods, and keeps the databases that they make together, by their descriptions."""
+    """Starts pods, and keeps the databases that they form, by their descriptions."""
 
     def __init__(self, ground: Ground, damage: Damage) -> None:
         self.ground = ground
@@ -46,12 +46,12 @@ class FoundationPods:
         self.hanging: set[str] = set()
         """Kubernetes nodes whose disks do not answer: no process ends there."""
         self.isolated: set[str] = set()
-        """Kubernetes nodes whose processes can reach nobody."""
+        """Kubernetes nodes whose processes have no network."""
         self.used: set[str] = set()
         """Disks on which a process has run."""
         self._damage = damage
         self._homes: dict[tuple[str, str], str] = {}
-        """The disk on which each coordinator keeps what it knows, by the database's description and its own name."""
+        """The disk with the state of each coordinator, by the database's description and its own name."""
         self._gone: set[str] = set()
 
     def start(self, container: Container) -> Process:
@@ -62,7 +62,7 @@ class FoundationPods:
         return pod
 
     def database(self, description: str) -> Ensemble:
-        """Return the database of a description, made when it is first asked for."""
+        """Return the database of a description, created on first use."""
         found = self.databases.get(description)
         if found is None:
             found = Ensemble(self.ground.clock.timestamp, resolve=self.resolve, killed=self._killed)
@@ -99,14 +99,14 @@ class FoundationPods:
                 self._damage.losses.append(Loss(description, "FoundationDB", 1))
 
     def keeps(self, file: str, address: str, disk: str) -> None:
-        """Note the disk of the process at an address, where the cluster file names it as a coordinator."""
+        """Record the disk of the process at an address, if the cluster file names it as a coordinator."""
         named = connection(file)
         for name in named.coordinators:
             if self.resolve(name) == address:
                 self._homes[named.description, name] = disk
 
     def _lost(self, description: str, database: Ensemble) -> bool:
-        """Tell whether something is nowhere any more: all replicas of a shard, a log's, or most coordinators' disks."""
+        """Return whether data is lost: all replicas of a shard, a log's, or most coordinators' disks."""
         if database.cluster is None or not database.cluster.state.configuration:
             return False
         state = database.cluster.state
@@ -122,7 +122,7 @@ class FoundationPods:
         return store.rpartition("/")[0] in self._gone
 
     def _moved(self, database: Ensemble, file: str) -> None:
-        """Let the processes that are in the database write down where its coordinators are now."""
+        """Let the processes of the database record the current coordinators."""
         for pod in self.pods.values():
             pod.moved(database, file)
             if (first := pod.running.get(1)) is not None:
@@ -141,7 +141,7 @@ class FoundationPod:
     container: Container
     alive: bool = True
     file: str = ""
-    """What its cluster file says."""
+    """The content of its cluster file."""
     version: str = ""
     """Of the programs that it runs: those of its image, or those that were brought beside them."""
     running: dict[int, Worker] = field(default_factory=dict[int, Worker])
@@ -150,12 +150,12 @@ class FoundationPod:
 
     @property
     def ground(self) -> Ground:
-        """What the world stands on."""
+        """The base of the world."""
         return self.all.ground
 
     @property
     def secured(self) -> bool:
-        """Whether its processes talk with TLS."""
+        """Whether its processes use TLS."""
         return "FDB_TLS_CERTIFICATE_FILE" in self.container.environment
 
     @property
@@ -170,7 +170,7 @@ class FoundationPod:
 
     @property
     def serves(self) -> bool:
-        """Whether it is Ready: it has no other probe than that its processes run."""
+        """Whether it is Ready: its only probe checks that its processes run."""
         return self.answers
 
     def client(self) -> Client:
@@ -178,7 +178,7 @@ class FoundationPod:
         return Client(self.version, self.file)
 
     def begin(self) -> None:
-        """Wait for the configuration that the pod was made for and for the cluster file, as the start script does."""
+        """Wait for the pod's configuration and for the cluster file, as the start script does."""
         if not self.alive:
             return
         files = self.container.config()
@@ -242,7 +242,7 @@ class FoundationPod:
             self.ground.later(5.0, self._join, number, worker)
 
     def _follow(self, database: Ensemble) -> None:
-        """Take the operator's cluster file where it leads to the database and the own one does not any more."""
+        """Copy the operator's cluster file if only that one leads to the database."""
         known = self.container.mounted("cluster").get("fdb.cluster", "")
         if known and not database.leads(self.file) and database.leads(known):
             self.ground.count("cluster file of before replaced")
@@ -264,7 +264,7 @@ class FoundationPod:
             self.file = file
 
     def cut(self) -> None:
-        """Let nobody reach its processes."""
+        """Disconnect its processes."""
         for worker in self.running.values():
             if self._database is not None:
                 self._database.cut(worker.address)
@@ -302,7 +302,7 @@ class FoundationPod:
 
 
 def program(container: Container, wanted: str) -> str:
-    """Return the version of the programs that the start script runs; empty where the wanted ones are not there."""
+    """Return the version of the programs that the start script runs; empty if the desired ones are missing."""
     if not wanted or wanted in (container.version, container.beside):
         return wanted or container.version
     return container.version if protocol(wanted) == protocol(container.version) else ""

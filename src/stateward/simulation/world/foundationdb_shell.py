@@ -16,7 +16,7 @@ class WorldShell:
     """Runs commands in pods as the driver's shell does, onto the model."""
 
     def __init__(self, pods: FoundationPods, wire: Wire, looked: Callable[[Ensemble], None] = lambda _: None) -> None:
-        """Run commands in these pods; `looked` hears of each status that is asked for, right after the answer."""
+        """Run commands in these pods; `looked` is called for each status query, right after the answer."""
         self.wire = wire
         self._looked = looked
         self._pods = pods

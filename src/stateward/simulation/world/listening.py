@@ -1,4 +1,4 @@
-"""Hears the log of the operator that runs in a world, and keeps it off the terminal."""
+"""Captures the log of the operator in a world, and keeps it off the terminal."""
 
 import logging
 from collections.abc import Callable, Generator, Mapping
@@ -25,7 +25,7 @@ def to(listener: Listener) -> Generator[None]:
         raise structlog.DropEvent
 
     before = structlog.get_config()
-    # The level, too: somebody may have set one that would keep the lines from being heard.
+    # The level too: an earlier configuration may filter these lines.
     levels = structlog.make_filtering_bound_logger(logging.INFO)
     structlog.configure(processors=[hear], wrapper_class=levels, cache_logger_on_first_use=False)
     try:
@@ -35,5 +35,5 @@ def to(listener: Listener) -> Generator[None]:
 
 
 def expected(error: BaseException) -> bool:
-    """Return whether an error is one of those that the operator is made for: not a mistake in it."""
+    """Return whether an error is one that the operator handles: not a mistake in it."""
     return isinstance(error, ApiError | EngineError | AgentError | NotOurs | LostLease | TimeoutError)

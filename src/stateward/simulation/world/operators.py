@@ -27,7 +27,9 @@ from stateward.simulation.world.world import SYSTEM, World
 RESTART = (1.0, 20.0)
 """Seconds until a process that ended is started again."""
 LEASE = LeaseTiming(duration=60, renew_deadline=40.0, retry=8.0)
-"""Four times the usual times: the same steps, and a quarter of the requests, which would cost more than all looks."""
+"""Four times the usual times: the same steps, and a quarter of the requests, which would cost more than all
+reconciliations.
+"""
 
 
 class Process:
@@ -44,7 +46,7 @@ class Process:
         self.failed: Callable[[BaseException], None] = lambda _: None
         self.audit: Audit = Unaudited()
         self.agent_image = ""
-        """The image from which agents come into new pods; they are made without one where it is empty."""
+        """The image from which new pods get agents; if it is empty, they have none."""
         self.stopping: Stopping = lambda _: None
         self.looked: Callable[[Cluster], None] = lambda _: None
         self.saw: Callable[[Ensemble], None] = lambda _: None
@@ -104,7 +106,7 @@ class Process:
         return self._world.product.family(transport, self.agent_image, agents, announces=databases.announced)
 
     def kill(self) -> None:
-        """End the process between two instructions; nothing of it goes on, not even its clean-up."""
+        """End the process between two instructions; no part of it continues, not even its clean-up."""
         if not self.running or self._task is None or self.api is None or self._wire is None:
             return
         self._world.ground.tell(f"operator {self.name} is killed")

@@ -36,7 +36,7 @@ DOES = {
     "Tend": "tells the database how much it keeps and who its coordinators are",
     "CollectConfiguration": "collects a Secret of nobody",
 }
-"""What the operator does, in words; an action that is not here is told by its name."""
+"""The operator's actions in words; an action that is not listed appears by its name."""
 
 
 def clock(seconds: float) -> str:

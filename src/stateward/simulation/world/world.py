@@ -32,7 +32,7 @@ RIGID = "rigid"
 
 
 class Layout(Struct, frozen=True):
-    """The machines of a world. `where` says what a volume is pinned to: its node, its zone, or nothing."""
+    """The machines of a world. `where` is what a volume is pinned to: its node, its zone, or nothing."""
 
     zones: int = 3
     nodes_per_zone: int = 2
@@ -51,7 +51,7 @@ class World:
         product: Product = DEFAULT,
         kind: ClusterKind | None = None,
     ) -> None:
-        """`kind` is that of the cluster resources, where it is not the product's."""
+        """`kind` is that of the cluster resources, if it is not the product's."""
         self.layout = layout
         self.product = product
         self.kind = kind or product.kind
