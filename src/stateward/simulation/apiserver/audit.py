@@ -37,7 +37,7 @@ class Audit(Protocol):
 
 
 class Unaudited:
-    """Nobody looks."""
+    """An audit log that records nothing."""
 
     def read(self, kind: str, key: Key) -> None:
         """Do nothing."""

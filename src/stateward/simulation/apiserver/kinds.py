@@ -22,7 +22,7 @@ class Kind(Struct, frozen=True):
     mutable: frozenset[str] | None = None
     """The only fields of the spec that may change; None for all."""
     tracked: bool = True
-    """Whether it is kept who owns which field; not where nobody applies anything."""
+    """Whether the server tracks which manager owns which field; off for kinds that the operator never applies."""
 
 
 _STATEFUL_SET = frozenset(

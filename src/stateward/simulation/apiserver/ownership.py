@@ -1,4 +1,4 @@
-"""Who owns which field: documents as sets of paths, and what a write does to everybody's ownership.
+"""Ownership of fields: documents as sets of paths, and how a write changes which manager owns what.
 
 A path is made of field names; an item of a list that merges by key is `Item(values of its keys)`, an item of a set is
 `Element(value)`. Everything else (scalars, atomic lists, empty objects) is owned as a whole.
@@ -79,7 +79,7 @@ def find(kind: str, doc: Any, path: Path) -> Any:
 def after_update(
     kind: str, before: Doc, after: Doc, managers: Mapping[Manager, Fields], writer: Manager
 ) -> dict[Manager, Fields]:
-    """Return everybody's fields after an ordinary write: the writer takes what it changed, what is gone is nobody's."""
+    """Return the ownership after an ordinary write: the writer owns what it changed; a removed field has no owner."""
     if not kind_of(kind).tracked:
         return {}
     # Documents share what a write has left as it was: only the other parts need to be walked.

@@ -18,7 +18,7 @@ BASE = 1000
 
 
 class Manager(NamedTuple):
-    """Who owns fields: a name, and the subresource through which it wrote."""
+    """An owner of fields: a name, and the subresource through which it wrote."""
 
     name: str
     subresource: str

@@ -130,7 +130,7 @@ class Server:
             doc = {n: v for n, v in base.items() if n != "status"}
             doc |= {"status": kept["status"]} if "status" in kept else {}
         if not subresource:
-            # Before anything is made of it: what is no object of its kind compares and merges as nobody expects.
+            # Admission comes first: a document that is not an object of its kind cannot be compared or merged.
             self.admission.check(live.kind, live.key, doc)
         if doc == live.doc:
             return live

@@ -72,7 +72,7 @@ class Agent:
         up = self.state is not ProcessState.STOPPED
         return Said(self.state, digest(self.container.shown()), self._running if up else "")
 
-    # What it is told by the operator.
+    # What the operator told the agent.
 
     def stop_process(self) -> None:
         """Stop the database; asking again changes nothing."""
@@ -96,7 +96,7 @@ class Agent:
         self._ground.count("process started in its pod")
         self._start(files)
 
-    # What it is told by its node.
+    # What the node told the agent.
 
     def stop(self) -> None:
         """End in good order: the database first."""

@@ -30,7 +30,7 @@ class Ground:
         self._timers: list[asyncio.TimerHandle] = []
         self._room = KEPT
         self.story: list[tuple[float, str]] | None = None
-        """What happened, in words, with its time; None where nobody listens."""
+        """What happened, in words, each with its time; None when no caller records it."""
         self.last = ""
         """What happened last, in words."""
 

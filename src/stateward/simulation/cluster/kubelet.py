@@ -187,7 +187,7 @@ class Kubelets:
             self._ground.server.delete(PODS, run.pod, DeleteOptions(Preconditions(run.uid), grace_seconds=0))
 
     def _take_address(self) -> str:
-        # An address is soon used again: whoever remembers an old one meets somebody else there.
+        # An address is soon used again: a client that remembers an old one reaches another pod there.
         if self._addresses and self._ground.chance.random() < 0.5:
             return self._addresses.pop(0)
         self._next_address += 1

@@ -1,4 +1,4 @@
-"""The StatefulSet controller, for sets updated on delete: at most one pod per identity, made anew when gone."""
+"""The StatefulSet controller, for the strategy OnDelete: at most one pod per identity, recreated when gone."""
 
 import hashlib
 import json

@@ -74,7 +74,7 @@ class Copies:
             kept.discard(name)
 
     def move(self, unit: str, origin: str, target: str) -> None:
-        """Move one copy because somebody says so."""
+        """Move one copy on request."""
         found = self.units.get(unit)
         copy = next((c for c in found.copies if c.member == origin and c.live), None) if found else None
         if found is not None and copy is not None and target in self.nodes:
@@ -119,7 +119,7 @@ class Copies:
         return bool(free) and self._recover(unit, copy, free, self._seconds(unit, free))
 
     def _wake(self, when: float) -> None:
-        """Look at what is to be placed at a time, if nobody does so before."""
+        """Allocate copies again at a given time, if no event does so earlier."""
         if not self._agenda.now < self._alarm <= when:
             self._alarm = when
             self._agenda.after(when - self._agenda.now, self.route)

@@ -62,7 +62,7 @@ def travel(start: Observation, now: float, pace: Pace | None = None) -> Journey:
 
 
 def proceed(world: TimedWorld, pace: Pace, *, acted: bool) -> None:
-    """Go on to the operator's next look: soon after what it did, or after the next thing that it would notice."""
+    """Advance to the next reconciliation: soon after an action, or after the next event that it would notice."""
     agenda = world.agenda
     if acted:
         agenda.until(agenda.now + STEP)

@@ -16,7 +16,7 @@ VolumeAction = a.DeleteVolume | a.GrowVolume | a.MarkVolume | a.RetainVolume | a
 
 
 class Listener(Protocol):
-    """Who hears what becomes of the members."""
+    """Receives what happens to the members."""
 
     @property
     def formed(self) -> bool:

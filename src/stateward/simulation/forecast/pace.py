@@ -21,13 +21,13 @@ class Pace(Struct, frozen=True):
     reopen: float = 2.0
     """For a copy whose data is on the node already and whose primary has gone on."""
     overhead: float = 1.0
-    """For a copy that is made anew or moved, besides its bytes."""
+    """Added to each copy that is recreated or moved, besides its bytes."""
     grow: float = 30.0
     """Until a larger volume is there."""
     look: float = 1.5
     """Until the operator sees what the database does not tell by itself: half of the time between two looks."""
     delay: float = 60.0
-    """Until a copy is made anew whose node has left. Source: `index.unassigned.node_left.delayed_timeout`."""
+    """Until a copy whose node left is recreated. Source: `index.unassigned.node_left.delayed_timeout`."""
 
     def start_of(self, pool: str) -> float:
         """Return how long a member of a pool takes to serve."""

@@ -1,7 +1,7 @@
-"""One cluster in which every action succeeds, each in its time.
+"""One cluster in which every action succeeds, each after its usual time.
 
-No failure is modelled: a pod that is made comes up, a copy that may move arrives. What was broken before, such as a pod
-whose image cannot be pulled, stays broken until it is made anew.
+No failure is modelled: a new pod starts, a copy that may move arrives. What was broken before, such as a pod whose
+image cannot be pulled, stays broken until it is recreated.
 """
 
 from collections.abc import Mapping
@@ -111,7 +111,7 @@ class TimedWorld:
             self._tell(action)
 
     def _cleared(self, action: a.Action) -> bool:
-        """Take away what was asked for and is obeyed, or what nobody needs; return whether the action was that."""
+        """Remove a request that is fulfilled or not needed; return whether the action was such a removal."""
         if isinstance(action, a.ClearSchedule):
             self._obs = replace(self._obs, schedule=None)
         elif isinstance(action, a.ClearConsent):

@@ -1,7 +1,7 @@
-"""One cluster: its state, its processes, and what it does when it is asked.
+"""One cluster: its state, its processes, and its answers to requests.
 
-Whoever drives it (the elected process in the sandbox, the world in the simulation) makes sure that a majority of its
-coordinators is there; the model itself never asks.
+The caller (the elected process in the sandbox, the world in the simulation) ensures that a majority of the coordinators
+is available; the model does not check.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,7 +18,7 @@ FULL = 0.9
 
 
 class Cluster:
-    """The model; all times are seconds of whoever drives it."""
+    """The model. All times are seconds of the caller's clock."""
 
     def __init__(self, state: State, version: str, pace: Pace | None = None) -> None:
         self.state = state
@@ -135,7 +135,7 @@ class Cluster:
         return {"result": "done"}
 
     def _coordinators(self, request: Answer, now: float) -> Answer:
-        """Change the coordinators; whoever drives the model tells the old and the new ones."""
+        """Change the coordinators; the caller tells the old and the new ones."""
         wanted: list[str] = request["addresses"]
         if sorted(wanted) == sorted(self.state.coordinators):
             return {"result": "same"}

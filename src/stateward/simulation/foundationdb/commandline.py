@@ -1,7 +1,7 @@
-"""`fdbcli --exec`: what its commands print and with what code it ends, the traps included.
+"""`fdbcli --exec`: the output and exit code of its commands, including their traps.
 
 The texts and the codes are those of versions 7.1 and 7.3, read from their sources. A command that changes something
-needs a cluster and waits for one for ever, unless there is a time-out; `status json` answers without one.
+needs a cluster and waits for one without a limit, unless there is a timeout; `status json` answers without one.
 """
 
 import asyncio

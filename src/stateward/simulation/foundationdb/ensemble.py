@@ -21,7 +21,7 @@ STEP = 0.5
 
 @dataclass(slots=True)
 class Client:
-    """Who asks: its version, and what its cluster file says; it is written again when the coordinators change."""
+    """A client: its version and its cluster file, which is rewritten when the coordinators change."""
 
     version: str
     file: str
@@ -77,7 +77,7 @@ class Ensemble:
             self.cluster.lose(address)
 
     def cut(self, address: str) -> Worker | None:
-        """Let a process be silent: nobody reaches it, and nobody knows whether it runs. `start` heals it."""
+        """Silence a process: it cannot be reached, and its state is unknown. `start` ends this."""
         self.advance()
         return self.processes.pop(address, None)
 

@@ -68,7 +68,7 @@ def again(state: State, now: float) -> None:
 
 
 def broken(state: State, live: dict[str, Worker]) -> bool:
-    """Tell whether the transaction system has to be made anew, or can be made better."""
+    """Return whether the transaction system must be recreated, or could be recruited better."""
     members = {address for addresses in state.roles.values() for address in addresses}
     for address in members:
         worker = live.get(address)

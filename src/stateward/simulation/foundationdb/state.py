@@ -19,7 +19,7 @@ SHARD_BYTES = 8 * 2**20
 
 
 def protocol(version: str) -> str:
-    """Return the protocol of a version: processes of one talk to each other, and to nobody else."""
+    """Return the protocol of a version: only processes of the same protocol talk to each other."""
     major, minor = (int(number) for number in version.split(".")[:2])
     return f"fdb00b0{major}{minor}000000"
 
@@ -73,7 +73,7 @@ class Epoch:
 
     number: int
     logs: dict[str, str]
-    """Who holds it: addresses by data directory."""
+    """The process that holds each data directory: addresses by directory."""
     places: dict[str, dict[str, str]]
     """Their localities."""
     factor: int

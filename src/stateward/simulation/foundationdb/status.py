@@ -117,7 +117,7 @@ def configured(cluster: Cluster, live: dict[str, Worker], coordinators: dict[str
     if state.maintenance:
         document["maintenance_zone"] = state.maintenance
         document["maintenance_seconds_remaining"] = max(0.0, state.maintenance_until - now)
-    # What data distribution says is left out while nobody can be asked.
+    # The status of data distribution is left out while no process can answer.
     if state.available:
         document |= data(cluster, live, coordinators, now)
     return document

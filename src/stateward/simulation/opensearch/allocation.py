@@ -1,7 +1,7 @@
-"""Where copies go: deciders, recoveries and relocations that take time, promotion of replicas, rebalancing.
+"""Allocation of copies: deciders, timed recoveries and relocations, promotion of replicas, rebalancing.
 
 Source of the rules: the allocation deciders of OpenSearch; two incoming and two outgoing recoveries a node; a replica
-whose node left is not made anew elsewhere for a minute.
+whose node left is recreated elsewhere after a minute.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stateward.simulation.opensearch.node import Node
 
 DELAY = 60.0
-"""Seconds before a replica is made anew whose node has left."""
+"""Seconds before a replica whose node left is recreated."""
 AT_ONCE = 2
 """Recoveries that a node takes, and gives, at once."""
 LOW_WATERMARK = 0.85
@@ -40,7 +40,7 @@ class Allocator:
         self._ground = databases.ground
         self._allocations = 0
         self._look: asyncio.TimerHandle | None = None
-        """The next look at copies that are delayed."""
+        """The timer for the next allocation of delayed copies."""
 
     # What happens.
 
@@ -86,7 +86,7 @@ class Allocator:
         self._cluster.version += 1
 
     def move(self, shard: Shard, origin: str, target: str) -> list[Verdict]:
-        """Move one copy because somebody says so; return what is against it, and then nothing is moved."""
+        """Move one copy on request; return the objection, with which nothing is moved."""
         copy = next((c for c in shard.copies if c.node == origin and c.state is State.STARTED), None)
         if copy is None:
             return [Verdict("move_allocation", "NO", "the shard is not started on the node")]
@@ -212,7 +212,7 @@ class Allocator:
         if copy.token != token or copy not in shard.copies:
             return
         if not self._served(copy, target):
-            # It goes on when everybody is back, unless somebody's loss is noticed first and ends it.
+            # It continues when all nodes are back, unless the loss of a node is noticed first and ends it.
             self._ground.later(3.0, self._relocated, shard, copy, token)
             return
         self._cluster.advance()

@@ -52,7 +52,7 @@ class Databases:
         self.announced = False
         """Whether the databases keep records of nodes that go down, as Elasticsearch does."""
         self.isolated: set[str] = set()
-        """Kubernetes nodes whose processes can reach nobody."""
+        """Kubernetes nodes whose processes reach no other node."""
         self.hanging: set[str] = set()
         """Kubernetes nodes whose disks do not answer: no process ends there."""
         self.disks: dict[str, Disk] = {}
@@ -132,7 +132,7 @@ class Databases:
             return
         known = [peer.cluster for peer in peers if peer.cluster is not None and peer.stage is Stage.JOINED]
         if known and not node.disk.identity:
-            # Whoever is left of a cluster that is lost leads to nobody; who leads is asked, wherever it is found.
+            # The rest of a lost cluster has no leader; the leader is asked, wherever it is found.
             next((cluster for cluster in known if cluster.leader), known[0]).offer(node)
 
     def _form(self, node: Node) -> None:

@@ -101,7 +101,7 @@ class WorldTransport:
         await self.wire.reach(call.patience or 10.0)
         node = self._node(call.endpoint)
         if node is None:
-            # A connection is refused at once, unless nobody is there to refuse it.
+            # A refused connection fails at once; a dead address fails after a while.
             await asyncio.sleep(self.wire.chance.choice((0.0, min(call.patience or 10.0, 3.0))))
             raise UnreachableError(f"{call.endpoint}: connection refused")
         answer = await self._answer(node, call)
@@ -180,7 +180,7 @@ class WorldTransport:
         return _refused(400, "illegal_argument_exception", f"the model does not know {path}")
 
     def _going(self, cluster: Cluster, method: str, node: str, body: Json) -> Answer:
-        """Keep or take back the record of a node; nobody looks whether there is such a node."""
+        """Set or remove the record of a node's shutdown; whether the node exists is not checked."""
         cluster.version += 1
         if method == "DELETE" and cluster.going.pop(node, None) is None:
             return _refused(404, "resource_not_found_exception", f"node [{node}] is not currently shutting down")

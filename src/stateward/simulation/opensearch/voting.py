@@ -1,4 +1,4 @@
-"""Who votes: how the database changes its voting configuration by itself when nodes come, go or are excluded.
+"""Voting: how the database changes its voting configuration by itself when nodes join, leave or are excluded.
 
 Source of the rules: `Reconfigurator` and `CoordinationMetadata.VotingConfiguration` of OpenSearch.
 """

@@ -1,8 +1,8 @@
-"""Edits that nobody has thought of: a field of the schema is drawn, with a value that it accepts or that it refuses.
+"""Random edits: a field of the schema is drawn, with a value that it accepts or that it refuses.
 
-The schema is that of the CustomResourceDefinition, so a new field is drawn as soon as there is one. Whether an edit is
-valid is judged by the schema alone: what rules between fields, or the state of the world, have against it is for the
-operator to say.
+The schema is that of the CustomResourceDefinition, so a new field is drawn as soon as it exists. Whether an edit is
+valid is judged by the schema alone: the operator must report what rules between fields, or the state of the world, have
+against it.
 """
 
 import random
@@ -29,7 +29,7 @@ RAW: Mapping[str, Json] = {
     "requests": {"memory": "2Gi"},
     "limits": {"memory": "2Gi"},
 }
-"""What stands in objects whose inside belongs to somebody else, by the field's name."""
+"""Contents of free-form objects, by the field's name."""
 
 
 class DrawnEdit(Struct, frozen=True):

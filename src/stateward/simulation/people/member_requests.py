@@ -52,7 +52,7 @@ def _replace_pool(draft: Draft) -> bool:
 
 
 def _give_pool_up(draft: Draft) -> bool:
-    """Ask for the loss of whatever is in one pool only; without acceptDataLoss, which nobody writes."""
+    """Give up data that is in one pool only; without acceptDataLoss, which users here never set."""
     return _all_of_a_pool(draft, "replaceWithoutDraining")
 
 

@@ -104,7 +104,7 @@ class User:
             )
 
     def consent(self) -> None:
-        """Say that the cluster may be formed anew, where that is asked: by somebody who knows that it was empty."""
+        """Confirm that the cluster may be bootstrapped again; this user knows that it was empty."""
         resource = self._world.resource(self._name)
         waits = items(resource.doc, "status", "waiting") if resource is not None else []
         if any(wait["reason"] in LOST for wait in waits):
@@ -265,7 +265,7 @@ class User:
         self._before.append(self.spec)
         self.spec = spec
         if what in PASSING:
-            # Nobody leaves it like that: the next edit begins with what was there before.
+            # A user does not leave it like that: the next edit starts with what was there before.
             self.spec = self._before.pop()
         return None
 
