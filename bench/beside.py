@@ -7,7 +7,7 @@ import time
 from bench import parcel
 from bench.scale import percentile
 from bench.table import Row
-from stateward.operator.installations.execution.background import Beside
+from stateward.operator.installations.execution.background import WorkerPool
 from stateward.operator.installations.execution.jobs import RenderObjects, RenderStep
 from stateward.packages.rendering.rendering import Use, places
 from stateward.packages.rendering.templates import TemplateProblem, Variables
@@ -20,7 +20,7 @@ MUCH = "{{ $x := repeat 262000 `- a\n` }}{{ $x }}{{ $x }}{{ $x }}{{ $x }}"
 async def beside() -> Row:
     """Measure how often the loop comes by while a package with 250 parameters is rendered again and again."""
     use, gaps = Use(parcel.wide(), "all", "default"), list[float]()
-    watching, rendered = asyncio.create_task(_watch(gaps)), Beside()
+    watching, rendered = asyncio.create_task(_watch(gaps)), WorkerPool()
     for _ in range(RENDERS):
         for place in places(use.package, "deploy"):
             await rendered(RenderStep(use, place))
@@ -35,7 +35,7 @@ async def much() -> Row:
     job = RenderObjects("much.yaml", MUCH, Variables("all", "default", "bench", "1", "1", {}))
     own, others = time.process_time(), resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
-        await Beside()(job)
+        await WorkerPool()(job)
     except TemplateProblem as error:
         said = error.message
     else:

@@ -31,7 +31,7 @@ from stateward.kube.objects.metadata import Key, T
 from stateward.kube.objects.resource import Resource
 from stateward.operator.databases.engine import OpenSearchFamily
 from stateward.operator.objects.caches import CLUSTERS
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import OPENSEARCH
 from stateward.operator.process import Operator, until_signalled
 from stateward.operator.runtime import logs
@@ -115,10 +115,10 @@ class CountingApi(HttpApi):
 class StandInFamily(OpenSearchFamily):
     """OpenSearch clusters whose databases answer at the addresses of their stand-ins."""
 
-    def target(self, holdings: Holdings) -> Target:
+    def target(self, existing: ClusterObjects) -> Target:
         """Return the stand-in's address, once there is a pod that could be asked."""
-        target = super().target(holdings)
-        address = f"http://{fleet.address(holdings.cluster.metadata.name)}:{fleet.PORT}"
+        target = super().target(existing)
+        address = f"http://{fleet.address(existing.cluster.metadata.name)}:{fleet.PORT}"
         return msgspec.structs.replace(target, endpoints=(address,) if target.endpoints else ())
 
 

@@ -4,7 +4,7 @@ import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
-from stateward.cli.run.manifests import SOURCE_NAMESPACE, adapted, documents, source
+from stateward.cli.run.manifests import SOURCE_NAMESPACE, documents, source, with_settings
 from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, Preconditions
 from stateward.kube.objects.errors import NotFound, UnknownResource
 from stateward.kube.objects.metadata import Key
@@ -42,7 +42,7 @@ async def install(api: Api, image: str) -> None:
     """
     for document in documents(source()):
         settings = {"STATEWARD_AGENT_IMAGE": image, "STATEWARD_SECURE_NEW_CLUSTERS": "false"}
-        wanted = adapted(document, image, SOURCE_NAMESPACE, 1, settings)
+        wanted = with_settings(document, image, SOURCE_NAMESPACE, 1, settings)
         if wanted["kind"] == "Deployment":
             # The name of the image stays the same when its content changes: the pod has to be told.
             wanted["spec"]["template"]["metadata"]["annotations"] = {

@@ -22,7 +22,7 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import SystemClock
 from stateward.operator.objects.caches import CLUSTERS, Caches
-from stateward.operator.security.given_secrets import LOOK_AGAIN, decoded
+from stateward.operator.security.given_secrets import LOOK_AGAIN, text_content
 from stateward.operator.security.security import RAW_SECRETS, Keeper, Kept
 from stateward.pki.authority import SETTLING
 from stateward.pki.certificate import pem
@@ -124,7 +124,7 @@ class Ground:
         return await self.keeper.keep(self.cluster)
 
     async def files(self, name: str) -> dict[str, str]:
-        return dict(decoded(await self.api.get(RAW_SECRETS, Key(self.namespace, name))))
+        return dict(text_content(await self.api.get(RAW_SECRETS, Key(self.namespace, name))))
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
 from stateward.kube.timing.clock import SystemClock
 from stateward.operator.admission.judge import Verdict
-from stateward.operator.admission.packages import PackageDesk
+from stateward.operator.admission.packages import PackageReviews
 from stateward.operator.admission.registration import CONFIGURATIONS
 from stateward.operator.admission.server import PATH_PACKAGES, Webhook
 from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
@@ -69,7 +69,7 @@ async def place(integration_sandbox: Sandbox, control_plane: Path) -> AsyncGener
         async def judge(_new: Cluster, _old: Cluster | None) -> Verdict:
             return Verdict()
 
-        webhook = Webhook(api, judge, "x", SystemClock(), PackageDesk(api, ("",)))
+        webhook = Webhook(api, judge, "x", SystemClock(), PackageReviews(api, ("",)))
         app = web.Application()
         app.add_routes([web.post(PATH_PACKAGES, webhook.answer_on_packages)])
         runner = web.AppRunner(app, access_log=None)

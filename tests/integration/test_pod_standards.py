@@ -15,7 +15,7 @@ from stateward.api.pod_policy import Level, baseline, violations
 from stateward.api.values.base import Json
 from stateward.operator.databases.engine import unconnected
 from stateward.operator.objects.kinds import CLUSTER_KINDS
-from stateward.operator.pod_rights.finished import finished
+from stateward.operator.pod_rights.finished import final_templates
 from tests.unit.api.test_pod_policy import CASES, level_of
 from tests.unit.operator.pod_rights.test_pod_rights import elastic, foundation, search
 
@@ -202,7 +202,7 @@ def test_the_pods_of_every_engine_are_admitted_where_only_restricted_ones_are(ju
     seen: set[str] = set()
     for cluster in (search(), search(security={"enabled": True}), elastic(), foundation()):
         kind = next(kind for kind in CLUSTER_KINDS if kind.resource.kind == cluster.kind)
-        for made in finished(unconnected(kind), cluster):
+        for made in final_templates(unconnected(kind), cluster):
             assert judge(Level.RESTRICTED, made.template) is True
             seen.add(kind.engine)
     assert seen == {kind.engine for kind in CLUSTER_KINDS}

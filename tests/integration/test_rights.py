@@ -27,7 +27,7 @@ from stateward.kube.objects.resource import Resource
 from stateward.operator.databases.engine import ElasticsearchFamily, Family, OpenSearchFamily
 from stateward.operator.databases.foundationdb import FoundationDBFamily
 from stateward.operator.databases.foundationdb_shell import ExecShell
-from stateward.operator.installations.execution.background import Beside
+from stateward.operator.installations.execution.background import WorkerPool
 from stateward.operator.installations.objects.views import INSTALLATIONS
 from stateward.operator.objects.caches import CLUSTERS
 from stateward.operator.objects.kinds import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB
@@ -167,7 +167,7 @@ async def at(kubeconfig: Path, uses: Uses) -> AsyncGenerator[Stage]:
         operator.follow(restarts.sources)
         operator.companions += [
             restarts,
-            installation_control(operator, lambda _: written, Beside()),
+            installation_control(operator, lambda _: written, WorkerPool()),
             detection_control(operator),
         ]
         PuppetKubelet(admin, operator.controllers["opensearch"].caches.of(kinds.PODS), database)

@@ -70,7 +70,7 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(sandbox: Sandbox, client_ca: Path) -> AsyncGenerator[Desk]:
+async def package_reviews(sandbox: Sandbox, client_ca: Path) -> AsyncGenerator[Desk]:
     async def judge(_new: Cluster, _old: Cluster | None) -> Verdict:
         return Verdict(refused=(REFUSED,))
 
@@ -135,7 +135,7 @@ async def test_the_api_server_gets_through_with_its_certificate_and_nobody_witho
     integration_sandbox: Sandbox, tmp_path: Path
 ) -> None:
     pki = integration_sandbox.layout.pki
-    async with desk(integration_sandbox, pki / f"{WEBHOOK_CLIENTS_CA}.crt") as of:
+    async with package_reviews(integration_sandbox, pki / f"{WEBHOOK_CLIENTS_CA}.crt") as of:
         await settled(of, REFUSED)
         assert (await of.store()).startswith(Invalid.__name__)
         assert await of.ask((pki / "webhook-client.crt", pki / "webhook-client.key")) == 200
@@ -152,7 +152,7 @@ async def test_an_api_server_whose_certificate_is_of_another_ca_is_a_client_like
     integration_sandbox: Sandbox, tmp_path: Path
 ) -> None:
     other = Authority(tmp_path / "others")
-    async with desk(integration_sandbox, other.path) as of:
+    async with package_reviews(integration_sandbox, other.path) as of:
         await settled(of, "failed calling webhook")
         assert REFUSED not in await of.store()
         assert await of.ask(other.issue(tmp_path / "known")) == 200

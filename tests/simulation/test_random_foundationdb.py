@@ -30,7 +30,7 @@ def test_nothing_that_must_hold_was_violated() -> None:
     report = simulate_many("foundationdb", range(2, 6), plan=Plan(chaos=1200.0))
     assert not report.failed, "\n".join(f"seed {o.seed}: {o.violations[0]}" for o in report.failed)
     met = set(report.counts)
-    assert {"action: Form", "wait: MembersFirst", "fault: user edit", "action: Drain"} <= met, sorted(met)
+    assert {"action: CreateDatabase", "wait: MembersFirst", "fault: user edit", "action: Drain"} <= met, sorted(met)
 
 
 async def test_two_members_that_are_taken_down_at_once_are_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from stateward.kube.objects.errors import Forbidden
-from stateward.operator.act.shared_objects import Furnisher
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.act.shared_objects import SharedObjects
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.planning.safety.disruption_budget import Budget
 from stateward.simulation.world.world import NAMESPACE
 from tests.simulation.story import PODS, SETS, Story, hot, managers
@@ -188,17 +188,17 @@ async def test_a_shared_object_that_cannot_be_written_keeps_nothing_set_and_nobo
 ) -> None:
     """A policy refuses a PodDisruptionBudget, say, from the moment on at which the allocation was limited."""
     refusing = [False]
-    furnish = Furnisher.furnish
+    furnish = SharedObjects.apply
 
-    async def refused(self: Furnisher, holdings: Holdings, budgets: tuple[Budget, ...]) -> None:
+    async def refused(self: SharedObjects, existing: ClusterObjects, budgets: tuple[Budget, ...]) -> None:
         if refusing[0]:
             raise Forbidden("a policy refuses PodDisruptionBudgets")
-        await furnish(self, holdings, budgets)
+        await furnish(self, existing, budgets)
 
     def told(what: str) -> None:
         refusing[0] = refusing[0] or what == "POST /_flush"
 
-    monkeypatch.setattr(Furnisher, "furnish", refused)
+    monkeypatch.setattr(SharedObjects, "furnish", refused)
     with Story(managers(), hot(3), agents=agents).told() as story:
         await story.begin()
         story.process.told = told

@@ -30,7 +30,7 @@ from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock, SteadyClock
 from stateward.operator.admission.judge import Verdict, changed, judge
-from stateward.operator.admission.packages import PackageDesk
+from stateward.operator.admission.packages import PackageReviews
 from stateward.operator.admission.server import Webhook, open_webhook
 from stateward.operator.clusters.controller import Common, Controller
 from stateward.operator.clusters.replacement_limit import ReplacementLimit
@@ -41,7 +41,7 @@ from stateward.operator.detection.control import Setting as DetectionSetting
 from stateward.operator.detection.cronjob import Place
 from stateward.operator.installations.controller import InstallationControl
 from stateward.operator.installations.controller import Setting as InstallationSetting
-from stateward.operator.installations.execution.background import Aside, Beside
+from stateward.operator.installations.execution.background import Background, WorkerPool
 from stateward.operator.installations.execution.service_account import Accounts, user
 from stateward.operator.installations.execution.tasks import ExecAs
 from stateward.operator.network.control import NetworkControl
@@ -131,9 +131,9 @@ class Operator:
         """Return whether a new or changed cluster may be stored, and what would keep its new pods from starting."""
         key = Key(new.metadata.namespace, new.metadata.name)
         controller = self.controllers[kind_of(new).engine]
-        holdings = controller.caches.holdings(key) if controller.caches.synced else None
+        existing = controller.caches.cluster_objects(key) if controller.caches.synced else None
         level = Level(self.options.pod_policy)
-        verdict = judge(controller.family, new, old, holdings, self.clock.now().timestamp(), level)
+        verdict = judge(controller.family, new, old, existing, self.clock.now().timestamp(), level)
         if verdict.refused or not changed(new, old) or not controller.caches.synced:
             return verdict
         doubts = await advance_warnings(self._api, controller.family, new, controller.caches.shared)
@@ -188,7 +188,7 @@ async def run_operator(options: OperatorOptions) -> None:
         api = await stack.enter_async_context(HttpApi(connection))
         families = await stack.enter_async_context(open_families(api.execute, options.agent_image))
         operator = Operator(api, families, options)
-        restarts, beside = restart_control(operator), Beside()
+        restarts, beside = restart_control(operator), WorkerPool()
         operator.follow(restarts.sources)
         operator.companions += [
             restarts,
@@ -203,9 +203,11 @@ async def run_operator(options: OperatorOptions) -> None:
         routes = metrics_routes(operator.metrics.registry)
         await stack.enter_async_context(serve(options.metrics_host, options.metrics_port, routes))
         if options.webhook:
-            desk = PackageDesk(api, options.namespaces or ("",), beside)
+            package_reviews = PackageReviews(api, options.namespaces or ("",), beside)
             ca = Path(options.webhook_client_ca) if options.webhook_client_ca else None
-            webhook = Webhook(api, operator.judge, options.lease_namespace, operator.clock, desk, client_ca=ca)
+            webhook = Webhook(
+                api, operator.judge, options.lease_namespace, operator.clock, package_reviews, client_ca=ca
+            )
             await stack.enter_async_context(open_webhook(webhook, options.webhook_host, options.webhook_port))
         await until_signalled(operator)
 
@@ -226,7 +228,7 @@ def restart_control(operator: Operator) -> RestartControl:
     )
 
 
-def installation_control(operator: Operator, execute: ExecAs, aside: Aside) -> InstallationControl:
+def installation_control(operator: Operator, execute: ExecAs, background: Background) -> InstallationControl:
     """Return the controller of installations beside an operator.
 
     `execute` runs commands in pods as a user, `aside` does what takes a processor for long.
@@ -241,7 +243,7 @@ def installation_control(operator: Operator, execute: ExecAs, aside: Aside) -> I
             namespaces=options.namespaces or ("",),
             execute=execute,
             accounts=accounts_of(options),
-            aside=aside,
+            background=background,
             chance=operator.chance,
             gauge=operator.metrics,
             image=options.agent_image,

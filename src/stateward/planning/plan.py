@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from stateward.planning.facts.change import change_of
 from stateward.planning.facts.facts import Facts, derive
-from stateward.planning.facts.removals import Removals, drained
-from stateward.planning.facts.upgrade_order import ahead, parse, reached
+from stateward.planning.facts.removals import Removals, is_released
+from stateward.planning.facts.upgrade_order import members_ahead, newest_joined_version, parse
 from stateward.planning.model.actions import (
     Action,
     Create,
@@ -24,31 +24,31 @@ from stateward.planning.model.actions import (
     OwnVolume,
     RetainVolume,
 )
-from stateward.planning.model.intent import Intent, Part, State, Wait, merge
-from stateward.planning.model.observation import Crossing, Observation, Refusal, Removal, Unknown
+from stateward.planning.model.intent import Intent, State, StepResult, Wait, merge
+from stateward.planning.model.observation import Observation, ProtocolSwitch, Refusal, Removal, Unknown
 from stateward.planning.model.security import CERTIFICATES
 from stateward.planning.safety.disruption_budget import Budget, budgets
 from stateward.planning.steps.membership.bootstrap import bootstrap
 from stateward.planning.steps.membership.create_members import create
-from stateward.planning.steps.membership.decommission import leave
-from stateward.planning.steps.membership.orphaned_volumes import left
-from stateward.planning.steps.membership.pacing import paced
-from stateward.planning.steps.membership.protocol_switch import cross
+from stateward.planning.steps.membership.decommission import decommission
+from stateward.planning.steps.membership.orphaned_volumes import volume_marks
+from stateward.planning.steps.membership.pacing import limit_releases
+from stateward.planning.steps.membership.protocol_switch import switch_waits
 from stateward.planning.steps.membership.replacement import replacement
 from stateward.planning.steps.membership.scale import Scale, scale
 from stateward.planning.steps.membership.surge import departures
-from stateward.planning.steps.rollout.default_intent import resting
-from stateward.planning.steps.rollout.restart_all import together
-from stateward.planning.steps.rollout.restart_one import beyond_reach
-from stateward.planning.steps.rollout.restarts_in_progress import restart
-from stateward.planning.steps.rollout.rolling_change import Elsewhere, roll
-from stateward.planning.steps.rollout.stopped_processes import idle
+from stateward.planning.steps.rollout.default_intent import default_intent
+from stateward.planning.steps.rollout.restart_all import restart_all
+from stateward.planning.steps.rollout.restart_one import cannot_finish
+from stateward.planning.steps.rollout.restarts_in_progress import continue_restarts
+from stateward.planning.steps.rollout.rolling_change import OtherWork, roll
+from stateward.planning.steps.rollout.stopped_processes import handle_stopped
 from stateward.planning.steps.rollout.user_requests import schedule
-from stateward.planning.steps.upkeep.database_upkeep import tend
-from stateward.planning.steps.upkeep.garbage_collection import collect
+from stateward.planning.steps.upkeep.database_upkeep import configure_database
+from stateward.planning.steps.upkeep.garbage_collection import collect_garbage
 from stateward.planning.steps.upkeep.repair import repair
 from stateward.planning.steps.upkeep.retention import retention
-from stateward.planning.steps.upkeep.revert import undo
+from stateward.planning.steps.upkeep.revert import revert_settings
 from stateward.planning.steps.upkeep.templates import templates
 from stateward.planning.steps.upkeep.volume_change import volumes
 
@@ -74,12 +74,12 @@ class Plan(Struct, frozen=True):
     @property
     def endings(self) -> tuple[Action, ...]:
         """Actions that come before everything else, because they only end something."""
-        return tuple(action for action in self.actions if first(action))
+        return tuple(action for action in self.actions if runs_first(action))
 
     @property
     def steps(self) -> tuple[Action, ...]:
         """The other actions, in the order in which they run."""
-        return tuple(action for action in self.actions if not first(action))
+        return tuple(action for action in self.actions if not runs_first(action))
 
     @property
     def needs_live(self) -> bool:
@@ -100,36 +100,38 @@ def plan(obs: Observation, now: float) -> Plan:
     """Return the plan for an observation at time `now` (seconds since the epoch)."""
     facts = derive(obs, now)
     obs = facts.obs
-    refusals = refused(obs)
+    refusals = refusal_waits(obs)
     hold = obs.desired.paused or any(r.everything for r in refusals)
-    part = Part(waits=tuple(Wait(r.subject, r.reason, r.message, stalled=True) for r in refusals))
+    part = StepResult(waits=tuple(Wait(r.subject, r.reason, r.message, stalled=True) for r in refusals))
     if obs.desired.paused:
-        part = merge(part, Part(waits=(Wait(obs.name, "Paused", "update.paused is set: no new step is taken"),)))
-    removals, said = (Removals(obs.removals, obs.removals), Part()) if hold else replacement(facts)
+        part = merge(part, StepResult(waits=(Wait(obs.name, "Paused", "update.paused is set: no new step is taken"),)))
+    removals, said = (Removals(obs.removals, obs.removals), StepResult()) if hold else replacement(facts)
     scaling = scale(facts, {} if hold else removals.obeyed)
-    part = merge(part, said, restart(facts, frozenset()) if hold else work(facts, scaling))
+    part = merge(part, said, continue_restarts(facts, frozenset()) if hold else run_steps(facts, scaling))
     part = merge(part, retention(facts, hold=hold))
-    part = merge(Part(actions=undo(facts, part, hold=hold)), part)
-    part = merge(part, rest(facts, part))
+    part = merge(StepResult(actions=revert_settings(facts, part, hold=hold)), part)
+    part = merge(part, default_intents(facts, part))
     settled = not part.actions and not part.waits and all(at_rest(facts, removals, i) for i in part.intents.values())
     settled = settled and facts.turn is None
     if isinstance(obs.database, Unknown):
-        part = merge(part, Part(waits=(Wait(obs.name, obs.database.reason, obs.database.why + unbelieved(facts)),)))
+        part = merge(
+            part, StepResult(waits=(Wait(obs.name, obs.database.reason, obs.database.why + certificate_advice(facts)),))
+        )
         settled = False
     return Plan(
-        actions=trusted(obs, in_order(part.actions)),
+        actions=allowed_on_these_reads(obs, ordered(part.actions)),
         intents=part.intents,
         waits=part.waits,
         budgets=budgets(facts, part.intents),
-        doing=sentence(obs, part, settled=settled),
+        doing=summary(obs, part, settled=settled),
         settled=settled,
         removals=removals.recorded,
         leaving=scaling.leaving,
-        forgets=forgets(obs, part, removals),
+        forgets=loses_record(obs, part, removals),
     )
 
 
-def unbelieved(facts: Facts) -> str:
+def certificate_advice(facts: Facts) -> str:
     """Return advice for a silent database whose members all run with certificates from before the last renewal.
 
     If these certificates have expired, the members no longer trust each other. Then no member can restart on its own,
@@ -144,7 +146,7 @@ def unbelieved(facts: Facts) -> str:
     )
 
 
-def forgets(obs: Observation, part: Part, removals: Removals) -> bool:
+def loses_record(obs: Observation, part: StepResult, removals: Removals) -> bool:
     """Return whether the status would lose a member or a replacement that it records now."""
     shown = {m.name for m in obs.members if m.present or m.name in part.intents}
     return not (obs.records.keys() <= shown and obs.removals.keys() <= removals.recorded.keys())
@@ -160,21 +162,21 @@ def at_rest(facts: Facts, removals: Removals, intent: Intent) -> bool:
     if intent.state is State.READY:
         return True
     member = facts.members[intent.member]
-    if intent.member not in removals.obeyed or not drained(member):
+    if intent.member not in removals.obeyed or not is_released(member):
         return False
     return member.pod is None or not member.pod.node_ready or facts.now > member.pod.gone_by + ENDING
 
 
-def refused(obs: Observation) -> tuple[Refusal, ...]:
+def refusal_waits(obs: Observation) -> tuple[Refusal, ...]:
     """Return the waits for everything that is refused: by the driver, by validation, or as a downgrade.
 
     An invalid spec does not count as a request for its version.
     """
-    passed = ahead(obs)
+    passed = members_ahead(obs)
     if not passed or not obs.desired.pools:
         return obs.desired.refusals
     names = ", ".join(m.name for m in passed)
-    version = max((reached(obs, m) for m in passed), key=parse)
+    version = max((newest_joined_version(obs, m) for m in passed), key=parse)
     text = (
         f"{names} {'has' if len(passed) == 1 else 'have'} already joined with {version}, and data"
         " cannot be downgraded to"
@@ -183,7 +185,7 @@ def refused(obs: Observation) -> tuple[Refusal, ...]:
     return (*obs.desired.refusals, Refusal("spec.version", "CannotGoBack", text, everything=False))
 
 
-def first(action: Action) -> bool:
+def runs_first(action: Action) -> bool:
     """Return whether an action runs before the shared objects are written, because it only ends something.
 
     A shared object that cannot be written must not keep the allocation limited or a process stopped. Lifting a drain
@@ -200,7 +202,7 @@ repair.
 """
 
 
-def in_order(actions: tuple[Action, ...]) -> tuple[Action, ...]:
+def ordered(actions: tuple[Action, ...]) -> tuple[Action, ...]:
     """Return the actions in the order in which they run; the run ends with the first one that fails.
 
     Actions that undo a setting are already first. Actions that may be refused repeatedly are last: an exhausted quota
@@ -212,10 +214,10 @@ def in_order(actions: tuple[Action, ...]) -> tuple[Action, ...]:
 
 def urgency(action: Action) -> int:
     """Return what sorts an action among the others of its plan; those of one urgency keep their order."""
-    return LATE.index(type(action)) if isinstance(action, LATE) else -2 if first(action) else -1
+    return LATE.index(type(action)) if isinstance(action, LATE) else -2 if runs_first(action) else -1
 
 
-def trusted(obs: Observation, actions: tuple[Action, ...]) -> tuple[Action, ...]:
+def allowed_on_these_reads(obs: Observation, actions: tuple[Action, ...]) -> tuple[Action, ...]:
     """Return the actions that are safe on these reads: while the caches lag behind, only those that end something.
 
     The disaster this prevents: the operator does not see its own deletion yet, and stops a second manager. Actions that
@@ -227,61 +229,65 @@ def trusted(obs: Observation, actions: tuple[Action, ...]) -> tuple[Action, ...]
     return tuple(action for action in actions if action.ends or not action.needs_live)
 
 
-def work(facts: Facts, scaling: Scale) -> Part:
+def run_steps(facts: Facts, scaling: Scale) -> StepResult:
     """Return the result of all steps in order; a later step leaves alone what an earlier step has claimed."""
-    part = Part()
+    part = StepResult()
     for step in STEPS.values():
         part = merge(part, step(facts, scaling, part))
     return part
 
 
-def claimed(part: Part) -> frozenset[str]:
+def claimed(part: StepResult) -> frozenset[str]:
     """Return the members that earlier steps have claimed."""
     return frozenset(part.intents)
 
 
-def engaged(facts: Facts, scaling: Scale, part: Part) -> frozenset[str]:
+def excluded_from_restarts(facts: Facts, scaling: Scale, part: StepResult) -> frozenset[str]:
     """Return the members that no step restarts: those claimed, and those that leave and cannot be reached."""
-    return claimed(part) | {name for name in scaling.leaving if beyond_reach(facts, name)}
+    return claimed(part) | {name for name in scaling.leaving if cannot_finish(facts, name)}
 
 
-def leaving(scaling: Scale, part: Part) -> Mapping[str, str]:
+def leaving(scaling: Scale, part: StepResult) -> Mapping[str, str]:
     """Return the members that leave and that no earlier step has claimed, with the reason."""
     return {name: why for name, why in scaling.leaving.items() if name not in part.intents}
 
 
-def decommissions(facts: Facts, scaling: Scale, part: Part) -> Part:
+def decommissions(facts: Facts, scaling: Scale, part: StepResult) -> StepResult:
     """Return the next step of the members that leave; no step while all processes change to another protocol."""
     nobody: Mapping[str, str] = {}
-    going = nobody if facts.crossing is Crossing.SWITCHED else leaving(scaling, part)
-    return paced(facts, leave(facts, going, scaling, departures(facts, scaling)))
+    going = nobody if facts.crossing is ProtocolSwitch.SWITCHED else leaving(scaling, part)
+    return limit_releases(facts, decommission(facts, going, scaling, departures(facts, scaling)))
 
 
-def elsewhere(facts: Facts, part: Part) -> Elsewhere:
+def other_work(facts: Facts, part: StepResult) -> OtherWork:
     """Return the work of earlier steps that a rolling change has to leave room for."""
     moving = next((name for name in sorted(part.drain) if is_moving(facts, name)), None)
-    return Elsewhere(moving=moving, unvoting=min(part.exclude, default=None), drained=part.drain)
+    return OtherWork(moving=moving, unvoting=min(part.exclude, default=None), drained=part.drain)
 
 
-Step = Callable[[Facts, Scale, Part], Part]
+Step = Callable[[Facts, Scale, StepResult], StepResult]
 """A step takes the facts, the members that come and leave, and the result so far; it returns what it adds."""
 
 STEPS: Mapping[str, Step] = {
-    "orphaned volumes": lambda facts, _scaling, _part: left(facts),
+    "orphaned volumes": lambda facts, _scaling, _part: volume_marks(facts),
     "bootstrap": lambda facts, _scaling, _part: bootstrap(facts),
     "create members": lambda facts, scaling, _part: create(facts, scaling),
-    "restarts in progress": lambda facts, scaling, part: restart(facts, engaged(facts, scaling, part)),
-    "stopped processes": lambda facts, scaling, part: idle(facts, engaged(facts, scaling, part)),
-    "protocol switch": lambda facts, scaling, part: cross(facts, leaving(scaling, part)),
+    "restarts in progress": lambda facts, scaling, part: continue_restarts(
+        facts, excluded_from_restarts(facts, scaling, part)
+    ),
+    "stopped processes": lambda facts, scaling, part: handle_stopped(
+        facts, excluded_from_restarts(facts, scaling, part)
+    ),
+    "protocol switch": lambda facts, scaling, part: switch_waits(facts, leaving(scaling, part)),
     "decommission": decommissions,
     "repair": lambda facts, _scaling, part: repair(facts, claimed(part), part.drain),
-    "coordinated restart": lambda facts, _scaling, part: together(facts, claimed(part)),
-    "rolling change": lambda facts, _scaling, part: roll(facts, claimed(part), elsewhere(facts, part)),
+    "coordinated restart": lambda facts, _scaling, part: restart_all(facts, claimed(part)),
+    "rolling change": lambda facts, _scaling, part: roll(facts, claimed(part), other_work(facts, part)),
     "volume changes": lambda facts, _scaling, _part: volumes(facts),
-    "database upkeep": lambda facts, _scaling, _part: tend(facts),
+    "database upkeep": lambda facts, _scaling, _part: configure_database(facts),
     "templates": lambda facts, _scaling, part: templates(facts, part.intents),
     "user requests": lambda facts, _scaling, part: schedule(facts, part.actions),
-    "garbage collection": lambda facts, _scaling, _part: collect(facts),
+    "garbage collection": lambda facts, _scaling, _part: collect_garbage(facts),
 }
 """The steps in their order of precedence. To add a step, write its module and give it a line here."""
 
@@ -291,13 +297,13 @@ def is_moving(facts: Facts, name: str) -> bool:
     return any(copy.target and copy.member == name for unit in facts.units_of(name) for copy in unit.copies)
 
 
-def rest(facts: Facts, part: Part) -> Part:
+def default_intents(facts: Facts, part: StepResult) -> StepResult:
     """Return the intents of the members that no step has claimed: what held them back, or their state."""
-    found: list[Part] = []
+    found: list[StepResult] = []
     for member in facts.obs.members:
         if member.name in part.intents or not member.present:
             continue
-        own = resting(facts, member)
+        own = default_intent(facts, member)
         said = part.otherwise.get(member.name)
         if said is not None and own.intents[member.name].state in (State.READY, State.WAITING):
             own = msgspec.structs.replace(own, intents={member.name: said})
@@ -319,7 +325,7 @@ BUSY = (
 """States in the order in which they are what is going on."""
 
 
-def sentence(obs: Observation, part: Part, *, settled: bool) -> str:
+def summary(obs: Observation, part: StepResult, *, settled: bool) -> str:
     """Return what is going on in one sentence."""
     if settled:
         return "the cluster matches its spec"

@@ -15,7 +15,7 @@ from stateward.operator.clusters import reconcile
 from stateward.operator.observe import desired_state
 from stateward.planning import plan
 from stateward.planning.facts import facts
-from stateward.planning.model.intent import Part
+from stateward.planning.model.intent import StepResult
 from stateward.planning.model.observation import Database, Health, Unknown
 from stateward.planning.safety import health_gate, safe_set
 from stateward.planning.steps.membership import replacement, scale, surge
@@ -38,12 +38,12 @@ def cached(patch: pytest.MonkeyPatch) -> None:
 
 
 def forgetting(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(plan, "forgets", lambda *_: False)
+    patch.setattr(plan, "loses_record", lambda *_: False)
 
 
 def never_caught_up(patch: pytest.MonkeyPatch) -> None:
     cached(patch)
-    patch.setattr(plan, "trusted", lambda _obs, actions: actions)
+    patch.setattr(plan, "allowed_on_these_reads", lambda _obs, actions: actions)
 
 
 def any_owner(patch: pytest.MonkeyPatch) -> None:
@@ -58,7 +58,7 @@ def collecting(patch: pytest.MonkeyPatch) -> None:
     original = reconcile.Reconciler.reconcile
 
     async def collect(self: Any, key: Key) -> float | None:
-        if self._caches.holdings(key) is None:
+        if self._caches.cluster_objects(key) is None:
             for secret in self._caches.owned["secrets"].indexed("cluster", f"{key.namespace}/{key.name}"):
                 meta = secret.metadata
                 options = DeleteOptions(Preconditions(meta.uid, meta.resource_version))
@@ -69,12 +69,12 @@ def collecting(patch: pytest.MonkeyPatch) -> None:
 
 
 def pruning_all(patch: pytest.MonkeyPatch) -> None:
-    original = shared_objects.Furnisher._prune
+    original = shared_objects.SharedObjects._prune
 
-    async def prune(self: Any, holdings: Any, _wanted: set[str], expectations: Any) -> None:
-        await original(self, holdings, set(), expectations)
+    async def prune(self: Any, existing: Any, _wanted: set[str], expectations: Any) -> None:
+        await original(self, existing, set(), expectations)
 
-    patch.setattr(shared_objects.Furnisher, "_prune", prune)
+    patch.setattr(shared_objects.SharedObjects, "_prune", prune)
 
 
 def leaking(patch: pytest.MonkeyPatch) -> None:
@@ -87,10 +87,10 @@ def leaking(patch: pytest.MonkeyPatch) -> None:
 def first_only(patch: pytest.MonkeyPatch) -> None:
     original = act.Actor._create
 
-    async def create(self: Any, action: Any, holdings: Any) -> None:
-        if any(s.metadata.name == action.member for s in holdings.secrets):
+    async def create(self: Any, action: Any, existing: Any) -> None:
+        if any(s.metadata.name == action.member for s in existing.secrets):
             return
-        await original(self, action, holdings)
+        await original(self, action, existing)
 
     patch.setattr(act.Actor, "_create", create)
 
@@ -133,7 +133,7 @@ def remembered_health(patch: pytest.MonkeyPatch) -> None:
 
 
 def no_repair(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(plan, "repair", lambda *_: Part())
+    patch.setattr(plan, "repair", lambda *_: StepResult())
 
 
 def strict_gate(patch: pytest.MonkeyPatch) -> None:
@@ -156,11 +156,11 @@ def impatient(patch: pytest.MonkeyPatch) -> None:
 
 
 def no_second_start(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(repair, "starts_again", lambda *_: False)
+    patch.setattr(repair, "restarts_with_all", lambda *_: False)
 
 
 def left_waiting(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(repair, "bereft", lambda *_: False)
+    patch.setattr(repair, "configuration_is_lost", lambda *_: False)
 
 
 def strict_order(patch: pytest.MonkeyPatch) -> None:
@@ -217,9 +217,9 @@ def any_configuration(patch: pytest.MonkeyPatch) -> None:
 
 
 def any_checksum(patch: pytest.MonkeyPatch) -> None:
-    def start(_facts: Any, member: Any, _process: Any) -> Part:
+    def start(_facts: Any, member: Any, _process: Any) -> StepResult:
         anything = structs.replace(restart_one.start_process(member), checksum="")
-        return Part(actions=(anything,), intents=restart_one.said(member, "is being started").intents)
+        return StepResult(actions=(anything,), intents=restart_one.restart_intent(member, "is being started").intents)
 
     patch.setattr(restart_one, "start", start)
     patch.setattr(prepare, "agent_problem", lambda *_: None)
@@ -235,15 +235,15 @@ def unsettled(patch: pytest.MonkeyPatch) -> None:
 
 
 def never_staged_back(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(plan, "templates", lambda *_: Part())
+    patch.setattr(plan, "templates", lambda *_: StepResult())
 
 
 def successors(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(surge, "spared", lambda _facts, leaving, _counted: frozenset(m.name for m in leaving))
+    patch.setattr(surge, "members_to_spare", lambda _facts, leaving, _counted: frozenset(m.name for m in leaving))
 
 
 def scheduler_reasons(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(surge, "cures", lambda _member, _trouble: True)
+    patch.setattr(surge, "frees_place", lambda _member, _trouble: True)
 
 
 def one_absence(patch: pytest.MonkeyPatch) -> None:

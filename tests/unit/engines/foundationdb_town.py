@@ -103,7 +103,7 @@ class Town:
 
     async def made(self) -> "Town":
         """Make the database, and wait until it has settled."""
-        await self.engine.form(self.target())
+        await self.engine.create_database(self.target())
         await self.settle()
         self.commands.clear()
         return self

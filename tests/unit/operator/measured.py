@@ -24,8 +24,8 @@ from stateward.cli.preview.preview import Kind as Change
 from stateward.cli.preview.preview import preview
 from stateward.engines.foundationdb.database.status import Status
 from stateward.engines.foundationdb.database.target import FoundationTarget
-from stateward.engines.foundationdb.database.upkeep import redundancy
-from stateward.engines.foundationdb.spec.security import asked
+from stateward.engines.foundationdb.database.upkeep import redundancy_change
+from stateward.engines.foundationdb.spec.security import requested
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
@@ -33,7 +33,7 @@ from stateward.operator.databases.engine import Family, family_of
 from stateward.operator.detection.cronjob import Place, cron_job
 from stateward.operator.network.policy import network_policy
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import CLUSTER_KINDS
 from stateward.operator.security.foundationdb_tls import TransportKeeper
 from stateward.operator.security.protection import refusals
@@ -93,7 +93,7 @@ class Ground:
         """Return the cluster as its keeper has secured it, and whether what was given is refused."""
         if isinstance(cluster, FoundationDBCluster):
             # It is made with what was asked for first, and keeps that.
-            self.tls = bool(asked(cluster)) if self.tls is None else self.tls
+            self.tls = bool(requested(cluster)) if self.tls is None else self.tls
             found = await self.transport.keep(cluster, on=self.tls)
             return found.cluster, bool(found.refusals)
         if not isinstance(cluster, SearchCluster):
@@ -146,11 +146,11 @@ class Ground:
 
     def objects(self, cluster: Cluster) -> list[Json]:
         """Return the objects that all members share, the CronJob and the NetworkPolicy."""
-        holdings = Holdings(cluster, sets=(), pods=(), claims=(), secrets=(), nodes={}, classes={})
+        existing = ClusterObjects(cluster, sets=(), pods=(), claims=(), secrets=(), nodes={}, classes={})
         policy = cluster.spec.replacement or ReplacementPolicy()
         job = [cron_job(PLACE, "engine", Key("data", "c"), policy)] if policy.enabled else []
         network = network_policy(cluster, self.family.kind.engine, PLACE.namespace)
-        return [*self.family.cluster_objects(holdings, ()), *job, network]
+        return [*self.family.cluster_objects(existing, ()), *job, network]
 
 
 def essence(desired: Desired) -> Desired:
@@ -165,4 +165,4 @@ def told(before: Cluster, after: Cluster) -> bool:
         return False
     mode = {"cluster": {"configuration": {"redundancy_mode": before.spec.redundancy.value}}}
     status = msgspec.convert(mode, Status)
-    return bool(redundancy(FoundationTarget((), "c", cluster=after), status))
+    return bool(redundancy_change(FoundationTarget((), "c", cluster=after), status))

@@ -17,7 +17,7 @@ from stateward.api.values.base import Metadata
 from stateward.engines.connection import worker as shared
 from stateward.operator.installations.execution import background as beside_module
 from stateward.operator.installations.execution import worker
-from stateward.operator.installations.execution.background import Beside, at_once
+from stateward.operator.installations.execution.background import WorkerPool, in_foreground
 from stateward.operator.installations.execution.jobs import OpenPackage, RenderNested, RenderObjects, RenderStep
 from stateward.operator.installations.execution.opening import NoPackageError
 from stateward.operator.installations.execution.worker import NotNowError, in_process
@@ -69,7 +69,7 @@ def opening(namespace: str = "prod") -> OpenPackage:
 @pytest.mark.parametrize("fails", [False, True])
 async def test_the_loop_goes_on_while_a_package_is_rendered(*, fails: bool) -> None:
     job = Slow(KeyError("of the package") if fails else None)
-    rendering = asyncio.create_task(Beside()(job))
+    rendering = asyncio.create_task(WorkerPool()(job))
     await job.begun.wait()
     job.may.set()
     if fails:
@@ -83,7 +83,7 @@ async def test_what_a_process_does_is_what_is_done_here() -> None:
     use = Use(shop(), "web", "prod", {"COUNT": 3})
     for place in places(use.package, "deploy"):
         job = RenderStep(use, place)
-        assert await in_process(job) == job.do() == await at_once(job)
+        assert await in_process(job) == job.do() == await in_foreground(job)
     assert await in_process(opening()) == opening().do()
 
 
@@ -93,7 +93,7 @@ async def test_what_is_wrong_with_a_template_is_said_by_a_process_as_it_is_here(
     with pytest.raises(TemplateProblem) as here:
         job.do()
     with pytest.raises(TemplateProblem) as there:
-        await Beside()(job)
+        await WorkerPool()(job)
     assert (str(there.value), there.value.public) == (str(here.value), here.value.public)
 
 
@@ -124,7 +124,7 @@ async def test_small_work_starts_no_process_and_large_work_does(monkeypatch: pyt
         return await in_process(job)
 
     monkeypatch.setattr(beside_module, "in_process", counted)
-    beside = Beside()
+    beside = WorkerPool()
     many = "{{ range $i := until 600 }}" + "  k{{ $i }}: {{ repeat 1000 `x` }}\n" + "{{ end }}"
     assert len(await beside(objects(HEAD + "  a: b"))) == 1
     assert started == []
@@ -145,7 +145,7 @@ async def test_a_short_template_that_makes_very_much_ends_by_a_limit_that_is_nam
     """One line with 4 MB of output took a minute of the one thread there was, and more than a gigabyte of memory."""
     before = time.process_time()
     with pytest.raises(TemplateProblem, match=limit) as error:
-        await Beside()(objects(template))
+        await WorkerPool()(objects(template))
     assert limit in error.value.public
     assert time.process_time() - before < 2, "in this process"
 
@@ -183,7 +183,7 @@ async def test_a_process_that_is_killed_fails_its_job_with_the_limits(monkeypatc
 def test_a_result_that_is_too_large_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "LARGEST", 10)
     with pytest.raises(worker.TooLargeError, match="the result has"):
-        list(worker.done(iter([msgspec.msgpack.encode(objects(HEAD + "  a: b"))])))
+        list(worker.do_job(iter([msgspec.msgpack.encode(objects(HEAD + "  a: b"))])))
 
 
 async def test_without_a_process_it_is_held_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +212,7 @@ async def test_each_namespace_has_one_job_at_a_time_and_the_others_go_on(monkeyp
         return job.namespace
 
     monkeypatch.setattr(beside_module, "in_process", counted)
-    beside = Beside()
+    beside = WorkerPool()
     bad = [asyncio.create_task(beside(opening("bad"))) for _ in range(20)]
     await asyncio.sleep(0)
     good = [f"good-{n}" for n in range(5)]

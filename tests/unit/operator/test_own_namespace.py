@@ -23,11 +23,11 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.kube.timing.clock import SystemClock
 from stateward.operator.databases.engine import unconnected
-from stateward.operator.installations.execution.background import at_once
+from stateward.operator.installations.execution.background import in_foreground
 from stateward.operator.installations.execution.library import Library, NoPackageError
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.kinds import kind_of
-from stateward.operator.objects.ownership import NotOurs
+from stateward.operator.objects.ownership import NotOwnedError
 from stateward.operator.observe.referenced_data import asked_of
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.restarts.sources import read_sources
@@ -60,7 +60,7 @@ class Paths:
 async def tried(work: Any) -> None:
     try:
         await work
-    except (ApiError, NotOurs):
+    except (ApiError, NotOwnedError):
         return
 
 
@@ -122,12 +122,12 @@ async def test_each_way_from_a_spec_to_a_name_is_taken() -> None:
 async def test_a_package_is_looked_for_in_the_installations_namespace_only(name: str) -> None:
     api: Any = Paths()
     with pytest.raises((NoPackageError, BadRequest)):
-        await Library(api, ("data",), at_once).read("data", name)
+        await Library(api, ("data",), in_foreground).read("data", name)
     assert [path for path in api.asked if HOME not in path] == []
 
 
 async def test_an_operator_for_some_namespaces_asks_for_no_package_of_the_whole_cluster() -> None:
     api: Any = Paths()
     with pytest.raises(NoPackageError):
-        await Library(api, ("data",), at_once).read("data", "shop")
+        await Library(api, ("data",), in_foreground).read("data", "shop")
     assert [path.split(HOME)[1] for path in api.asked] == ["packages/shop"]

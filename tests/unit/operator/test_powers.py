@@ -19,9 +19,9 @@ from stateward.kube.objects.metadata import Key
 from stateward.operator.databases.engine import unconnected
 from stateward.operator.detection.cronjob import Place, cron_job
 from stateward.operator.network.policy import network_policy
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import kind_of
-from stateward.operator.pod_rights.finished import finished
+from stateward.operator.pod_rights.finished import final_templates
 from stateward.operator.pod_rights.named import named
 from stateward.operator.pod_rights.policy import PodNotAllowed, refuse
 from stateward.operator.security import credentials, own_secrets
@@ -202,8 +202,8 @@ def specs(draw: st.DrawFn) -> Cluster | None:
 def objects(cluster: Cluster, level: Level) -> Iterator[Json]:
     """Yield every object that the operator would make for a cluster in its namespace, as it is sent."""
     family, kind = unconnected(kind_of(cluster)), kind_of(cluster)
-    holdings = Holdings(cluster, (), (), (), (), {}, {})
-    yield from family.cluster_objects(holdings, (Budget("data", ("data",), 1),))
+    existing = ClusterObjects(cluster, (), (), (), (), {}, {})
+    yield from family.cluster_objects(existing, (Budget("data", ("data",), 1),))
     yield network_policy(cluster, kind.engine, PLACE.namespace)
     yield credentials.secret(cluster, f"{cluster.metadata.name}-agents", {"x": "y"}, {})
     if isinstance(cluster, SearchCluster):
@@ -225,7 +225,7 @@ def objects(cluster: Cluster, level: Level) -> Iterator[Json]:
 def looked_at(cluster: Cluster) -> frozenset[tuple[str, str]]:
     """Return what is used only if its labels allow it, and what is the operator's own of this cluster's pods."""
     family = unconnected(kind_of(cluster))
-    own = {each for made in finished(family, cluster, ordinals=(0, 1)) for each in made.own}
+    own = {each for made in final_templates(family, cluster, ordinals=(0, 1)) for each in made.own}
     return frozenset(own | {(each.kind, each.name) for each in named(family, cluster)})
 
 

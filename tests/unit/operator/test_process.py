@@ -23,7 +23,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.operator.clusters import reconcile
 from stateward.operator.clusters.reconcile import Reconciler
 from stateward.operator.databases.engine import OpenSearchFamily
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import OPENSEARCH
 from stateward.operator.process import Operator
 from stateward.operator.runtime.options import OperatorOptions
@@ -35,7 +35,7 @@ from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
 from stateward.simulation.timing.loop import WorldClock
 
-Write = Callable[[Reconciler, Holdings], Awaitable[object]]
+Write = Callable[[Reconciler, ClusterObjects], Awaitable[object]]
 
 
 class Written(WorldApi):
@@ -72,34 +72,34 @@ def reconciler(of: Operator) -> Reconciler:
 SPEC = OpenSearchSpec(version="2.19.5", pools=[Pool(name="hot", replicas=1)])
 
 
-def holdings() -> Holdings:
+def existing() -> ClusterObjects:
     spec = structs.replace(SPEC, security=Security(enabled=True))
     cluster = OpenSearchCluster(metadata=Metadata(name="logs", namespace="data", uid="u"), spec=spec)
-    return Holdings(cluster, sets=(), pods=(), claims=(), secrets=(), nodes={}, classes={})
+    return ClusterObjects(cluster, sets=(), pods=(), claims=(), secrets=(), nodes={}, classes={})
 
 
-async def shared_objects(one: Reconciler, seen: Holdings) -> None:
-    await one._furnisher.furnish(seen, ())
+async def shared_objects(one: Reconciler, seen: ClusterObjects) -> None:
+    await one._shared_objects.apply(seen, ())
 
 
-async def secrets_of_agents(one: Reconciler, seen: Holdings) -> None:
-    await one._liaison.credentials.access(seen.cluster, "logs-hot-0")
+async def secrets_of_agents(one: Reconciler, seen: ClusterObjects) -> None:
+    await one._agent_requests.credentials.access(seen.cluster, "logs-hot-0")
 
 
-async def secrets_of_the_database(one: Reconciler, seen: Holdings) -> None:
+async def secrets_of_the_database(one: Reconciler, seen: ClusterObjects) -> None:
     cluster = seen.cluster
     assert isinstance(cluster, OpenSearchCluster)
     await one._keeper.keep(cluster, alone=True)
 
 
-async def status(one: Reconciler, seen: Holdings) -> None:
+async def status(one: Reconciler, seen: ClusterObjects) -> None:
     await one._patch_status(Key("data", "logs"), seen.cluster, ClusterStatus(version="2.19.5"))
 
 
 @pytest.mark.parametrize("write", [shared_objects, secrets_of_agents, secrets_of_the_database, status])
 async def test_nothing_is_written_unless_the_lease_is_held(api: Written, write: Write) -> None:
     with pytest.raises(LostLease):
-        await write(reconciler(operator(api)), holdings())
+        await write(reconciler(operator(api)), existing())
     assert api.writes == 0
 
 
@@ -111,7 +111,7 @@ async def test_a_leader_writes_and_so_does_a_process_without_rivals(
     one = operator(api, leader_elect=leader_elect)
     leading = asyncio.create_task(one.election.run(lambda: None))
     await one.election.wait_elected()
-    await write(reconciler(one), holdings())
+    await write(reconciler(one), existing())
     leading.cancel()
     with suppress(asyncio.CancelledError):
         await leading
@@ -133,8 +133,8 @@ class Told:
 
 
 async def look(one: Reconciler) -> None:
-    cluster = OpenSearchCluster(metadata=holdings().cluster.metadata, spec=SPEC)
-    await one._decide(replace(holdings(), cluster=cluster))
+    cluster = OpenSearchCluster(metadata=existing().cluster.metadata, spec=SPEC)
+    await one._decide(replace(existing(), cluster=cluster))
 
 
 async def introduce(one: Reconciler) -> None:
@@ -145,9 +145,9 @@ async def introduce(one: Reconciler) -> None:
     one._keeper = keeper
     secured = Database(identity="i", health=Health.GREEN, nodes={}, secured=True)
     protection = Protection(enabled=True)
-    turn: Any = SimpleNamespace(observed=SimpleNamespace(protection=protection, database=secured), holdings=holdings())
+    turn: Any = SimpleNamespace(observed=SimpleNamespace(protection=protection, database=secured), existing=existing())
     with suppress(TypeError):  # What is done with the answer needs a whole round.
-        await one._introduced(turn)
+        await one._administrator_created(turn)
 
 
 @pytest.mark.parametrize("call", [look, introduce])
@@ -225,7 +225,7 @@ async def test_two_clusters_that_are_decided_on_at_once_do_not_take_the_last_pla
 
     async def decide(uid: str) -> None:
         metadata = Metadata(name=uid, namespace="data", uid=uid)
-        await one._decide(replace(holdings(), cluster=OpenSearchCluster(metadata=metadata, spec=SPEC)))
+        await one._decide(replace(existing(), cluster=OpenSearchCluster(metadata=metadata, spec=SPEC)))
 
     await asyncio.gather(decide("a"), decide("b"))
     assert sorted(places.values()) == [0, 1]

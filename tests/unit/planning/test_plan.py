@@ -56,11 +56,11 @@ def test_a_pause_is_said() -> None:
 
 ON_CACHED_READS = {
     a.Create,
-    a.NoteData,
+    a.RecordData,
     a.MarkVolume,
     a.RetainVolume,
     a.RecordRemoval,
-    a.TakeBack,
+    a.CancelRemoval,
     a.RestoreAllocation,
     a.ResumeBalancing,
 }

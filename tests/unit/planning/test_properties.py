@@ -16,15 +16,15 @@ moderate = settings(max_examples=200, deadline=None, suppress_health_check=[Heal
 
 ON_CACHED_READS = (
     a.Create,
-    a.NoteData,
+    a.RecordData,
     a.MarkVolume,
     a.RetainVolume,
     a.RecordRemoval,
-    a.TakeBack,
+    a.CancelRemoval,
     a.RestoreAllocation,
     a.ResumeBalancing,
 )
-RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.TakeBack, a.MarkVolume, a.RetainVolume, a.OwnVolume)
+RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.CancelRemoval, a.MarkVolume, a.RetainVolume, a.OwnVolume)
 UNDOING = (a.RestoreAllocation, a.ResumeBalancing, a.Drain, a.ExcludeVoters)
 
 
@@ -129,7 +129,7 @@ def test_an_unknown_database_destroys_nothing_but_broken_pods_whose_data_stays(o
     members = {m.name: m for m in obs.members}
     for action in plan(obs, NOW).actions:
         assert not isinstance(action, a.Drain | a.ExcludeVoters | a.MoveCopies | a.LimitAllocation | a.Flush)
-        if isinstance(action, a.Release | a.Forget | a.DeleteVolume):
+        if isinstance(action, a.Release | a.DeleteMember | a.DeleteVolume):
             member = members[action.member]
             assert action.member not in obs.records
             assert member.claim is None or member.claim.capacity == 0, "only what was never there may go"

@@ -10,21 +10,21 @@ from copy import deepcopy
 
 from msgspec.structs import replace
 
-from stateward.planning.facts.agents_to_ask import questions
+from stateward.planning.facts.agents_to_ask import members_to_ask
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.model.phase import COORDINATED
 from stateward.planning.plan import Plan, plan
-from stateward.planning.report.pending_removals import let_go, removals
+from stateward.planning.report.pending_removals import released_members, removals
 from stateward.planning.report.status import parse_time, status
-from tests.unit.planning.hands import Hands
+from tests.unit.planning.applier import Hands
 from tests.unit.planning.kubernetes import checksum
 from tests.unit.planning.pools import GIB, PoolSpec, gateway, hot, managers, mixed
 from tests.unit.planning.things import Body, Index, Shard
 
 __all__ = ["GIB", "Index", "PoolSpec", "Shard", "World", "gateway", "hot", "managers", "mixed", "settled"]
 
-RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.TakeBack, a.MarkVolume, a.RetainVolume, a.OwnVolume)
+RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.CancelRemoval, a.MarkVolume, a.RetainVolume, a.OwnVolume)
 """What is only written down."""
 
 TICK = 10.0
@@ -37,7 +37,7 @@ class World(Hands):
     def observe(self) -> o.Observation:
         """Return what is there, with the answers of the agents that are asked."""
         silent = self.silent()
-        asked = {m.name for m in questions(silent)}
+        asked = {m.name for m in members_to_ask(silent)}
         heard = (replace(m, process=self.answer(m.name)) if m.name in asked else m for m in silent.members)
         return replace(silent, members=tuple(heard))
 
@@ -76,7 +76,7 @@ class World(Hands):
             causes={m.name: m.missing for m in self.status.member_states if m.missing},
             removals=removals(self.status),
             last_removal=parse_time(self.status.last_removal),
-            let_go=let_go(self.status),
+            let_go=released_members(self.status),
             slots=self.slots,
             bootstrap=(o.Bootstrap(b.member, b.volume, b.formed) if (b := self.status.bootstrap) is not None else None),
             bootstrap_again=self.bootstrap_again,

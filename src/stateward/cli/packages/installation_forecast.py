@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 
-from stateward.cli.packages.installation_plan import Outlook
+from stateward.cli.packages.installation_plan import InstallationPreview
 from stateward.cli.packages.package_diff import shown
 from stateward.packages.review.foresight import Foresight
 
 
-def lines(found: Outlook) -> Iterator[str]:
+def lines(found: InstallationPreview) -> Iterator[str]:
     """Yield a preview in lines."""
     name, package = found.wanted.metadata.name, found.package
     before = f"{found.before.version} → " if found.before and found.before.version != package.version else ""
@@ -36,7 +36,7 @@ def _foreseen(found: Foresight) -> Iterator[str]:
     yield from (f"its objects are not known: {identity}" for identity in found.unclear)
 
 
-def document(found: Outlook) -> dict[str, Any]:
+def document(found: InstallationPreview) -> dict[str, Any]:
     """Return a preview for programs."""
     foresight = found.foresight
     difference = foresight.difference if foresight is not None else None

@@ -10,9 +10,9 @@ from stateward.cli.shared.session import Session
 from stateward.kube.objects.errors import Forbidden, NotFound, UnknownResource
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
-from stateward.operator.installations.execution.opening import NoPackageError, opened
+from stateward.operator.installations.execution.opening import NoPackageError, open_package
 from stateward.operator.installations.objects.kinds import ServedKinds
-from stateward.operator.installations.objects.owned_objects import belongings
+from stateward.operator.installations.objects.owned_objects import owned_objects
 from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, PACKAGES
 from stateward.operator.restarts.views import ANNOTATION_CONTROL, WORKLOADS
 from stateward.packages.format.records import Package
@@ -33,10 +33,10 @@ async def package_called(session: Session, name: str, offered: Offered) -> Packa
     """Return a package by the name of its object; raise Failure or ApiError."""
     try:
         if name in offered:
-            return opened(offered[name])
+            return open_package(offered[name])
         for resource, namespace in ((PACKAGES, session.namespace), (CLUSTER_PACKAGES, "")):
             try:
-                return opened(await session.api.get(resource, Key(namespace, name)))
+                return open_package(await session.api.get(resource, Key(namespace, name)))
             except NotFound:
                 continue
     except NoPackageError as error:
@@ -60,9 +60,9 @@ async def made_from(session: Session, live: Installation | None, offered: Offere
     return Use(package, live.metadata.name, session.namespace, state.parameters), notes
 
 
-async def there_now(session: Session, live: Installation | None) -> Now:
+async def existing_objects(session: Session, live: Installation | None) -> Now:
     """Return the existing objects; raise ApiError if they cannot be read."""
-    owned = await belongings(session.api, ServedKinds(session.api), live) if live is not None else []
+    owned = await owned_objects(session.api, ServedKinds(session.api), live) if live is not None else []
     mine = {found.identity for found in owned}
     others = [body async for body in _asking(session) if identity_of(body) not in mine]
     return Now(tuple(Made(found.identity, found.meta.metadata.annotations) for found in owned), tuple(others))
@@ -80,7 +80,7 @@ async def _asking(session: Session) -> AsyncIterator[Json]:
                 yield {**body, "apiVersion": resource.api_version, "kind": kind}
 
 
-async def in_the_way(session: Session, wanted: Installation, bodies: Iterable[Json]) -> list[str]:
+async def conflicting_objects(session: Session, wanted: Installation, bodies: Iterable[Json]) -> list[str]:
     """Return which objects to create exist already, and their owners; raise ApiError."""
     kinds, found = ServedKinds(session.api), list[str]()
     own = set_id(wanted.metadata.name, session.namespace)

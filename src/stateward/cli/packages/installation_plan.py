@@ -10,8 +10,14 @@ from stateward.api.kinds.installation import Installation, InstallationStatus, S
 from stateward.api.kinds.package import Package as PackageObject
 from stateward.api.schema.structure import check_structure
 from stateward.api.values.base import Json
-from stateward.cli.packages.installation_look import Offered, in_the_way, made_from, package_called, there_now
-from stateward.cli.packages.installation_rights import lacking
+from stateward.cli.packages.installation_look import (
+    Offered,
+    conflicting_objects,
+    existing_objects,
+    made_from,
+    package_called,
+)
+from stateward.cli.packages.installation_rights import missing_rights
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.session import Session
 from stateward.kube.objects.errors import NotFound
@@ -30,7 +36,7 @@ from stateward.packages.review.foresight import Foresight, foresee
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class InstallationPreview:
     """The effect of a change: the plan that it runs and the changes of that plan, or why none may run (`refused`).
 
     `held` is what would make the plan wait, `notes` are remarks, `asked` is whether a user requested the plan.
@@ -80,7 +86,7 @@ def _typed(place: str, document: Json, record: type[Any]) -> Any:
     return msgspec.convert(document, record)
 
 
-async def outlook(session: Session, wanted: Installation, offered: Offered) -> Outlook:
+async def installation_preview(session: Session, wanted: Installation, offered: Offered) -> InstallationPreview:
     """Return the preview of an installation; raise Failure or ApiError."""
     try:
         live = await session.api.get(INSTALLATIONS, session.key(wanted.metadata.name))
@@ -88,19 +94,19 @@ async def outlook(session: Session, wanted: Installation, offered: Offered) -> O
         live = None
     package = await package_called(session, wanted.spec.package, offered)
     status = live.status if live is not None else InstallationStatus()
-    found = decided(Outlook(wanted, session.namespace, package, status.installed), status)
+    found = decided(InstallationPreview(wanted, session.namespace, package, status.installed), status)
     if found.chosen is None:
         return found
     before, notes = await made_from(session, live, offered)
-    now = await there_now(session, live)
+    now = await existing_objects(session, live)
     try:
         after = Use(package, wanted.metadata.name, session.namespace, found.chosen.state.values)
         foresight = foresee(before, after, found.chosen.plan, now, wanted.spec.retention)
     except (TemplateProblem, BadValue) as error:
         return replace(found, refused=str(error))
-    held = await in_the_way(session, wanted, foresight.new)
+    held = await conflicting_objects(session, wanted, foresight.new)
     if account := wanted.spec.service_account_name:
-        lacks, unknown = await lacking(session, account, _applied(after, found.chosen.plan))
+        lacks, unknown = await missing_rights(session, account, _applied(after, found.chosen.plan))
         held, notes = [*held, *lacks], [*notes, *unknown]
     if found.asked and found.chosen.plan not in BY_CHANGES:
         notes += [f"{identity} exists and runs once more" for identity in foresight.work]
@@ -112,7 +118,7 @@ def _applied(use: Use, plan: str) -> list[Json]:
     return [rendered.body for place in places(use.package, plan) for rendered in work_of(use, place).apply]
 
 
-def decided(found: Outlook, status: InstallationStatus) -> Outlook:
+def decided(found: InstallationPreview, status: InstallationStatus) -> InstallationPreview:
     """Return a preview with the operator's decision: a plan, nothing, or manual intervention."""
     wish = found.wanted.metadata.annotations.get(ANNOTATION_TRIGGER, "")
     before = found.before.parameters if found.before is not None else None
@@ -130,7 +136,7 @@ def decided(found: Outlook, status: InstallationStatus) -> Outlook:
             return _after(found, status, state)
 
 
-def _after(found: Outlook, status: InstallationStatus, state: State) -> Outlook:
+def _after(found: InstallationPreview, status: InstallationStatus, state: State) -> InstallationPreview:
     """Return a preview of what follows the running plan."""
     running = status.run.plan if status.run is not None else ""
     noted = replace(found, notes=(f"plan {running} runs now and continues; steps of another plan follow it",))

@@ -27,7 +27,7 @@ class _Review(msgspec.Struct, frozen=True):
     status: _Answer = _Answer()
 
 
-async def lacking(session: Session, account: str, bodies: Iterable[Json]) -> tuple[list[str], list[str]]:
+async def missing_rights(session: Session, account: str, bodies: Iterable[Json]) -> tuple[list[str], list[str]]:
     """Return the rights that an account lacks to create objects, and notes; raise ApiError.
 
     The requests impersonate the account, so the user needs the right to do so; the usual role `edit` includes it.

@@ -8,7 +8,7 @@ from stateward.api.kinds.installation import Installation
 from stateward.api.values.base import API_VERSION, Json
 from stateward.cli.packages.installation_forecast import lines as forecast
 from stateward.cli.packages.installation_look import package_called
-from stateward.cli.packages.installation_plan import Outlook
+from stateward.cli.packages.installation_plan import InstallationPreview
 from stateward.cli.packages.installations import INSTALLED, no_such_installation, read_installation
 from stateward.cli.packages.package_files import checked, lines, values_of, working
 from stateward.cli.packages.package_objects import object_name, package_object, trial
@@ -17,7 +17,7 @@ from stateward.cli.shared.session import Session, installation_options, run
 from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
 from stateward.kube.objects.errors import AlreadyExists, NotFound
 from stateward.kube.objects.metadata import Key
-from stateward.operator.installations.execution.opening import opened
+from stateward.operator.installations.execution.opening import open_package
 from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, INSTALLATIONS, PACKAGES
 from stateward.packages.format.parameters import check_values, in_force
 from stateward.packages.format.records import Package
@@ -96,7 +96,7 @@ def upgrade(
         kept = {key: value for key, value in live.spec.parameters.items() if key in package.parameters}
         return live, package, values_of(given, file) if file else kept | values_of(given, "")
 
-    async def look(session: Session) -> Outlook:
+    async def look(session: Session) -> InstallationPreview:
         live, package, values = await changed(session)
         more: dict[str, Any] = {"retention": live.spec.retention.value, "adopt": live.spec.adopt}
         more["serviceAccountName"] = account or live.spec.service_account_name
@@ -120,7 +120,7 @@ def upgrade(
     click.echo(f"{run(work, **target)} is being installed")
 
 
-def show(found: Outlook) -> None:
+def show(found: InstallationPreview) -> None:
     """Print the preview; exit code 1 if a part of the change would not complete."""
     for line in forecast(found):
         click.echo(line)
@@ -155,7 +155,7 @@ async def _store(session: Session, package: Package, files: dict[str, bytes], *,
     try:
         await session.api.create(resource, body, namespace=namespace)
     except AlreadyExists as error:
-        if opened(await session.api.get(resource, Key(namespace, name))).digest != package.digest:
+        if open_package(await session.api.get(resource, Key(namespace, name))).digest != package.digest:
             text = f"{resource.kind} {name} already exists with other content: a changed package needs another version"
             raise Failure(text) from error
     return name

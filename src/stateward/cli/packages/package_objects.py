@@ -10,7 +10,7 @@ import msgspec
 from stateward.api.kinds.installation import Installation
 from stateward.api.kinds.package import Package as PackageObject
 from stateward.api.values.base import API_VERSION, Json
-from stateward.cli.packages.installation_plan import Outlook, outlook
+from stateward.cli.packages.installation_plan import InstallationPreview, installation_preview
 from stateward.cli.shared.session import Session
 from stateward.operator.installations.objects.views import PACKAGES
 from stateward.packages.distribution.archive import pack
@@ -38,7 +38,7 @@ def package_object(package: Package, files: Files, kind: str) -> Json:
 
 async def trial(
     session: Session, name: str, package: Package, files: Files | None, values: Mapping[str, Any], /, **spec: Any
-) -> Outlook:
+) -> InstallationPreview:
     """Return the preview of an installation of a package; raise Failure or ApiError.
 
     `files` are those of a package that may not be on the server yet; `spec` has further fields of the installation's
@@ -47,4 +47,4 @@ async def trial(
     wanted = {"metadata": {"name": name}, "spec": {"package": object_name(package), "parameters": values, **spec}}
     body = package_object(package, files, PACKAGES.kind) if files is not None else None
     offered = {object_name(package): msgspec.convert(body, PackageObject)} if body is not None else {}
-    return await outlook(session, msgspec.convert(wanted, Installation), offered)
+    return await installation_preview(session, msgspec.convert(wanted, Installation), offered)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from stateward.api.values.problem import Severity
 from stateward.api.values.quantity import format_quantity
-from stateward.cli.preview.inputs import Look
+from stateward.cli.preview.inputs import PlanInputs
 from stateward.cli.preview.pacing import not_known
 from stateward.cli.preview.preview import Kind, Preview
 from stateward.cli.shared.ages import about
@@ -28,7 +28,7 @@ STYLES = {
 }
 
 
-def forecast(found: Look, shown: Preview) -> RenderableType:
+def forecast(found: PlanInputs, shown: Preview) -> RenderableType:
     """Return the whole forecast: effects, order, volumes, and all problems."""
     parts: list[RenderableType] = [headline(found, shown)]
     tables = (members(shown), order(shown), volumes(shown))
@@ -43,7 +43,7 @@ def forecast(found: Look, shown: Preview) -> RenderableType:
     return Group(*parts)
 
 
-def headline(found: Look, shown: Preview) -> Text:
+def headline(found: PlanInputs, shown: Preview) -> Text:
     """Return the cluster and the change of its version."""
     version = shown.wanted if shown.deployed in ("", shown.wanted) else f"{shown.deployed} → {shown.wanted}"
     new = "" if found.exists else " (a new cluster)"
@@ -82,7 +82,7 @@ def clock(seconds: float) -> str:
     return f"+{hours}:{minutes:02}:{rest:02}" if hours else f"+{minutes}:{rest:02}"
 
 
-def time(found: Look, shown: Preview) -> Iterator[Text]:
+def time(found: PlanInputs, shown: Preview) -> Iterator[Text]:
     """Yield the total duration, its sources, and what it does not include."""
     if not shown.steps:
         return
@@ -95,12 +95,12 @@ def time(found: Look, shown: Preview) -> Iterator[Text]:
     yield from (Text(f"  not in it: {line}", style="dim") for line in unknowns(found, shown))
 
 
-def blocked(found: Look, shown: Preview) -> bool:
+def blocked(found: PlanInputs, shown: Preview) -> bool:
     """Return whether a step needs a new pod that no node can run, as far as that is known."""
     return bool(found.obstacles) and any(step.does in NEW_PODS for step in shown.steps)
 
 
-def unknowns(found: Look, shown: Preview) -> tuple[str, ...]:
+def unknowns(found: PlanInputs, shown: Preview) -> tuple[str, ...]:
     """Return what the forecast of this change cannot know."""
     joins = any(step.does == "create" for step in shown.steps) and found.exists
     return not_known(found.observed, grows=bool(shown.volumes), joins=joins)
@@ -114,7 +114,7 @@ def volumes(shown: Preview) -> Table:
     return table
 
 
-def remarks(found: Look, shown: Preview) -> Iterator[Text]:
+def remarks(found: PlanInputs, shown: Preview) -> Iterator[Text]:
     """Yield refusals, waits, warnings and missing data."""
     warnings = [str(p) for p in (*found.problems, *found.obstacles) if p.severity is Severity.WARNING]
     sections = (
@@ -133,7 +133,7 @@ def remarks(found: Look, shown: Preview) -> Iterator[Text]:
             yield from (Text(f"  {line}", style=style) for line in lines)
 
 
-def verdict(found: Look, shown: Preview) -> Text:
+def verdict(found: PlanInputs, shown: Preview) -> Text:
     """Return the last line: the result."""
     if shown.refused:
         return Text("part of the change is refused; nothing was changed", style="bold red")

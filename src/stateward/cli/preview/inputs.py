@@ -29,13 +29,13 @@ from stateward.kube.objects.errors import ApiError, Forbidden, NotFound, Unautho
 from stateward.kube.objects.resources import PODS
 from stateward.operator.databases.engine import Family, family_of
 from stateward.operator.databases.foundationdb_shell import ExecShell
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import ClusterKind
 from stateward.operator.objects.live import read_live
 from stateward.operator.objects.translate import observation
-from stateward.operator.observe.desired_state import wanted
+from stateward.operator.observe.desired_state import desired_or_refused
 from stateward.operator.observe.inventory import needs_of, read_inventory
-from stateward.operator.observe.read_only_session import onlook
+from stateward.operator.observe.read_only_session import observe_read_only
 from stateward.planning.facts.placement import obstacles
 from stateward.planning.model.observation import Database, Health, Node, Observation, Unknown
 
@@ -44,7 +44,7 @@ QUESTIONS = frozenset({"/_cluster/allocation/explain"})
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PlanInputs:
     """The result: the observation, the problems of the spec, and notes on what could not be read."""
 
     cluster: Cluster
@@ -57,7 +57,7 @@ class Look:
     """What keeps a new pod from starting, according to the server's present nodes and classes."""
 
 
-async def look(
+async def read_inputs(
     session: Session,
     kind: ClusterKind,
     name: str,
@@ -65,7 +65,7 @@ async def look(
     offered: Objects | None = None,
     *,
     level: Level = Level.PRIVILEGED,
-) -> Look:
+) -> PlanInputs:
     """Return the inputs of a plan for the cluster, with the spec of `changed` instead of its own if given.
 
     `offered` are ConfigMaps and Secrets in the change, `level` is the pod policy.
@@ -73,25 +73,25 @@ async def look(
     Raise NotFound if there is no such cluster and `changed` is None.
     """
     try:
-        holdings, exists = await read_live(session.api, session.key(name), kind), True
+        existing, exists = await read_live(session.api, session.key(name), kind), True
     except NotFound:
         if changed is None:
             raise
-        holdings, exists = nothing_yet(changed, session.namespace), False
-    cluster = holdings.cluster if changed is None else replace(holdings.cluster, spec=changed.spec)
+        existing, exists = nothing_yet(changed, session.namespace), False
+    cluster = existing.cluster if changed is None else replace(existing.cluster, spec=changed.spec)
     cluster = await with_offered(session, cluster, offered or {})
-    holdings = with_cluster(holdings, cluster)
-    family = family_of(kind, Carried(session.api), ExecShell(session.execute, asks=True))
-    database, notes = await ask(family, holdings, exists=exists)
+    existing = with_cluster(existing, cluster)
+    family = family_of(kind, ProxyTransport(session.api), ExecShell(session.execute, asks=True))
+    database, notes = await ask(family, existing, exists=exists)
     problems = tuple(validate(cluster))
-    observed = observation(holdings, wanted(family, cluster, level), database, family.container)
+    observed = observation(existing, desired_or_refused(family, cluster, level), database, family.container)
     if isinstance(database, Unknown) and exists:
-        observed, more = stand_in(observed, cluster)
+        observed, more = with_recorded_database(observed, cluster)
         notes += more
     silent = isinstance(database, Unknown) or isinstance(cluster, FoundationDBCluster)
-    known = Speed() if silent else await asked(Carried(session.api), target_of(family, holdings))
+    known = Speed() if silent else await asked(ProxyTransport(session.api), target_of(family, existing))
     obstacles = await obstacles_of(session.api, family, cluster) if not errors(list(problems)) else ()
-    return Look(cluster, observed, problems, notes, exists, pacing(holdings, known), obstacles)
+    return PlanInputs(cluster, observed, problems, notes, exists, pacing(existing, known), obstacles)
 
 
 async def obstacles_of(api: Api, family: Family, cluster: Cluster) -> tuple[Problem, ...]:
@@ -100,36 +100,36 @@ async def obstacles_of(api: Api, family: Family, cluster: Cluster) -> tuple[Prob
     return obstacles(needs, await read_inventory(api, needs, cluster.metadata.namespace))
 
 
-def nothing_yet(changed: Cluster, namespace: str) -> Holdings:
+def nothing_yet(changed: Cluster, namespace: str) -> ClusterObjects:
     """Return the objects of a cluster that does not exist yet."""
     cluster = replace(changed, metadata=replace(changed.metadata, namespace=namespace, uid="new"))
-    return Holdings(cluster, (), (), (), (), {}, {}, live=True)
+    return ClusterObjects(cluster, (), (), (), (), {}, {}, live=True)
 
 
-def with_cluster(holdings: Holdings, cluster: Cluster) -> Holdings:
+def with_cluster(existing: ClusterObjects, cluster: Cluster) -> ClusterObjects:
     """Return the objects with another spec."""
-    return dataclasses.replace(holdings, cluster=cluster)
+    return dataclasses.replace(existing, cluster=cluster)
 
 
-async def ask(family: Family, holdings: Holdings, *, exists: bool) -> tuple[Database | Unknown, tuple[str, ...]]:
+async def ask(family: Family, existing: ClusterObjects, *, exists: bool) -> tuple[Database | Unknown, tuple[str, ...]]:
     """Return the database's answer, and a note if it could not be reached."""
     if not exists:
         return Unknown("not formed yet"), ()
-    answer = await onlook(family.engine, target_of(family, holdings))
+    answer = await observe_read_only(family.engine, target_of(family, existing))
     return answer, (f"the database could not be reached from here: {answer.why}",) if isinstance(
         answer, Unknown
     ) else ()
 
 
-def target_of(family: Family, holdings: Holdings) -> Target:
+def target_of(family: Family, existing: ClusterObjects) -> Target:
     """Return the target with endpoints that are reachable from here."""
-    target = family.target(holdings)
-    return target if isinstance(target, FoundationTarget) else replace(target, endpoints=endpoints(holdings))
+    target = family.target(existing)
+    return target if isinstance(target, FoundationTarget) else replace(target, endpoints=endpoints(existing))
 
 
-def endpoints(holdings: Holdings) -> tuple[str, ...]:
+def endpoints(existing: ClusterObjects) -> tuple[str, ...]:
     """Return the API server paths to the databases in the pods, ready pods first."""
-    pods = sorted(holdings.pods, key=lambda pod: (not pod.ready, pod.metadata.name))
+    pods = sorted(existing.pods, key=lambda pod: (not pod.ready, pod.metadata.name))
     return tuple(
         PODS.path(pod.metadata.namespace, f"{pod.metadata.name}:{HTTP_PORT}", "proxy")
         for pod in pods
@@ -137,13 +137,13 @@ def endpoints(holdings: Holdings) -> tuple[str, ...]:
     )
 
 
-class Carried:
+class ProxyTransport:
     """An engine's transport through the API server; it refuses commands before they are sent."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
 
-    def within(self, access: Access) -> "Carried":  # noqa: ARG002 - the API server shows nobody's certificate
+    def within(self, access: Access) -> "ProxyTransport":  # noqa: ARG002 - the API server shows nobody's certificate
         """Return this transport: through the API server there is no other access."""
         return self
 
@@ -164,7 +164,7 @@ class Carried:
             return Answer(error.status, msgspec.json.encode({"error": error.message}))
 
 
-def stand_in(observed: Observation, cluster: Cluster) -> tuple[Observation, tuple[str, ...]]:
+def with_recorded_database(observed: Observation, cluster: Cluster) -> tuple[Observation, tuple[str, ...]]:
     """Return the observation with the database state from the status, if the operator could observe it."""
     status = cluster.status
     if status.health not in {health.value for health in Health}:

@@ -15,7 +15,7 @@ from stateward.api.values.digests import OUT, THERE, differs
 from stateward.cli.shared.session import Session
 from stateward.engines.pods.uses import uses_of
 from stateward.engines.search.configuration import keystore
-from stateward.operator.observe.known_data import Read, asked_of, known
+from stateward.operator.observe.known_data import ReadData, asked_of, known_data
 from stateward.operator.restarts.sources import read_sources
 from stateward.packages.format.trees import at, text
 from stateward.packages.restarts.dependencies import CONFIG_MAP, SECRET, Dependency
@@ -41,12 +41,14 @@ async def with_offered(session: Session, cluster: Cluster, offered: Objects) -> 
         return cluster
     wanted = [Dependency(*identity) for identity in concerned]
     now = await read_sources(session.api, wanted, session.namespace)
-    return foreseen(cluster, now, concerned)
+    return with_offered_digests(cluster, now, concerned)
 
 
-def foreseen(cluster: Cluster, now: Objects, offered: Objects) -> Cluster:
+def with_offered_digests(cluster: Cluster, now: Objects, offered: Objects) -> Cluster:
     """Return the cluster with other digests for the keys that would change."""
-    before, after = (known(cluster, uses_of(cluster), Read(dict(objects)), (), _KEY).data for objects in (now, offered))
+    before, after = (
+        known_data(cluster, uses_of(cluster), ReadData(dict(objects)), (), _KEY).data for objects in (now, offered)
+    )
     data = dict(cluster.status.data or {})
     for name in before.keys() | after.keys():
         if not differs(name, before, after) and name in before and name in after:

@@ -8,7 +8,7 @@ from stateward.api.values import names
 from stateward.engines.connection.base import EngineError, Target, Transport
 from stateward.engines.search.database.recovery import Speed, speed
 from stateward.kube.objects.pods import Pod
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.planning.model.observation import Database, Observation
 from stateward.simulation.forecast.pace import Pace
 
@@ -30,10 +30,10 @@ async def asked(transport: Transport, target: Target) -> Speed:
         return Speed()
 
 
-def pacing(holdings: Holdings, known: Speed) -> Pacing:
+def pacing(existing: ClusterObjects, known: Speed) -> Pacing:
     """Return the pace of a cluster: measured if possible, otherwise from settings, otherwise assumed."""
     pace = Pace()
-    starts = starts_of(holdings.pods)
+    starts = starts_of(existing.pods)
     everyone = [seconds for found in starts.values() for seconds in found]
     start = median(everyone) if everyone else pace.start
     limit = known.limit or pace.rate

@@ -12,9 +12,9 @@ from stateward.api.pod_policy import Level
 from stateward.cli.packages.installation_forecast import document as installation_document
 from stateward.cli.packages.installation_forecast import lines
 from stateward.cli.packages.installation_look import Offered
-from stateward.cli.packages.installation_plan import installations_in, outlook, packages_in
+from stateward.cli.packages.installation_plan import installation_preview, installations_in, packages_in
 from stateward.cli.preview.forecast import blocked, forecast, unknowns
-from stateward.cli.preview.inputs import Look, look
+from stateward.cli.preview.inputs import PlanInputs, read_inputs
 from stateward.cli.preview.offered_data import data_in
 from stateward.cli.preview.preview import Preview, preview
 from stateward.cli.shared import screen
@@ -58,10 +58,10 @@ def plan(name: str | None, path: str | None, *, output: str, pod_policy: str, **
     if changed is not None and changed.metadata.namespace and not target["namespace"]:
         target["namespace"] = changed.metadata.namespace
 
-    async def work(session: Session) -> tuple[Look, Preview]:
+    async def work(session: Session) -> tuple[PlanInputs, Preview]:
         kind = kind_of(changed or await read_cluster(session, wanted))
         try:
-            found = await look(session, kind, wanted, changed, data, level=Level(pod_policy))
+            found = await read_inputs(session, kind, wanted, changed, data, level=Level(pod_policy))
         except NotFound as error:
             raise no_such_cluster(session, wanted) from error
         return found, preview(found.observed, session.now(), found.pacing.pace)
@@ -80,7 +80,7 @@ def plan_installation(found: list[Installation], offered: Offered, output: str, 
         raise Failure(f"it has {len(found)} installations; add the NAME of one")
     wanted = found[0]
     target["namespace"] = target["namespace"] or wanted.metadata.namespace
-    what = run(lambda session: outlook(session, wanted, offered), **target)
+    what = run(lambda session: installation_preview(session, wanted, offered), **target)
     if output == "table":
         for line in lines(what):
             click.echo(line)
@@ -116,7 +116,7 @@ def changed_cluster(
     return found[0].cluster
 
 
-def document(found: Look, shown: Preview) -> dict[str, Any]:
+def document(found: PlanInputs, shown: Preview) -> dict[str, Any]:
     """Return the answer for programs."""
     doubts = (*found.problems, *found.obstacles)
     problems = [{"path": p.path, "message": p.message, "severity": p.severity.value} for p in doubts]

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from stateward.api.pod_policy import Level
 from stateward.api.values.problem import Severity, errors
-from stateward.cli.preview.inputs import Carried, obstacles_of
+from stateward.cli.preview.inputs import ProxyTransport, obstacles_of
 from stateward.cli.shared.documents import Document, read_documents
 from stateward.cli.shared.session import Session, place_options, policy_option, run
 from stateward.operator.databases.engine import family_of, unconnected
@@ -31,7 +31,9 @@ def validate(paths: tuple[str, ...], *, strict: bool, server: bool, pod_policy: 
     --server it also warns of storage classes, priority classes and Secrets that do not exist, and of pods that no node
     can run; nothing is sent. Exit code 1 if there is an error.
     """
-    documents = [policed(document, Level(pod_policy)) for path in paths for document in read_documents(path)]
+    documents = [
+        with_policy_problems(document, Level(pod_policy)) for path in paths for document in read_documents(path)
+    ]
     if server:
         documents = run(lambda session: on_server(session, documents), **target)
     for document in documents:
@@ -44,7 +46,7 @@ def validate(paths: tuple[str, ...], *, strict: bool, server: bool, pod_policy: 
         click.get_current_context().exit(1)
 
 
-def policed(document: Document, level: Level) -> Document:
+def with_policy_problems(document: Document, level: Level) -> Document:
     """Return a document with the pod policy violations of its cluster; an invalid document stays unchanged."""
     if document.cluster is None or errors(list(document.problems)):
         return document
@@ -64,7 +66,7 @@ async def checked_there(session: Session, document: Document) -> Document:
     cluster = document.cluster
     namespace = cluster.metadata.namespace or session.namespace
     cluster = structs.replace(cluster, metadata=structs.replace(cluster.metadata, namespace=namespace))
-    family = family_of(kind_of(cluster), Carried(session.api), ExecShell(session.execute, asks=True))
+    family = family_of(kind_of(cluster), ProxyTransport(session.api), ExecShell(session.execute, asks=True))
     found = await obstacles_of(session.api, family, cluster)
     return replace(document, problems=(*document.problems, *found))
 

@@ -114,7 +114,7 @@ def manifests(
         raise click.UsageError("--webhook-client-ca needs --webhook")
     for name, file in ADDED.items():
         if switches[name] and not crds_only:
-            found = added(found, source() / file, f"--{name.replace('_', '-')}")
+            found = with_file(found, source() / file, f"--{name.replace('_', '-')}")
     if webhook_client_ca and not crds_only:
         with_client_ca(found[-1], webhook_client_ca)
     settings = {
@@ -125,7 +125,7 @@ def manifests(
     }
     if arguments and not crds_only:
         found = [*found[:-1], with_arguments(found[-1], arguments)]
-    shown = [adapted(document, image, namespace, replicas, settings) for document in found]
+    shown = [with_settings(document, image, namespace, replicas, settings) for document in found]
     click.echo(yaml.safe_dump_all(shown, sort_keys=False, width=120), nl=False)
 
 
@@ -145,7 +145,7 @@ def documents(folder: Path) -> Iterator[dict[str, Any]]:
         yield from yaml.safe_load_all((folder / name).read_text(encoding="utf-8"))
 
 
-def added(found: list[dict[str, Any]], file: Path, argument: str) -> list[dict[str, Any]]:
+def with_file(found: list[dict[str, Any]], file: Path, argument: str) -> list[dict[str, Any]]:
     """Return the objects with those of a file before the Deployment, and the argument added to the Deployment."""
     more = list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
     return [*found[:-1], *more, with_arguments(found[-1], (argument,))]
@@ -167,11 +167,11 @@ def with_arguments(deployment: dict[str, Any], arguments: tuple[str, ...]) -> di
     return deployment
 
 
-def adapted(
+def with_settings(
     document: dict[str, Any], image: str, namespace: str, replicas: int, settings: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return an object with the chosen settings; `settings` are values of the operator's environment."""
-    found: dict[str, Any] = moved(document, namespace)
+    found: dict[str, Any] = in_namespace(document, namespace)
     if found["kind"] == "Namespace":
         found["metadata"]["name"] = namespace
     if found["kind"] == "Deployment":
@@ -183,13 +183,13 @@ def adapted(
     return found
 
 
-def moved(value: Any, namespace: str) -> Any:
+def in_namespace(value: Any, namespace: str) -> Any:
     """Return a document with another namespace in every `namespace` field."""
     if isinstance(value, list):
-        return [moved(item, namespace) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        return [in_namespace(item, namespace) for item in value]  # pyright: ignore[reportUnknownVariableType]
     if not isinstance(value, dict):
         return value
     return {  # pyright: ignore[reportUnknownVariableType]
-        key: namespace if key == "namespace" and inner == SOURCE_NAMESPACE else moved(inner, namespace)
+        key: namespace if key == "namespace" and inner == SOURCE_NAMESPACE else in_namespace(inner, namespace)
         for key, inner in value.items()  # pyright: ignore[reportUnknownVariableType]
     }

@@ -25,7 +25,7 @@ DECIDED = {"Missing": "is replaced at ", "ReplacementHeld": "is not replaced yet
 """By the reason of a wait about a replacement: the start of its last part, which says what happens next."""
 
 
-def absent(cluster: Cluster) -> Iterator[MemberStatus]:
+def missing_members(cluster: Cluster) -> Iterator[MemberStatus]:
     """Yield the missing members."""
     return (member for member in cluster.status.member_states if member.missing_since)
 
@@ -35,7 +35,7 @@ def cause(member: MemberStatus) -> str:
     return CAUSES[Cause(member.missing)] if member.missing in set(Cause) else member.missing
 
 
-def fate(cluster: Cluster, member: MemberStatus) -> str:
+def what_happens(cluster: Cluster, member: MemberStatus) -> str:
     """Return what happens to a missing member: when it is replaced, what that waits for, or what the user can do."""
     policy, by_hand, name = cluster.spec.replacement, cluster.spec.members, member.name
     going = next((entry for entry in cluster.status.pending_removals if entry.name == name), None)

@@ -6,7 +6,7 @@ from rich.text import Text
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import ClusterStatus, MemberStatus
-from stateward.cli.shared.absent import absent, fate
+from stateward.cli.shared.absent import missing_members, what_happens
 from stateward.cli.shared.ages import age
 from stateward.planning.model.intent import State
 
@@ -15,7 +15,7 @@ STATES = {State.READY: "green", State.WAITING: "yellow", State.DOWN: "bold red"}
 BUSY = "cyan"
 
 
-def picture(cluster: Cluster, now: float, *, trouble: str = "") -> RenderableType:
+def cluster_view(cluster: Cluster, now: float, *, trouble: str = "") -> RenderableType:
     """Return the whole view at time `now`; `trouble` is what blocks updates, if anything."""
     status = cluster.status
     parts: list[RenderableType] = [headline(cluster), summary(cluster, now)]
@@ -23,7 +23,7 @@ def picture(cluster: Cluster, now: float, *, trouble: str = "") -> RenderableTyp
         parts += [Text(), pools(status)]
     if status.member_states:
         parts += [Text(), members(status, now)]
-    if any(absent(cluster)):
+    if any(missing_members(cluster)):
         parts += [Text(), missing(cluster, now)]
     if status.pending_removals:
         parts += [Text(), removals(status, now)]
@@ -86,8 +86,8 @@ def members(status: ClusterStatus, now: float) -> Table:
 def missing(cluster: Cluster, now: float) -> Table:
     """Return one line per missing member: since when, why, and what happens next."""
     table = columns("MISSING", "FOR", "WHY", "NEXT")
-    for member in absent(cluster):
-        table.add_row(member.name, age(member.missing_since, now), member.missing, fate(cluster, member))
+    for member in missing_members(cluster):
+        table.add_row(member.name, age(member.missing_since, now), member.missing, what_happens(cluster, member))
     return table
 
 

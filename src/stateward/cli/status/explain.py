@@ -4,7 +4,7 @@ import click
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import MemberStatus
-from stateward.cli.preview.inputs import look
+from stateward.cli.preview.inputs import read_inputs
 from stateward.cli.preview.preview import inputs_of
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.failures import Failure
@@ -40,7 +40,7 @@ async def about_member(session: Session, cluster: Cluster, name: str) -> list[st
     """Return the lines about one member, with the pending inputs of its pod if they can be read."""
     found = find_member(cluster, name)
     try:
-        observed = (await look(session, kind_of(cluster), cluster.metadata.name)).observed
+        observed = (await read_inputs(session, kind_of(cluster), cluster.metadata.name)).observed
     except ApiError as error:
         note = f"The inputs of its pod could not be read: {error.message}."
         return [*explain_member(cluster, found, session.now()), note]

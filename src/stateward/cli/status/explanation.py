@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import MemberStatus, WaitStatus
-from stateward.cli.shared.absent import cause, fate
+from stateward.cli.shared.absent import cause, what_happens
 from stateward.cli.shared.ages import age
 from stateward.cli.status.advice import ADVICE, MEANING, UNKNOWN
 from stateward.planning.model.intent import State
@@ -86,7 +86,7 @@ def explain_member(
         yield f"The operator says: {member.reason}."
     if member.missing_since:
         yield f"It has been missing for {age(member.missing_since, now)}: {cause(member)}."
-        yield f"  It {fate(cluster, member)}."
+        yield f"  It {what_happens(cluster, member)}."
     if trouble:
         yield f"Its pod does not run: {trouble}."
     if member.pending:

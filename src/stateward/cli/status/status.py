@@ -12,7 +12,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.find import read_cluster
-from stateward.cli.shared.picture import picture
+from stateward.cli.shared.picture import cluster_view
 from stateward.cli.shared.session import Session, run, target_options
 from stateward.cli.status.follow import Following
 from stateward.cli.status.news import news
@@ -40,7 +40,7 @@ def status(name: str, *, watch: bool, output: str, **target: str) -> None:
         if watch:
             await follow(session, cluster, output)
         elif output == "table":
-            screen.show(picture(cluster, session.now()))
+            screen.show(cluster_view(cluster, session.now()))
         else:
             screen.show_document(document(cluster), output)
 
@@ -85,7 +85,7 @@ async def redraw(session: Session, following: Following) -> None:
     seen: list[Cluster] = []
 
     def current() -> Any:
-        return picture(seen[-1], session.now(), trouble=following.trouble) if seen else ""
+        return cluster_view(seen[-1], session.now(), trouble=following.trouble) if seen else ""
 
     with Live(
         console=screen.console(),

@@ -56,9 +56,9 @@ class Rooms:
         self._last = asyncio.Semaphore(1)
         self._ill: OrderedDict[str, None] = OrderedDict()
 
-    def look(self, cluster: str) -> "LookRoom":
+    def look(self, cluster: str) -> "ObservationRoom":
         """Return the room for one observation of a cluster; `cluster` must be unique among all clusters."""
-        return LookRoom(self, cluster)
+        return ObservationRoom(self, cluster)
 
     def place(self, cluster: str) -> asyncio.Semaphore:
         """Return the places that a cluster may use."""
@@ -73,7 +73,7 @@ class Rooms:
                 self._ill.popitem(last=False)
 
 
-class LookRoom:
+class ObservationRoom:
     """The room for all answers of one observation; a context manager that releases the place."""
 
     def __init__(self, rooms: Rooms, cluster: str) -> None:

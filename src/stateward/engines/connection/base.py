@@ -181,13 +181,13 @@ class Engine(Protocol):
 
 
 @runtime_checkable
-class Told(Protocol):
+class CommandedEngine(Protocol):
     """The driver of a database that must be formed by a command and needs explicit coordinators."""
 
-    async def form(self, target: Target) -> None:
+    async def create_database(self, target: Target) -> None:
         """Create an empty database; raise `RefusedError` if one exists."""
         ...
 
-    async def tend(self, target: Target) -> None:
-        """Maintain the database: apply the settings that `Database.untended` reports."""
+    async def configure(self, target: Target) -> None:
+        """Maintain the database: apply the settings that `Database.pending_settings` reports."""
         ...

@@ -9,7 +9,7 @@ import msgspec
 from stateward.engines.connection.access import Access, BadAccessError, Contexts
 from stateward.engines.connection.answer_limits import USUAL, mib
 from stateward.engines.connection.base import Answer, Call, GarbledError, TooLargeError, UnreachableError
-from stateward.engines.connection.no_answer import in_words
+from stateward.engines.connection.no_answer import failure_text
 
 LARGEST = USUAL
 """Default limit in bytes of an answer: settings, explanations and users take a small part of it."""
@@ -76,7 +76,7 @@ class HttpTransport:
         except BadAccessError as error:
             raise UnreachableError(str(error)) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise UnreachableError(f"{call.endpoint} cannot be reached: {in_words(error)}") from error
+            raise UnreachableError(f"{call.endpoint} cannot be reached: {failure_text(error)}") from error
 
     def _secured(self, endpoint: str) -> dict[str, Any]:
         """Return the TLS arguments of a request; `https` is always verified."""

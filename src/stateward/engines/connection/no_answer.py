@@ -35,7 +35,7 @@ _BY_KIND: dict[type[BaseException], str] = {
 }
 
 
-def in_words(error: BaseException) -> str:
+def failure_text(error: BaseException) -> str:
     """Return why there was no answer."""
     certificate = getattr(error, "certificate_error", error)
     if isinstance(certificate, ssl.SSLCertVerificationError):

@@ -57,7 +57,7 @@ class Failed(Struct, frozen=True):
 
 
 @asynccontextmanager
-async def worked(module: str, frames: Sequence[bytes], what: str) -> AsyncGenerator[AsyncIterator[bytes]]:
+async def run_in_worker(module: str, frames: Sequence[bytes], what: str) -> AsyncGenerator[AsyncIterator[bytes]]:
     """Provide the frames that the worker `module` makes of `frames`; `what` names the input in errors.
 
     Raise EngineError, also during iteration.
@@ -112,12 +112,12 @@ def serve(work: Work) -> None:
     """Run as the worker: read frames from standard input until it ends, and write the result frames."""
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-    for frame in answered(work, sys.stdin.buffer):
+    for frame in answer_frames(work, sys.stdin.buffer):
         sys.stdout.buffer.write(len(frame).to_bytes(HEAD) + frame)
     sys.stdout.buffer.flush()
 
 
-def answered(work: Work, source: BinaryIO) -> Iterator[bytes]:
+def answer_frames(work: Work, source: BinaryIO) -> Iterator[bytes]:
     """Yield the frames of the answer: an empty one, the result and an empty one; or only a failure."""
     try:
         found = [*work(_received(source))]

@@ -15,7 +15,7 @@ HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 
 
-def made_from(inputs: Inputs, version: str) -> dict[str, str]:
+def input_annotations(inputs: Inputs, version: str) -> dict[str, str]:
     """Return the annotations that record the inputs of an object."""
     text = json.dumps(dict(inputs), sort_keys=True, separators=(",", ":"))
     return {names.ANNOTATION_INPUTS: text, names.ANNOTATION_VERSION: version}
@@ -57,7 +57,7 @@ def overridden(own: Json, template: Json) -> Json:
     return {**merged, "metadata": {**metadata, **kept}}
 
 
-def apart(weight: int, labels: Mapping[str, str]) -> Json:
+def spread_preference(weight: int, labels: Mapping[str, str]) -> Json:
     """Return a preference for nodes without pods with these labels.
 
     It is never a hard rule: a rule would keep a member from coming back after its node is lost.
@@ -66,7 +66,7 @@ def apart(weight: int, labels: Mapping[str, str]) -> Json:
     return {"weight": weight, "podAffinityTerm": {"topologyKey": HOSTNAME, "labelSelector": selector}}
 
 
-def preferred(*terms: Json) -> Json:
+def preferences(*terms: Json) -> Json:
     """Return a pod affinity with these preferences."""
     return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": list(terms)}}
 

@@ -16,7 +16,7 @@ import structlog
 from stateward.api.pod_policy import Level
 from stateward.api.values import names
 from stateward.api.values.quantity import format_quantity
-from stateward.engines.connection.base import Engine, EngineError, RefusedError, Target, Told
+from stateward.engines.connection.base import CommandedEngine, Engine, EngineError, RefusedError, Target
 from stateward.engines.pods.objects import MemberObjects, owner
 from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.election.fence import Fence
@@ -24,18 +24,18 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import Conflict, NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
-from stateward.operator.act.agent_requests import Liaison
+from stateward.operator.act.agent_requests import AgentRequests
 from stateward.operator.act.sync_now import behind
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.cluster_objects import Holdings
-from stateward.operator.objects.ownership import NotOurs, exists, key_in
+from stateward.operator.objects.cluster_objects import ClusterObjects
+from stateward.operator.objects.ownership import NotOwnedError, exists, key_in
 from stateward.operator.pod_rights.policy import PodNotAllowed, refuse
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Inputs, Ref
 from stateward.planning.model.phase import BEGUN, Phase
 
-__all__ = ["Actor", "NotOurs"]
+__all__ = ["Actor", "NotOwnedError"]
 
 RAW_CLAIMS = kinds.CLAIMS.raw()
 
@@ -46,17 +46,23 @@ class Actor:
     """Carries out the actions of one cluster's plan."""
 
     def __init__(
-        self, api: Api, caches: Caches, family: Family, liaison: Liaison, fence: Fence, level: Level = Level.BASELINE
+        self,
+        api: Api,
+        caches: Caches,
+        family: Family,
+        agent_requests: AgentRequests,
+        fence: Fence,
+        level: Level = Level.BASELINE,
     ) -> None:
         self._api = api
         self._caches = caches
         self._family = family
-        self._liaison = liaison
+        self._agent_requests = agent_requests
         self._fence = fence
         self._level = level
 
-    async def carry_out(self, action: a.Action, holdings: Holdings, target: Target) -> None:
-        """Perform one action; raises ApiError, EngineError or NotOurs, after which it may be retried unchanged.
+    async def carry_out(self, action: a.Action, existing: ClusterObjects, target: Target) -> None:
+        """Perform one action; raises ApiError, EngineError or NotOwnedError, after which it may be retried unchanged.
 
         Every action is fenced, whether it goes to the API server, the database or an agent, including those that only
         end something: if another process may lead, this one must not decide what has ended. Raises LostLease in that
@@ -66,16 +72,16 @@ class Actor:
             _log.info("action", action=type(action).__name__, why=action.why, member=getattr(action, "member", ""))
             call = in_database(action, self._family.engine, target)
             if call is None:
-                call = self._in_kubernetes(action, holdings)
+                call = self._in_kubernetes(action, existing)
             await call
 
-    def _in_kubernetes(self, action: a.Action, holdings: Holdings) -> Awaitable[None]:
-        steps: dict[type[a.Action], Callable[[Any, Holdings], Awaitable[None]]] = {
+    def _in_kubernetes(self, action: a.Action, existing: ClusterObjects) -> Awaitable[None]:
+        steps: dict[type[a.Action], Callable[[Any, ClusterObjects], Awaitable[None]]] = {
             a.Create: self._create,
             a.Stage: self._stage,
             a.DeletePod: self._delete_pod,
             a.Release: self._scale_to_zero,
-            a.Forget: self._forget,
+            a.DeleteMember: self._delete_member,
             a.DeleteVolume: self._delete_volume,
             a.GrowVolume: self._grow,
             a.MarkVolume: self._mark_volume,
@@ -83,123 +89,123 @@ class Actor:
             a.OwnVolume: self._own_volume,
             a.RecordBootstrap: self._nothing,
             a.RecordRemoval: self._nothing,
-            a.TakeBack: self._nothing,
+            a.CancelRemoval: self._nothing,
             a.GrantBootstrap: self._grant,
             a.SetPhase: self._set_phase,
             a.StopProcess: self._stop_process,
             a.StartProcess: self._start_process,
             a.FinishRestart: self._finish_restart,
-            a.NoteData: self._note_data,
+            a.RecordData: self._record_data,
             a.ClearSchedule: self._clear_schedule,
             a.ClearConsent: self._clear_consent,
-            a.CollectConfiguration: self._collect,
+            a.DeleteConfiguration: self._delete_configuration,
         }
-        return steps[type(action)](action, holdings)
+        return steps[type(action)](action, existing)
 
-    async def _nothing(self, action: a.Action, holdings: Holdings) -> None:
+    async def _nothing(self, action: a.Action, existing: ClusterObjects) -> None:
         """Do nothing: the status that is written at the end of the round is the record."""
 
-    async def _delete_pod(self, action: a.DeletePod, holdings: Holdings) -> None:
-        await self._delete(kinds.PODS, holdings, action.pod)
+    async def _delete_pod(self, action: a.DeletePod, existing: ClusterObjects) -> None:
+        await self._delete(kinds.PODS, existing, action.pod)
 
-    async def _delete_volume(self, action: a.DeleteVolume, holdings: Holdings) -> None:
-        await self._delete(kinds.CLAIMS, holdings, action.claim)
+    async def _delete_volume(self, action: a.DeleteVolume, existing: ClusterObjects) -> None:
+        await self._delete(kinds.CLAIMS, existing, action.claim)
 
-    async def _grant(self, action: a.GrantBootstrap, holdings: Holdings) -> None:
-        await self._annotate(holdings, action.pod, {names.ANNOTATION_BOOTSTRAP: "granted"})
+    async def _grant(self, action: a.GrantBootstrap, existing: ClusterObjects) -> None:
+        await self._annotate(existing, action.pod, {names.ANNOTATION_BOOTSTRAP: "granted"})
 
-    async def _set_phase(self, action: a.SetPhase, holdings: Holdings) -> None:
+    async def _set_phase(self, action: a.SetPhase, existing: ClusterObjects) -> None:
         if action.phase is Phase.NONE:
             await self._annotate_as_read(
-                holdings, action.pod, dict.fromkeys((names.ANNOTATION_PHASE, names.ANNOTATION_BEGUN))
+                existing, action.pod, dict.fromkeys((names.ANNOTATION_PHASE, names.ANNOTATION_BEGUN))
             )
             return
         # A user may remove the phase; this annotation keeps the record that a restart was started.
         begun = {names.ANNOTATION_BEGUN: "true"} if action.phase in BEGUN else {}
-        await self._annotate(holdings, action.pod, {names.ANNOTATION_PHASE: action.phase.value, **begun})
+        await self._annotate(existing, action.pod, {names.ANNOTATION_PHASE: action.phase.value, **begun})
 
-    async def _stop_process(self, action: a.StopProcess, holdings: Holdings) -> None:
-        await self._liaison.stop(holdings, action.member, action.address)
+    async def _stop_process(self, action: a.StopProcess, existing: ClusterObjects) -> None:
+        await self._agent_requests.stop(existing, action.member, action.address)
 
-    async def _start_process(self, action: a.StartProcess, holdings: Holdings) -> None:
-        await self._liaison.start(holdings, action.member, action.address, action.checksum)
+    async def _start_process(self, action: a.StartProcess, existing: ClusterObjects) -> None:
+        await self._agent_requests.start(existing, action.member, action.address, action.checksum)
 
-    async def _finish_restart(self, action: a.FinishRestart, holdings: Holdings) -> None:
+    async def _finish_restart(self, action: a.FinishRestart, existing: ClusterObjects) -> None:
         checksum = {names.ANNOTATION_CHECKSUM: action.checksum} if action.checksum else {}
         over = dict.fromkeys((names.ANNOTATION_PHASE, names.ANNOTATION_BEGUN))
-        changes = {**over, names.ANNOTATION_INPUTS: written(action.inputs), **checksum}
-        await self._annotate_as_read(holdings, action.pod, changes)
+        changes = {**over, names.ANNOTATION_INPUTS: inputs_text(action.inputs), **checksum}
+        await self._annotate_as_read(existing, action.pod, changes)
 
-    async def _note_data(self, action: a.NoteData, holdings: Holdings) -> None:
-        await self._annotate_as_read(holdings, action.pod, {names.ANNOTATION_INPUTS: written(action.inputs)})
+    async def _record_data(self, action: a.RecordData, existing: ClusterObjects) -> None:
+        await self._annotate_as_read(existing, action.pod, {names.ANNOTATION_INPUTS: inputs_text(action.inputs)})
 
-    async def _annotate_as_read(self, holdings: Holdings, pod: Ref, changes: Mapping[str, str | None]) -> None:
+    async def _annotate_as_read(self, existing: ClusterObjects, pod: Ref, changes: Mapping[str, str | None]) -> None:
         """Annotate a pod only if it has not changed since the read: the record of its inputs must not be a guess."""
         meta = {"uid": pod.uid, "resourceVersion": pod.resource_version, "annotations": dict(changes)}
-        await self._patch(kinds.PODS, holdings, pod, {"metadata": meta})
+        await self._patch(kinds.PODS, existing, pod, {"metadata": meta})
 
-    async def _clear_schedule(self, _action: a.ClearSchedule, holdings: Holdings) -> None:
-        await self._take_off(holdings, names.ANNOTATION_PHASE, names.ANNOTATION_RESTART_POOLS)
+    async def _clear_schedule(self, _action: a.ClearSchedule, existing: ClusterObjects) -> None:
+        await self._remove_annotations(existing, names.ANNOTATION_PHASE, names.ANNOTATION_RESTART_POOLS)
 
-    async def _clear_consent(self, _action: a.ClearConsent, holdings: Holdings) -> None:
-        await self._take_off(holdings, names.ANNOTATION_BOOTSTRAP_AGAIN)
+    async def _clear_consent(self, _action: a.ClearConsent, existing: ClusterObjects) -> None:
+        await self._remove_annotations(existing, names.ANNOTATION_BOOTSTRAP_AGAIN)
 
-    async def _take_off(self, holdings: Holdings, *annotations: str) -> None:
+    async def _remove_annotations(self, existing: ClusterObjects, *annotations: str) -> None:
         """Remove a request from the cluster resource: the one that was read, and not a later one."""
-        meta = holdings.cluster.metadata
+        meta = existing.cluster.metadata
         key = Key(meta.namespace, meta.name)
         changes = dict.fromkeys(annotations)
         patch = {"metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version, "annotations": changes}}
         written = await self._api.patch(self._family.kind.resource, key, patch, kind=PatchKind.MERGE)
         self._caches.expectations(key).wrote(self._caches.clusters, written)
 
-    async def _collect(self, action: a.CollectConfiguration, holdings: Holdings) -> None:
-        await self._delete(kinds.SECRETS, holdings, action.secret)
+    async def _delete_configuration(self, action: a.DeleteConfiguration, existing: ClusterObjects) -> None:
+        await self._delete(kinds.SECRETS, existing, action.secret)
 
-    async def _annotate(self, holdings: Holdings, pod: Ref, changes: Mapping[str, str | None]) -> None:
+    async def _annotate(self, existing: ClusterObjects, pod: Ref, changes: Mapping[str, str | None]) -> None:
         patch = {"metadata": {"uid": pod.uid, "annotations": dict(changes)}}
-        await self._patch(kinds.PODS, holdings, pod, patch)
+        await self._patch(kinds.PODS, existing, pod, patch)
 
-    async def _create(self, action: a.Create, holdings: Holdings) -> None:
-        objects = self._member(holdings, action, action.ordinal)
+    async def _create(self, action: a.Create, existing: ClusterObjects) -> None:
+        objects = self._member(existing, action, action.ordinal)
         # The configuration comes first: a pod without its Secret waits in an error state.
-        await self._ensure(kinds.SECRETS, objects.config, holdings)
+        await self._ensure(kinds.SECRETS, objects.config, existing)
         if objects.claim is not None:
-            await self._ensure(kinds.CLAIMS, objects.claim, holdings)
-        await self._introduce(objects, holdings)
-        await self._ensure(kinds.STATEFUL_SETS, objects.workload, holdings)
+            await self._ensure(kinds.CLAIMS, objects.claim, existing)
+        await self._create_agent_secret(objects, existing)
+        await self._ensure(kinds.STATEFUL_SETS, objects.workload, existing)
 
-    async def _stage(self, action: a.Stage, holdings: Holdings) -> None:
-        ordinal = int(action.member.removeprefix(names.member(holdings.cluster.metadata.name, action.pool, 0)[:-1]))
-        objects = self._member(holdings, action, ordinal)
+    async def _stage(self, action: a.Stage, existing: ClusterObjects) -> None:
+        ordinal = int(action.member.removeprefix(names.member(existing.cluster.metadata.name, action.pool, 0)[:-1]))
+        objects = self._member(existing, action, ordinal)
         await self._apply(kinds.SECRETS, objects.config)
-        await self._introduce(objects, holdings)
+        await self._create_agent_secret(objects, existing)
         await self._apply(kinds.STATEFUL_SETS, objects.workload)
-        if (late := behind(holdings, objects)) is not None:
+        if (late := behind(existing, objects)) is not None:
             pod, checksum = late
             with suppress(NotFound, Conflict):  # the pod is another one by now, and made from the new template
-                await self._annotate(holdings, pod, {names.ANNOTATION_WRITTEN: checksum})
+                await self._annotate(existing, pod, {names.ANNOTATION_WRITTEN: checksum})
 
-    async def _introduce(self, objects: MemberObjects, holdings: Holdings) -> None:
+    async def _create_agent_secret(self, objects: MemberObjects, existing: ClusterObjects) -> None:
         """Create the Secret by which the operator knows the agent of the next pod."""
         if names.ANNOTATION_AGENT in objects.workload["spec"]["template"]["metadata"]["annotations"]:
-            await self._liaison.credentials.ensure(holdings.cluster, objects.workload["metadata"]["name"])
+            await self._agent_requests.credentials.ensure(existing.cluster, objects.workload["metadata"]["name"])
 
-    def _member(self, holdings: Holdings, action: a.Create | a.Stage, ordinal: int) -> MemberObjects:
-        if holdings.keystore is None:
+    def _member(self, existing: ClusterObjects, action: a.Create | a.Stage, ordinal: int) -> MemberObjects:
+        if existing.keystore is None:
             raise RefusedError("some of the values of the keystores are not known")
-        if holdings.barred:
-            raise PodNotAllowed(holdings.barred[0].message)
-        cluster, files = holdings.cluster, holdings.keystore
+        if existing.barred:
+            raise PodNotAllowed(existing.barred[0].message)
+        cluster, files = existing.cluster, existing.keystore
         keeps = action.keeps if isinstance(action, a.Stage) else None
         make = partial(self._family.member_objects, crossing=action.crossing, extra_files=files, keeps=keeps)
         made = make(cluster, action.pool, ordinal, action.version)
         refuse(self._level, made.workload["spec"]["template"])
         return made
 
-    async def _ensure(self, kind: Resource[Any], body: dict[str, Any], holdings: Holdings) -> None:
+    async def _ensure(self, kind: Resource[Any], body: dict[str, Any], existing: ClusterObjects) -> None:
         """Create an object, or update it if it exists and is ours."""
-        there = await exists(self._api, kind, key_in(body), holdings.cluster)
+        there = await exists(self._api, kind, key_in(body), existing.cluster)
         if not there or kind is not kinds.CLAIMS:  # A kept volume is used as it is.
             await self._apply(kind, body, force=there)
 
@@ -212,8 +218,8 @@ class Actor:
         owner = Key(obj.metadata.namespace, obj.metadata.labels.get(names.LABEL_CLUSTER, ""))
         self._caches.expectations(owner).wrote(self._caches.of(kind), obj)
 
-    async def _delete(self, kind: Resource[Any], holdings: Holdings, ref: Ref) -> None:
-        meta = holdings.cluster.metadata
+    async def _delete(self, kind: Resource[Any], existing: ClusterObjects, ref: Ref) -> None:
+        meta = existing.cluster.metadata
         key = Key(meta.namespace, ref.name)
         try:
             left = await self._api.delete(kind, key, DeleteOptions(Preconditions(ref.uid, ref.resource_version)))
@@ -226,56 +232,56 @@ class Actor:
         elif cached is not None and cached.metadata.uid == ref.uid:
             self._caches.expectations(Key(meta.namespace, meta.name)).deleted(store, cached)
 
-    async def _scale_to_zero(self, action: a.Release, holdings: Holdings) -> None:
+    async def _scale_to_zero(self, action: a.Release, existing: ClusterObjects) -> None:
         ref = action.workload
         patch = {"metadata": {"uid": ref.uid, "resourceVersion": ref.resource_version}, "spec": {"replicas": 0}}
-        await self._patch(kinds.STATEFUL_SETS, holdings, ref, patch)
+        await self._patch(kinds.STATEFUL_SETS, existing, ref, patch)
 
-    async def _forget(self, action: a.Forget, holdings: Holdings) -> None:
-        mine = (s.metadata for s in holdings.secrets if s.metadata.labels.get(names.LABEL_MEMBER) == action.member)
+    async def _delete_member(self, action: a.DeleteMember, existing: ClusterObjects) -> None:
+        mine = (s.metadata for s in existing.secrets if s.metadata.labels.get(names.LABEL_MEMBER) == action.member)
         for meta in mine:
-            await self._delete(kinds.SECRETS, holdings, Ref(meta.name, meta.uid, meta.resource_version))
+            await self._delete(kinds.SECRETS, existing, Ref(meta.name, meta.uid, meta.resource_version))
         if action.workload is not None:
-            await self._delete(kinds.STATEFUL_SETS, holdings, action.workload)
+            await self._delete(kinds.STATEFUL_SETS, existing, action.workload)
 
-    async def _grow(self, action: a.GrowVolume, holdings: Holdings) -> None:
+    async def _grow(self, action: a.GrowVolume, existing: ClusterObjects) -> None:
         size = {"resources": {"requests": {"storage": format_quantity(action.size)}}}
-        await self._patch(kinds.CLAIMS, holdings, action.claim, {"metadata": {"uid": action.claim.uid}, "spec": size})
+        await self._patch(kinds.CLAIMS, existing, action.claim, {"metadata": {"uid": action.claim.uid}, "spec": size})
 
-    async def _mark_volume(self, action: a.MarkVolume, holdings: Holdings) -> None:
+    async def _mark_volume(self, action: a.MarkVolume, existing: ClusterObjects) -> None:
         mark = {names.ANNOTATION_LEFT: action.why if action.left else None}
         patch = {"metadata": {"uid": action.claim.uid, "annotations": mark}}
-        await self._patch(kinds.CLAIMS, holdings, action.claim, patch)
+        await self._patch(kinds.CLAIMS, existing, action.claim, patch)
 
-    async def _retain_volume(self, action: a.RetainVolume, holdings: Holdings) -> None:
-        await self._set_owner(action.claim, holdings, owned=False)
+    async def _retain_volume(self, action: a.RetainVolume, existing: ClusterObjects) -> None:
+        await self._set_owner(action.claim, existing, owned=False)
 
-    async def _own_volume(self, action: a.OwnVolume, holdings: Holdings) -> None:
-        await self._set_owner(action.claim, holdings, owned=True)
+    async def _own_volume(self, action: a.OwnVolume, existing: ClusterObjects) -> None:
+        await self._set_owner(action.claim, existing, owned=True)
 
-    async def _set_owner(self, claim: Ref, holdings: Holdings, *, owned: bool) -> None:
+    async def _set_owner(self, claim: Ref, existing: ClusterObjects, *, owned: bool) -> None:
         """Record whether the cluster owns a claim. Other owners stay, so the list is read live and replaced as read."""
-        meta = holdings.cluster.metadata
+        meta = existing.cluster.metadata
         read = (await self._api.get(RAW_CLAIMS, Key(meta.namespace, claim.name)))["metadata"]
         others = [known for known in read.get("ownerReferences", []) if known["uid"] != meta.uid]
-        owners = [*others, owner(holdings.cluster)] if owned else others
+        owners = [*others, owner(existing.cluster)] if owned else others
         exact = {"uid": claim.uid, "resourceVersion": read["resourceVersion"]}
-        await self._patch(kinds.CLAIMS, holdings, claim, {"metadata": {**exact, "ownerReferences": owners}})
+        await self._patch(kinds.CLAIMS, existing, claim, {"metadata": {**exact, "ownerReferences": owners}})
 
-    async def _patch(self, kind: Resource[Any], holdings: Holdings, ref: Ref, patch: dict[str, Any]) -> None:
-        key = Key(holdings.cluster.metadata.namespace, ref.name)
+    async def _patch(self, kind: Resource[Any], existing: ClusterObjects, ref: Ref, patch: dict[str, Any]) -> None:
+        key = Key(existing.cluster.metadata.namespace, ref.name)
         self._wrote(kind, await self._api.patch(kind, key, patch, kind=PatchKind.MERGE))
 
 
-def written(inputs: Inputs) -> str:
+def inputs_text(inputs: Inputs) -> str:
     """Return inputs as an annotation."""
     return json.dumps(dict(inputs), sort_keys=True, separators=(",", ":"))
 
 
 def in_database(action: a.Action, engine: Engine, target: Target) -> Awaitable[None] | None:
     """Return the call to the database for an action; None for actions on Kubernetes objects."""
-    if isinstance(action, a.Form | a.Tend):
-        return told(action, engine, target)
+    if isinstance(action, a.CreateDatabase | a.ConfigureDatabase):
+        return command(action, engine, target)
     calls: dict[type[a.Action], Callable[[Any], Awaitable[None]]] = {
         a.LimitAllocation: lambda step: engine.limit_allocation(target, step.allocation, step.members),
         a.RestoreAllocation: lambda _: engine.restore_allocation(target),
@@ -301,8 +307,8 @@ async def flush(engine: Engine, target: Target) -> None:
         _log.warning("recovery will take longer: not all data was flushed to disk", error=str(error))
 
 
-async def told(action: a.Form | a.Tend, engine: Engine, target: Target) -> None:
+async def command(action: a.CreateDatabase | a.ConfigureDatabase, engine: Engine, target: Target) -> None:
     """Send a command that only databases with explicit commands accept; raises EngineError."""
-    if not isinstance(engine, Told):
+    if not isinstance(engine, CommandedEngine):
         raise RefusedError("this database needs no creation and no upkeep")
-    await (engine.form(target) if isinstance(action, a.Form) else engine.tend(target))
+    await (engine.create_database(target) if isinstance(action, a.CreateDatabase) else engine.configure(target))

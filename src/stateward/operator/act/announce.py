@@ -8,7 +8,7 @@ from stateward.kube.events.events import EventRecorder
 from stateward.operator.objects.kinds import kind_of
 from stateward.planning.model import actions as a
 
-ROUTINE = (a.Flush, a.RecordBootstrap, a.SetPhase, a.StartProcess, a.NoteData)
+ROUTINE = (a.Flush, a.RecordBootstrap, a.SetPhase, a.StartProcess, a.RecordData)
 """Steps that mean nothing by themselves."""
 
 
@@ -18,7 +18,7 @@ class Announcer:
     def __init__(self, recorder: EventRecorder) -> None:
         self._recorder = recorder
 
-    def carried_out(self, cluster: Cluster, action: a.Action) -> None:
+    def action_done(self, cluster: Cluster, action: a.Action) -> None:
         """Announce a step that was taken."""
         if not isinstance(action, ROUTINE):
             self._tell(cluster, Severity.NORMAL, type(action).__name__, sentence(action))

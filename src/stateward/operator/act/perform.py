@@ -15,13 +15,13 @@ import structlog
 
 from stateward.engines.connection.base import EngineError, RefusedError, Target
 from stateward.kube.objects.errors import ApiError
-from stateward.operator.act.act import Actor, NotOurs
-from stateward.operator.act.agent_requests import Liaison
+from stateward.operator.act.act import Actor, NotOwnedError
+from stateward.operator.act.agent_requests import AgentRequests
 from stateward.operator.act.announce import Announcer
-from stateward.operator.act.shared_objects import Furnisher
+from stateward.operator.act.shared_objects import SharedObjects
 from stateward.operator.databases.agents import AgentError
 from stateward.operator.databases.engine import Family
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.pod_rights.policy import NOT_ALLOWED, PodNotAllowed
 from stateward.operator.runtime.metrics import Metrics
 from stateward.planning.after_refusal import depends
@@ -58,7 +58,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class RefusedAction:
     """An action that was refused, by the database or by the pod policy."""
 
     action: Action
@@ -71,49 +71,51 @@ class Performer:
 
     family: Family
     actor: Actor
-    furnisher: Furnisher
-    liaison: Liaison
+    shared_objects: SharedObjects
+    agent_requests: AgentRequests
     announcer: Announcer
     metrics: Metrics
 
-    async def perform(self, holdings: Holdings, observed: Observation, plan: Plan) -> Outcome:
+    async def perform(self, existing: ClusterObjects, observed: Observation, plan: Plan) -> Outcome:
         """Perform a plan; only unexpected errors are raised."""
-        target, refused = self.family.target(holdings), list[Held]()
+        target, refused = self.family.target(existing), list[RefusedAction]()
         failure: Exception | None = None
         try:
-            await self._all(plan.endings, holdings, target, refused)
+            await self._all(plan.endings, existing, target, refused)
             if observed.desired.pools:
-                await self.furnisher.furnish(holdings, plan.budgets)
-                await self.liaison.credentials.keep(holdings)
-            await self._all(plan.steps, holdings, target, refused)
-        except (ApiError, EngineError, AgentError, NotOurs) as error:
+                await self.shared_objects.apply(existing, plan.budgets)
+                await self.agent_requests.credentials.keep(existing)
+            await self._all(plan.steps, existing, target, refused)
+        except (ApiError, EngineError, AgentError, NotOwnedError) as error:
             _log.warning("a step failed; the operator retries it", error=f"{type(error).__name__}: {error}")
             failure = error
-        barred = tuple(told(held) for held in refused if isinstance(held.error, PodNotAllowed))
-        return Outcome(tuple(told(h) for h in refused if isinstance(h.error, RefusedError)), barred, failure)
+        barred = tuple(refusal_text(held) for held in refused if isinstance(held.error, PodNotAllowed))
+        return Outcome(tuple(refusal_text(h) for h in refused if isinstance(h.error, RefusedError)), barred, failure)
 
-    async def _all(self, actions: Iterable[Action], holdings: Holdings, target: Target, refused: list[Held]) -> None:
+    async def _all(
+        self, actions: Iterable[Action], existing: ClusterObjects, target: Target, refused: list[RefusedAction]
+    ) -> None:
         for action in actions:
             if any(depends(action, earlier.action) for earlier in refused):
                 continue
             try:
-                await self.actor.carry_out(action, holdings, target)
+                await self.actor.carry_out(action, existing, target)
             except (RefusedError, PodNotAllowed) as error:
                 if isinstance(error, RefusedError) and not error.lasting:
                     raise
-                refused.append(Held(action, error))
+                refused.append(RefusedAction(action, error))
                 _log.warning("the database refuses a step; steps that do not depend on it continue", why=str(error))
                 continue
-            self._done(action, holdings)
+            self._done(action, existing)
 
-    def _done(self, action: Action, holdings: Holdings) -> None:
-        meta = holdings.cluster.metadata
-        self.announcer.carried_out(holdings.cluster, action)
+    def _done(self, action: Action, existing: ClusterObjects) -> None:
+        meta = existing.cluster.metadata
+        self.announcer.action_done(existing.cluster, action)
         labels = (self.family.kind.engine, meta.namespace, meta.name, type(action).__name__)
         self.metrics.actions.labels(*labels).inc()
 
 
-def told(held: Held) -> str:
+def refusal_text(held: RefusedAction) -> str:
     """Return a refusal as a person reads it, on one line."""
     words = " ".join(str(held.error).split())[:WORDS]
     subject = "the database refuses a step" if isinstance(held.error, RefusedError) else "a step is not taken"

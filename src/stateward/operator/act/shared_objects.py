@@ -20,10 +20,10 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key, key_of
 from stateward.kube.objects.resource import Resource
 from stateward.operator.databases.engine import Family
-from stateward.operator.objects.caches import Caches, controlled
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.caches import Caches, controlled_by
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.ownership import exists, key_in
-from stateward.operator.security.cluster_file import retired
+from stateward.operator.security.cluster_file import delete_config_map
 from stateward.planning.safety.disruption_budget import Budget
 
 BY_KIND: dict[str, Resource[Any]] = {
@@ -31,7 +31,7 @@ BY_KIND: dict[str, Resource[Any]] = {
 }
 
 
-class Furnisher:
+class SharedObjects:
     """Applies the objects of a cluster as a whole."""
 
     def __init__(self, api: Api, caches: Caches, family: Family, applier: Applier) -> None:
@@ -40,34 +40,34 @@ class Furnisher:
         self._family = family
         self._applier = applier
 
-    async def furnish(self, holdings: Holdings, budgets: tuple[Budget, ...]) -> None:
-        """Apply the shared objects; raises ApiError, NotOurs."""
-        meta = holdings.cluster.metadata
+    async def apply(self, existing: ClusterObjects, budgets: tuple[Budget, ...]) -> None:
+        """Apply the shared objects; raises ApiError, NotOwnedError."""
+        meta = existing.cluster.metadata
         expectations = self._caches.expectations(Key(meta.namespace, meta.name))
         wanted = set[str]()
-        for body in self._family.cluster_objects(holdings, budgets):
+        for body in self._family.cluster_objects(existing, budgets):
             kind = BY_KIND[body["kind"]]
             store = self._caches.of(kind)
             known = store.get(key_in(body))
             if known is None or known.metadata.controller_uid != meta.uid:
-                await exists(self._api, kind, key_in(body), holdings.cluster)
+                await exists(self._api, kind, key_in(body), existing.cluster)
             await self._applier.apply(kind, body, store=store, expectations=expectations)
             wanted.add(f"{kind.kind}/{body['metadata']['name']}")
-        await self._prune(holdings, wanted, expectations)
-        gone = await retired(self._api, self._caches, holdings)
+        await self._prune(existing, wanted, expectations)
+        gone = await delete_config_map(self._api, self._caches, existing)
         if gone is not None:
             self._applier.forget(kinds.CONFIG_MAPS, gone)
 
-    def changes(self, holdings: Holdings, status: ClusterStatus, budgets: tuple[Budget, ...]) -> bool:
+    def changes(self, existing: ClusterObjects, status: ClusterStatus, budgets: tuple[Budget, ...]) -> bool:
         """Return whether a status would change the objects: they contain the identity of the database."""
-        later = replace(holdings, cluster=msgspec.structs.replace(holdings.cluster, status=status))
+        later = replace(existing, cluster=msgspec.structs.replace(existing.cluster, status=status))
         objects = self._family.cluster_objects
-        return status != holdings.cluster.status and objects(later, budgets) != objects(holdings, budgets)
+        return status != existing.cluster.status and objects(later, budgets) != objects(existing, budgets)
 
-    async def _prune(self, holdings: Holdings, wanted: set[str], expectations: Expectations) -> None:
-        meta = holdings.cluster.metadata
+    async def _prune(self, existing: ClusterObjects, wanted: set[str], expectations: Expectations) -> None:
+        meta = existing.cluster.metadata
         store = self._caches.of(kinds.BUDGETS)
-        for budget in controlled(store.indexed("cluster", f"{meta.namespace}/{meta.name}"), meta.uid):
+        for budget in controlled_by(store.indexed("cluster", f"{meta.namespace}/{meta.name}"), meta.uid):
             if f"{kinds.BUDGETS.kind}/{budget.metadata.name}" in wanted or budget.metadata.terminating:
                 continue
             with suppress(NotFound):

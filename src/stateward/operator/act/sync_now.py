@@ -9,15 +9,15 @@ the agent's report of the mounted configuration decides.
 from stateward.api.values import names
 from stateward.engines.pods.objects import MemberObjects
 from stateward.kube.objects.pods import Pod
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.planning.model.observation import Ref
 
 
-def behind(holdings: Holdings, objects: MemberObjects) -> tuple[Ref, str] | None:
+def behind(existing: ClusterObjects, objects: MemberObjects) -> tuple[Ref, str] | None:
     """Return the pod whose agent lacks the annotation for this configuration, and the checksum; else None."""
     member = objects.workload["metadata"]["name"]
     checksum: str = objects.config["metadata"]["annotations"][names.ANNOTATION_CHECKSUM]
-    for pod in holdings.pods:
+    for pod in existing.pods:
         meta = pod.metadata
         if meta.labels.get(names.LABEL_MEMBER) == member and _waits(pod, checksum):
             return Ref(meta.name, meta.uid, meta.resource_version), checksum

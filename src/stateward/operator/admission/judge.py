@@ -13,7 +13,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.pod_policy import Level
 from stateward.api.validation import Severity, errors, validate
 from stateward.operator.databases.engine import Family
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.translate import observation
 from stateward.operator.pod_rights.policy import NOT_ALLOWED, problems
 from stateward.planning.model.observation import Unknown
@@ -48,19 +48,19 @@ def judge(
     family: Family,
     new: Cluster,
     old: Cluster | None,
-    holdings: Holdings | None,
+    existing: ClusterObjects | None,
     now: float,
     level: Level = Level.PRIVILEGED,
 ) -> Verdict:
-    """Return the verdict on a new or changed cluster at time `now`; `holdings` is what is known of its objects.
+    """Return the verdict on a new or changed cluster at time `now`; `existing` is what is known of its objects.
 
     `level` is what its pods may be at most.
     """
     if not changed(new, old):
         return Verdict()
     warnings = tuple(str(p) for p in validate(new) if p.severity is Severity.WARNING)
-    found = reasons(family, new, old, holdings, now, level)
-    known = reasons(family, old, old, holdings, now, level) if found and old is not None else {}
+    found = reasons(family, new, old, existing, now, level)
+    known = reasons(family, old, old, existing, now, level) if found and old is not None else {}
     return Verdict(tuple(text for key, text in found.items() if key not in known), warnings)
 
 
@@ -73,7 +73,7 @@ def reasons(
     family: Family,
     cluster: Cluster,
     stored: Cluster | None,
-    holdings: Holdings | None,
+    existing: ClusterObjects | None,
     now: float,
     level: Level = Level.PRIVILEGED,
 ) -> Reasons:
@@ -84,9 +84,9 @@ def reasons(
     if stored is not None:
         cluster = msgspec.structs.replace(cluster, status=stored.status)
     desired = family.desired(cluster)
-    if holdings is None:
+    if existing is None:
         return {(r.subject, r.reason): f"{r.subject}: {r.message}" for r in desired.refusals}
-    holdings = replace(holdings, cluster=cluster)
+    existing = replace(existing, cluster=cluster)
     # The database is not asked: its state may change, and the plan waits for it.
-    waits = plan(observation(holdings, desired, Unknown("the database was not asked"), family.container), now).waits
+    waits = plan(observation(existing, desired, Unknown("the database was not asked"), family.container), now).waits
     return {(w.subject, w.reason): f"{w.subject}: {w.message}" for w in waits if w.stalled and w.reason in NEVER}

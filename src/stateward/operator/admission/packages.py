@@ -17,7 +17,7 @@ from stateward.kube.objects.metadata import ObjectMeta, WireRecord
 from stateward.kube.objects.resource import Selection
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.reviews import review, too_deep, uid_of
-from stateward.operator.installations.execution.background import Aside, Beside
+from stateward.operator.installations.execution.background import Background, WorkerPool
 from stateward.operator.installations.execution.jobs import OpenPackage
 from stateward.operator.installations.execution.library import Library
 from stateward.operator.installations.execution.opening import NoPackageError
@@ -57,13 +57,13 @@ class _PackageHead(WireRecord):
     spec: _Head = _Head()
 
 
-class PackageDesk:
+class PackageReviews:
     """Judges installations and packages, by live reads; opens packages `aside`."""
 
-    def __init__(self, api: Api, namespaces: tuple[str, ...], aside: Aside | None = None) -> None:
+    def __init__(self, api: Api, namespaces: tuple[str, ...], background: Background | None = None) -> None:
         self._api = api
-        self._aside = aside or Beside()
-        self._library = Library(api, namespaces, self._aside)
+        self._background = background or WorkerPool()
+        self._library = Library(api, namespaces, self._background)
 
     async def respond(self, question: bytes) -> Json:
         """Return the answer to a question; what cannot be read or known is let through, and logged."""
@@ -103,7 +103,7 @@ class PackageDesk:
     async def package(self, new: PackageObject) -> Verdict:
         """Return the verdict on a new package; raises ApiError."""
         try:
-            package = await self._aside(OpenPackage(new))
+            package = await self._background(OpenPackage(new))
         except NoPackageError as error:
             return Verdict((error.message,))
         found = refused_package(package, new.metadata.name, await self._holders(new, package))

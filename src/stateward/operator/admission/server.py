@@ -24,7 +24,7 @@ from stateward.kube.objects.metadata import WireRecord
 from stateward.kube.timing.clock import Clock
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.keys import Keys, keys
-from stateward.operator.admission.packages import PackageDesk
+from stateward.operator.admission.packages import PackageReviews
 from stateward.operator.admission.registration import register
 from stateward.operator.admission.reviews import review, too_deep, uid_of
 from stateward.operator.objects.kinds import CLUSTER_KINDS
@@ -90,7 +90,7 @@ class Webhook:
     judge: Judge
     namespace: str
     clock: Clock
-    desk: PackageDesk | None = None
+    package_reviews: PackageReviews | None = None
     """Judges installations and packages; without one they are let through."""
     shown: Keys | None = None
     client_ca: Path | None = None
@@ -107,9 +107,9 @@ class Webhook:
     async def answer_on_packages(self, request: web.Request) -> web.Response:
         """Answer one question about an installation or a package."""
         question = await request.read()
-        if self.desk is None:
+        if self.package_reviews is None:
             return web.json_response(review(uid_of(question), Verdict()))
-        return web.json_response(await self.desk.respond(question))
+        return web.json_response(await self.package_reviews.respond(question))
 
     @asynccontextmanager
     async def serving(self, host: str, port: int) -> AsyncGenerator[int]:

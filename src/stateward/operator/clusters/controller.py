@@ -21,15 +21,15 @@ from stateward.kube.queue.queue import WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
 from stateward.operator.act.act import Actor
-from stateward.operator.act.agent_requests import Liaison
+from stateward.operator.act.agent_requests import AgentRequests
 from stateward.operator.act.announce import Announcer
-from stateward.operator.act.shared_objects import Furnisher
-from stateward.operator.clusters.exit_watch import Vigil
+from stateward.operator.act.shared_objects import SharedObjects
+from stateward.operator.clusters.exit_watch import ExitWatch
 from stateward.operator.clusters.reconcile import Parts, Reconciler
 from stateward.operator.clusters.replacement_limit import ReplacementLimit
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.caches import Caches, Objects
-from stateward.operator.observe.referenced_data import Data
+from stateward.operator.observe.referenced_data import ReferencedData
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.runtime.failing import Failing
 from stateward.operator.runtime.metrics import Metrics
@@ -73,16 +73,16 @@ class Controller:
         self.caches = Caches(family.kind, common.objects)
         observer = common.metrics.queue(family.kind.resource.plural)
         self.queue = WorkQueue[Key](clock=clock, observer=observer, chance=common.chance)
-        self.data = Data(api, common.namespace, clock)
-        liaison = Liaison(family.agents, Credentials(api, self.caches, clock))
-        self._vigil = Vigil(liaison, clock, self.queue.add)
+        self.data = ReferencedData(api, common.namespace, clock)
+        agent_requests = AgentRequests(family.agents, Credentials(api, self.caches, clock))
+        self._exit_watch = ExitWatch(agent_requests, clock, self.queue.add)
         self.rights = PodRights(api, family, labelled=common.labelled)
         parts = Parts(
             caches=self.caches,
             family=family,
-            liaison=liaison,
-            actor=Actor(api, self.caches, family, liaison, common.fence, common.pod_policy),
-            furnisher=Furnisher(api, self.caches, family, Applier(api, FIELD_MANAGER)),
+            agent_requests=agent_requests,
+            actor=Actor(api, self.caches, family, agent_requests, common.fence, common.pod_policy),
+            shared_objects=SharedObjects(api, self.caches, family, Applier(api, FIELD_MANAGER)),
             files=ClusterFiles(api, self.caches),
             transport=TransportKeeper(api, self.caches, clock, labelled=common.labelled),
             keeper=Keeper(api, self.caches, clock, by_default=common.secure_new_clusters, labelled=common.labelled),
@@ -91,7 +91,7 @@ class Controller:
             metrics=common.metrics,
             clock=clock,
             limit=common.limit,
-            vigil=self._vigil,
+            exit_watch=self._exit_watch,
             fence=common.fence,
             rights=self.rights,
             pod_policy=common.pod_policy,
@@ -117,9 +117,9 @@ class Controller:
         await self.caches.wait_synced()
         _log.info("working", kind=self.family.kind.resource.kind, clusters=len(self.caches.clusters))
         async with asyncio.TaskGroup() as group:
-            self._vigil.begin(group)
+            self._exit_watch.begin(group)
             await self._workers.run()
-            self._vigil.end()
+            self._exit_watch.end()
 
     async def stop(self, grace: float) -> None:
         """Finish running work, within `grace` seconds."""

@@ -13,8 +13,8 @@ import structlog
 
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
-from stateward.operator.act.agent_requests import Liaison
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.act.agent_requests import AgentRequests
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.planning.model.actions import StopProcess
 from stateward.planning.model.observation import Member, Observation
 from stateward.planning.model.process import Process, ProcessState
@@ -30,11 +30,11 @@ MOST = 16
 """Processes of one cluster that are watched at once: beyond that number the regular reconciliations are enough."""
 
 
-class Vigil:
+class ExitWatch:
     """Watches processes that are stopping, and requeues their cluster when one has ended."""
 
-    def __init__(self, liaison: Liaison, clock: Clock, wake: Callable[[Key], None]) -> None:
-        self._liaison = liaison
+    def __init__(self, agent_requests: AgentRequests, clock: Clock, wake: Callable[[Key], None]) -> None:
+        self._agent_requests = agent_requests
         self._clock = clock
         self._wake = wake
         self._spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]] | None = None
@@ -50,17 +50,17 @@ class Vigil:
         for task in self._watched.values():
             task.cancel()
 
-    def keep(self, key: Key, holdings: Holdings, members: Sequence[Member]) -> None:
+    def keep(self, key: Key, existing: ClusterObjects, members: Sequence[Member]) -> None:
         """Watch the processes of these members of a cluster, unless some of it are watched already."""
         if self._spawn is None or key in self._watched or not 0 < len(members) <= MOST:
             return
-        self._watched[key] = self._spawn(self._watch(key, holdings, members))
+        self._watched[key] = self._spawn(self._watch(key, existing, members))
 
-    async def _watch(self, key: Key, holdings: Holdings, members: Sequence[Member]) -> None:
+    async def _watch(self, key: Key, existing: ClusterObjects, members: Sequence[Member]) -> None:
         try:
             for _ in range(TIMES):
                 await self._clock.sleep(PAUSE)
-                answers = await self._liaison.ask(holdings, members)
+                answers = await self._agent_requests.ask(existing, members)
                 if ended(answers.values()):
                     self._wake(key)
                     return

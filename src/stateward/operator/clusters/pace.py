@@ -32,7 +32,7 @@ SETTLED_SECONDS = 60.0
 """The resync interval of a cluster that matches its spec."""
 
 
-def next_look(key: Key, *, settled: bool, now: float, closely: bool = False, idle: float = 0.0) -> float:
+def next_reconciliation(key: Key, *, settled: bool, now: float, closely: bool = False, idle: float = 0.0) -> float:
     """Return the seconds until the next reconciliation at time `now` (seconds since the epoch).
 
     `idle` is the time in seconds without progress of a cluster that is not settled. The first resync of a settled
@@ -46,7 +46,7 @@ def next_look(key: Key, *, settled: bool, now: float, closely: bool = False, idl
     return earliest + (moment - now - earliest) % SETTLED_SECONDS
 
 
-def repeats(actions: Sequence[Action], before: Sequence[Action]) -> bool:
+def repeats_previous_round(actions: Sequence[Action], before: Sequence[Action]) -> bool:
     """Return whether a round did nothing, or only what the previous round had done without effect.
 
     Rounds that send commands to the database read everything live. A drain that the database refuses for hours would
@@ -55,7 +55,7 @@ def repeats(actions: Sequence[Action], before: Sequence[Action]) -> bool:
     return all(action in before for action in actions)
 
 
-def stillness(status: ClusterStatus, now: float) -> float:
+def seconds_without_progress(status: ClusterStatus, now: float) -> float:
     """Return for how long, in seconds, nothing has moved on in a cluster: no progress, and no new reason to wait."""
     times = [parse_time(text) for text in (status.last_progress, *(wait.since for wait in status.waiting))]
     return max(0.0, now - max((when for when in times if when is not None), default=now))

@@ -22,34 +22,39 @@ from stateward.kube.objects.errors import ApiError, Conflict, Invalid, NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
 from stateward.operator.act.act import Actor
-from stateward.operator.act.agent_requests import Liaison
+from stateward.operator.act.agent_requests import AgentRequests
 from stateward.operator.act.announce import Announcer
 from stateward.operator.act.perform import Outcome, Performer
-from stateward.operator.act.shared_objects import Furnisher
-from stateward.operator.clusters.exit_watch import Vigil, ending
-from stateward.operator.clusters.pace import BUSY_SECONDS, next_look, repeats, stillness
-from stateward.operator.clusters.replacement_limit import ReplacementLimit, newly
+from stateward.operator.act.shared_objects import SharedObjects
+from stateward.operator.clusters.exit_watch import ExitWatch, ending
+from stateward.operator.clusters.pace import (
+    BUSY_SECONDS,
+    next_reconciliation,
+    repeats_previous_round,
+    seconds_without_progress,
+)
+from stateward.operator.clusters.replacement_limit import ReplacementLimit, newly_listed
 from stateward.operator.databases.engine import Family
 from stateward.operator.detection.look import suspected
 from stateward.operator.network.refusal import refusals as network_refusals
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.live import read_live
 from stateward.operator.objects.translate import observation, with_answers
-from stateward.operator.observe.desired_state import Wanted
-from stateward.operator.observe.referenced_data import Data
+from stateward.operator.observe.desired_state import DesiredStates
+from stateward.operator.observe.referenced_data import ReferencedData
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.runtime.metrics import Metrics
-from stateward.operator.security.cluster_file import ClusterFiles, told
+from stateward.operator.security.cluster_file import ClusterFiles, with_cluster_file
 from stateward.operator.security.foundationdb_tls import TransportKeeper, runs_with
 from stateward.operator.security.protection import refusals
 from stateward.operator.security.security import Keeper
-from stateward.planning.facts.agents_to_ask import questions
+from stateward.planning.facts.agents_to_ask import members_to_ask
 from stateward.planning.facts.debounce import SETTLING
 from stateward.planning.model.actions import Action
 from stateward.planning.model.observation import Database, Observation, Refusal
 from stateward.planning.plan import Plan, plan
-from stateward.planning.report.reconcile_failure import failing
+from stateward.planning.report.reconcile_failure import failure_status
 from stateward.planning.report.status import status
 
 _log = structlog.get_logger(__name__)
@@ -67,11 +72,11 @@ RECORDED = "the values that the status has just recorded are sent to the members
 class Round:
     """What one reconciliation found, decided, and could not do."""
 
-    holdings: Holdings
+    existing: ClusterObjects
     observed: Observation
     plan: Plan
     before: ClusterStatus
-    """The status that was read: that of the holdings has in it what was found out about security since."""
+    """The status that was read: that of the existing has in it what was found out about security since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +85,18 @@ class Parts:
 
     caches: Caches
     family: Family
-    liaison: Liaison
+    agent_requests: AgentRequests
     actor: Actor
-    furnisher: Furnisher
+    shared_objects: SharedObjects
     files: ClusterFiles
     transport: TransportKeeper
     keeper: Keeper
-    data: Data
+    data: ReferencedData
     announcer: Announcer
     metrics: Metrics
     clock: Clock
     limit: ReplacementLimit
-    vigil: Vigil
+    exit_watch: ExitWatch
     fence: Fence
     rights: PodRights
     pod_policy: Level
@@ -106,12 +111,12 @@ class Reconciler:
         self._caches = parts.caches
         self._family = parts.family
         self._kind = parts.family.kind
-        self._liaison = parts.liaison
+        self._agent_requests = parts.agent_requests
         self._performer = Performer(
             family=parts.family,
             actor=parts.actor,
-            furnisher=parts.furnisher,
-            liaison=parts.liaison,
+            shared_objects=parts.shared_objects,
+            agent_requests=parts.agent_requests,
             announcer=parts.announcer,
             metrics=parts.metrics,
         )
@@ -119,14 +124,14 @@ class Reconciler:
         self._transport = parts.transport
         self._keeper = parts.keeper
         self._data = parts.data
-        self._furnisher = parts.furnisher
+        self._shared_objects = parts.shared_objects
         self._announcer = parts.announcer
         self._metrics = parts.metrics
         self._clock = parts.clock
         self._limit = parts.limit
-        self._vigil = parts.vigil
+        self._exit_watch = parts.exit_watch
         self._fence = parts.fence
-        self._wanted = Wanted(parts.family, parts.pod_policy)
+        self._wanted = DesiredStates(parts.family, parts.pod_policy)
         self._rights = parts.rights
         self._network_policies = parts.network_policies
         self._done: dict[Key, tuple[Action, ...]] = {}
@@ -136,9 +141,9 @@ class Reconciler:
     async def reconcile(self, key: Key) -> float | None:
         """Reconcile one cluster; returns the seconds until the next reconciliation, None if the cluster is gone."""
         self._told.discard(key)
-        holdings = self._caches.holdings(key)
-        if holdings is None or holdings.cluster.metadata.deletion_timestamp is not None:
-            if holdings is None:
+        existing = self._caches.cluster_objects(key)
+        if existing is None or existing.cluster.metadata.deletion_timestamp is not None:
+            if existing is None:
                 await self._keeper.gone(key)
             self._metrics.forget(self._kind.engine, key)
             self._caches.forget(key)
@@ -152,25 +157,25 @@ class Reconciler:
             return None
         with structlog.contextvars.bound_contextvars(cluster=str(key)):
             try:
-                return await self._round(key, holdings)
+                return await self._round(key, existing)
             finally:
-                self._limit.release(holdings.cluster.metadata.uid)
+                self._limit.release(existing.cluster.metadata.uid)
 
-    async def _round(self, key: Key, holdings: Holdings) -> float | None:
+    async def _round(self, key: Key, existing: ClusterObjects) -> float | None:
         try:
-            if suspected(holdings.cluster, self._now()):
-                holdings = await self._live(key)
-            turn = await self._decide(holdings)
-            if turn.plan.needs_live and not holdings.live:
-                holdings = await self._live(key)
-                turn = await self._decide(holdings)
+            if suspected(existing.cluster, self._now()):
+                existing = await self._live(key)
+            turn = await self._decide(existing)
+            if turn.plan.needs_live and not existing.live:
+                existing = await self._live(key)
+                turn = await self._decide(existing)
         except NotFound:
             # The live read finds no cluster; the cache agrees once its watch has reported the deletion.
             return BUSY_SECONDS
-        outcome = await self._performer.perform(turn.holdings, turn.observed, turn.plan)
-        self._vigil.keep(key, turn.holdings, ending(turn.observed, turn.plan))
+        outcome = await self._performer.perform(turn.existing, turn.observed, turn.plan)
+        self._exit_watch.keep(key, turn.existing, ending(turn.observed, turn.plan))
         if outcome.failure is None:
-            turn, failure = await self._introduced(turn)
+            turn, failure = await self._administrator_created(turn)
             outcome = replace(outcome, failure=failure)
         try:
             settled, still = await self._write_status(key, turn, outcome)
@@ -182,68 +187,68 @@ class Reconciler:
             raise outcome.failure
         closely = any(m.pod is not None and m.pod.phase for m in turn.observed.members)
         closely = closely or any(wait.reason == SETTLING for wait in turn.plan.waits)
-        idle = still if repeats(turn.plan.actions, self._done.get(key, ())) else 0.0
+        idle = still if repeats_previous_round(turn.plan.actions, self._done.get(key, ())) else 0.0
         self._done[key] = turn.plan.actions
-        return next_look(key, settled=settled, now=self._now(), closely=closely, idle=idle)
+        return next_reconciliation(key, settled=settled, now=self._now(), closely=closely, idle=idle)
 
-    async def _live(self, key: Key) -> Holdings:
+    async def _live(self, key: Key) -> ClusterObjects:
         """Return the live cluster; raises NotFound also if it is being deleted, which caches may not show yet.
 
         The disaster this prevents: objects that the garbage collector has just removed are created again, without an
         owner.
         """
-        holdings = await read_live(self._api, key, self._kind)
-        if holdings.cluster.metadata.deletion_timestamp is not None:
+        existing = await read_live(self._api, key, self._kind)
+        if existing.cluster.metadata.deletion_timestamp is not None:
             raise NotFound(f"{key} is being deleted")
-        return holdings
+        return existing
 
-    async def _decide(self, holdings: Holdings) -> Round:
-        before = holdings.cluster.status
-        holdings = replace(holdings, barred=await self._rights.refusals(holdings))
-        holdings = await self._files.known(holdings)
-        holdings, refused = await self._secured(holdings)
-        holdings, unknown = await self._data.known(holdings)
-        closed = network_refusals(holdings.cluster, everywhere=self._network_policies)
-        refused = (*holdings.barred, *refused, *unknown, *closed)
-        uid, desired = holdings.cluster.metadata.uid, self._wanted.desired(holdings.cluster)
+    async def _decide(self, existing: ClusterObjects) -> Round:
+        before = existing.cluster.status
+        existing = replace(existing, barred=await self._rights.refusals(existing))
+        existing = await self._files.known(existing)
+        existing, refused = await self._secured(existing)
+        existing, unknown = await self._data.known(existing)
+        closed = network_refusals(existing.cluster, everywhere=self._network_policies)
+        refused = (*existing.barred, *refused, *unknown, *closed)
+        uid, desired = existing.cluster.metadata.uid, self._wanted.desired(existing.cluster)
         # Some databases prove their answer by a change that they revert at once.
         async with self._fence():
-            database = await self._family.engine.observe(self._family.target(holdings))
-        holdings, lost = told(holdings, database)
+            database = await self._family.engine.observe(self._family.target(existing))
+        existing, lost = with_cluster_file(existing, database)
         refused = (*refused, *lost)
         if refused:
             desired = msgspec.structs.replace(desired, refusals=(*desired.refusals, *refused))
-        observed = observation(holdings, desired, database, self._family.container)
-        answers = await self._liaison.ask(holdings, questions(observed))
+        observed = observation(existing, desired, database, self._family.container)
+        answers = await self._agent_requests.ask(existing, members_to_ask(observed))
         # From here on there is no await until the slot is taken, so no other cluster can take it in between.
         observed = msgspec.structs.replace(with_answers(observed, answers), slots=self._limit.slots(uid))
         made = plan(observed, self._now())
-        self._limit.claim(uid, newly(observed.removals, made.removals))
-        return Round(holdings, observed, made, before)
+        self._limit.claim(uid, newly_listed(observed.removals, made.removals))
+        return Round(existing, observed, made, before)
 
-    async def _secured(self, holdings: Holdings) -> tuple[Holdings, tuple[Refusal, ...]]:
+    async def _secured(self, existing: ClusterObjects) -> tuple[ClusterObjects, tuple[Refusal, ...]]:
         """Return the cluster with its security, and the refusals."""
-        cluster = holdings.cluster
+        cluster = existing.cluster
         if isinstance(cluster, FoundationDBCluster):
-            found = await self._transport.keep(cluster, on=runs_with(holdings))
-            return replace(holdings, cluster=found.cluster, protection=found.protection), found.refusals
+            found = await self._transport.keep(cluster, on=runs_with(existing))
+            return replace(existing, cluster=found.cluster, protection=found.protection), found.refusals
         if not isinstance(cluster, SearchCluster):
-            return holdings, ()
-        kept = await self._keeper.keep(cluster, alone=not holdings.sets and not holdings.pods)
+            return existing, ()
+        kept = await self._keeper.keep(cluster, alone=not existing.sets and not existing.pods)
         refused = refusals(kept.asked or cluster, kept.protection) if kept.protection is not None else ()
-        secured = replace(holdings, cluster=kept.cluster, access=kept.access, protection=kept.protection)
+        secured = replace(existing, cluster=kept.cluster, access=kept.access, protection=kept.protection)
         return secured, refused
 
-    async def _introduced(self, turn: Round) -> tuple[Round, Exception | None]:
+    async def _administrator_created(self, turn: Round) -> tuple[Round, Exception | None]:
         """Create the first administrator of a secured database, once in its life; returns the error too."""
         known, database = turn.observed.protection, turn.observed.database
         reached = isinstance(database, Database) and database.secured
         if known is None or not known.enabled or known.administrator or not reached or ADMINISTRATOR in known.faults:
             return turn, None
         try:
-            name, password = await self._keeper.administrator(turn.holdings.cluster)
+            name, password = await self._keeper.administrator(turn.existing.cluster)
             async with self._fence():
-                await self._family.engine.add_user(self._family.target(turn.holdings), name, password)
+                await self._family.engine.add_user(self._family.target(turn.existing), name, password)
         except (ApiError, EngineError) as error:
             _log.warning("the first administrator was not created", error=f"{type(error).__name__}: {error}")
             return turn, error
@@ -259,17 +264,17 @@ class Reconciler:
             shown = msgspec.structs.replace(shown, waits=(*shown.waits, *failed), settled=False)
         now = self._now()
         # The previous state of its data stays valid until the status changes it.
-        found = turn.holdings.cluster.status
+        found = turn.existing.cluster.status
         known = msgspec.structs.replace(before, data=found.data, data_changed=found.data_changed)
         after = status(turn.observed, shown, known, now)
-        if shown.settled and self._furnisher.changes(turn.holdings, after, shown.budgets):
+        if shown.settled and self._shared_objects.changes(turn.existing, after, shown.budgets):
             shown = msgspec.structs.replace(shown, settled=False, doing=RECORDED)
             after = status(turn.observed, shown, known, now)
-        self._announcer.changed(turn.holdings.cluster, before, after)
+        self._announcer.changed(turn.existing.cluster, before, after)
         self._metrics.cluster(self._kind.engine, key, shown, after, now)
         if after != before:
-            await self._patch_status(key, turn.holdings.cluster, after)
-        return shown.settled, stillness(after, now)
+            await self._patch_status(key, turn.existing.cluster, after)
+        return shown.settled, seconds_without_progress(after, now)
 
     async def tell_failure(self, key: Key, sentence: str) -> None:
         """Record failing reconciliations in the status, unless already recorded; raises ApiError, Conflict."""
@@ -279,7 +284,7 @@ class Reconciler:
             cluster = await self._api.get(self._kind.resource, key)
         except NotFound:
             return
-        after = failing(cluster.status, key.name, sentence, self._now())
+        after = failure_status(cluster.status, key.name, sentence, self._now())
         if after != cluster.status and cluster.metadata.deletion_timestamp is None:
             await self._patch_status(key, cluster, after)
             self._announcer.changed(cluster, cluster.status, after)

@@ -85,6 +85,6 @@ def in_flight(status: ClusterStatus) -> frozenset[str]:
     return frozenset(entry.name for entry in listed if entry.by == AUTOMATIC and entry.phase in IN_FLIGHT)
 
 
-def newly(before: Mapping[str, Removal], after: Mapping[str, Removal]) -> frozenset[str]:
+def newly_listed(before: Mapping[str, Removal], after: Mapping[str, Removal]) -> frozenset[str]:
     """Return the members that a plan has put on the list by itself."""
     return frozenset(name for name, removal in after.items() if removal.automatic and name not in before)

@@ -30,11 +30,11 @@ class AgentError(Exception):
     """What an agent did not do or answer, in words a person understands."""
 
 
-class StrangeError(AgentError):
+class MutualRejectionError(AgentError):
     """Operator and agent reject each other: the agent does not accept the token, or has another name."""
 
 
-class UnauthorizedError(StrangeError):
+class UnauthorizedError(MutualRejectionError):
     """The agent does not accept the token."""
 
 
@@ -144,7 +144,7 @@ class HttpAgents:
                     raise kind(f"its agent at {peer.address} refuses: {response.status}, {said}")
                 return content
         except aiohttp.ClientConnectorCertificateError as error:
-            raise StrangeError(f"its agent at {peer.address} cannot be reached: {error}") from error
+            raise MutualRejectionError(f"its agent at {peer.address} cannot be reached: {error}") from error
         except TimeoutError as error:
             raise AgentError(f"its agent at {peer.address} did not answer in time") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:

@@ -23,10 +23,10 @@ from stateward.kube.objects.pods import Pod
 from stateward.operator.databases.agents import Agents, open_agents
 from stateward.operator.databases.foundationdb import FoundationDBFamily
 from stateward.operator.databases.foundationdb_shell import ExecShell, Execute
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB, OPENSEARCH, ClusterKind
 from stateward.operator.objects.translate import inputs
-from stateward.planning.model.observation import Crossing, Desired, Inputs
+from stateward.planning.model.observation import Desired, Inputs, ProtocolSwitch
 from stateward.planning.model.phase import BEGUN, parse_phase
 from stateward.planning.safety.disruption_budget import Budget
 
@@ -52,7 +52,7 @@ class Family(Protocol):
         ordinal: int,
         version: str,
         *,
-        crossing: Crossing = Crossing.NONE,
+        crossing: ProtocolSwitch = ProtocolSwitch.NONE,
         extra_files: Mapping[str, str] | None = None,
         keeps: Inputs | None = None,
     ) -> MemberObjects:
@@ -63,11 +63,11 @@ class Family(Protocol):
         """
         ...
 
-    def cluster_objects(self, holdings: Holdings, budgets: tuple[Budget, ...]) -> list[Json]:
+    def cluster_objects(self, existing: ClusterObjects, budgets: tuple[Budget, ...]) -> list[Json]:
         """Return the objects that all members share."""
         ...
 
-    def target(self, holdings: Holdings) -> Target:
+    def target(self, existing: ClusterObjects) -> Target:
         """Return the addresses of the database, and how to recognise it."""
         ...
 
@@ -95,27 +95,27 @@ class SearchFamily:
         ordinal: int,
         version: str,
         *,
-        crossing: Crossing = Crossing.NONE,  # noqa: ARG002 - versions of search engines talk to each other
+        crossing: ProtocolSwitch = ProtocolSwitch.NONE,  # noqa: ARG002 - versions of search engines talk to each other
         extra_files: Mapping[str, str] | None = None,
         keeps: Inputs | None = None,  # noqa: ARG002 - pools of search engines retain nothing
     ) -> MemberObjects:
         """Return the objects of one member; raises KeyError when the spec has no such pool."""
         return member.member_objects(self._flavor, searched(cluster), pool, ordinal, version, extra_files)
 
-    def cluster_objects(self, holdings: Holdings, budgets: tuple[Budget, ...]) -> list[Json]:
+    def cluster_objects(self, existing: ClusterObjects, budgets: tuple[Budget, ...]) -> list[Json]:
         """Return the objects that all members share; seeds are the addresses of the pods that vote."""
-        voters = sorted(pod.status.pod_ip for pod in holdings.pods if votes(pod) and pod.status.pod_ip)
-        return shared.cluster_objects(self._flavor, searched(holdings.cluster), voters, budgets)
+        voters = sorted(pod.status.pod_ip for pod in existing.pods if votes(pod) and pod.status.pod_ip)
+        return shared.cluster_objects(self._flavor, searched(existing.cluster), voters, budgets)
 
-    def target(self, holdings: Holdings) -> Target:
+    def target(self, existing: ClusterObjects) -> Target:
         """Return the addresses of the cluster's pods, those that serve first, and of them those that stay."""
-        pods = [pod for pod in holdings.pods if pod.status.pod_ip and not pod.metadata.terminating]
+        pods = [pod for pod in existing.pods if pod.status.pod_ip and not pod.metadata.terminating]
         pods.sort(key=lambda pod: (not pod.ready, restarts(pod), pod.metadata.name))
         return Target(
-            endpoints=tuple(url for pod in pods for url in endpoints(holdings, pod)),
-            name=cluster_name(searched(holdings.cluster)),
-            identity=holdings.cluster.status.cluster_uuid,
-            access=holdings.access,
+            endpoints=tuple(url for pod in pods for url in endpoints(existing, pod)),
+            name=cluster_name(searched(existing.cluster)),
+            identity=existing.cluster.status.cluster_uuid,
+            access=existing.access,
         )
 
 
@@ -138,10 +138,10 @@ class ElasticsearchFamily(SearchFamily):
         super().__init__(ELASTICSEARCH, elasticsearch.ELASTICSEARCH, engine, agent_image, agents)
 
 
-def endpoints(holdings: Holdings, pod: Pod) -> tuple[str, ...]:
+def endpoints(existing: ClusterObjects, pod: Pod) -> tuple[str, ...]:
     """Return the base URLs of the database in a pod: two of them while it may be on its way from one to the other."""
-    asked = secured(searched(holdings.cluster))
-    if holdings.access is None:
+    asked = secured(searched(existing.cluster))
+    if existing.access is None:
         return (endpoint(pod.status.pod_ip),)
     runs = TOGETHER in inputs(pod.metadata.annotations)
     order = (asked,) if asked is runs else (asked, not asked)

@@ -24,10 +24,10 @@ from stateward.engines.pods.objects import MemberObjects
 from stateward.kube.objects.pods import Pod, mounts
 from stateward.operator.databases.agents import Agents
 from stateward.operator.databases.prospects import prospects
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import FOUNDATIONDB
 from stateward.operator.objects.translate import inputs
-from stateward.planning.model.observation import Crossing, Desired, Inputs
+from stateward.planning.model.observation import Desired, Inputs, ProtocolSwitch
 from stateward.planning.model.times import parse_time
 from stateward.planning.safety.disruption_budget import Budget
 
@@ -46,7 +46,7 @@ class FoundationDBFamily:
 
     def desired(self, cluster: Cluster) -> Desired:
         """Return what should be, with every default filled in."""
-        return desired(mine(cluster))
+        return desired(foundationdb_cluster(cluster))
 
     def member_objects(  # noqa: PLR0913 - the last three are for few members, and by name
         self,
@@ -55,25 +55,27 @@ class FoundationDBFamily:
         ordinal: int,
         version: str,
         *,
-        crossing: Crossing = Crossing.NONE,
+        crossing: ProtocolSwitch = ProtocolSwitch.NONE,
         extra_files: Mapping[str, str] | None = None,  # noqa: ARG002 - it has no keystore
         keeps: Inputs | None = None,
     ) -> MemberObjects:
         """Return the objects of one member; raises KeyError when the spec has no such pool."""
         build = Build(version, crossing)
-        return member_objects(mine(cluster), pool, ordinal, build, agent_image=self._agent_image, keeps=keeps)
+        return member_objects(
+            foundationdb_cluster(cluster), pool, ordinal, build, agent_image=self._agent_image, keeps=keeps
+        )
 
-    def cluster_objects(self, holdings: Holdings, budgets: tuple[Budget, ...]) -> list[Json]:
+    def cluster_objects(self, existing: ClusterObjects, budgets: tuple[Budget, ...]) -> list[Json]:
         """Return the objects that all members share."""
-        cluster = mine(holdings.cluster)
-        return cluster_objects(cluster, budgets, holdings.connection, mapped=mapped(cluster, holdings))
+        cluster = foundationdb_cluster(existing.cluster)
+        return cluster_objects(cluster, budgets, existing.connection, mapped=uses_config_map(cluster, existing))
 
-    def target(self, holdings: Holdings) -> Target:
+    def target(self, existing: ClusterObjects) -> Target:
         """Return the pods in which the database's command line may run, those that serve first, and its members."""
-        cluster = mine(holdings.cluster)
-        pods = [pod for pod in holdings.pods if pod.status.pod_ip and not pod.metadata.terminating]
+        cluster = foundationdb_cluster(existing.cluster)
+        pods = [pod for pod in existing.pods if pod.status.pod_ip and not pod.metadata.terminating]
         pods.sort(key=lambda pod: (not pod.ready, pod.metadata.name))
-        counts = processes(holdings)
+        counts = processes(existing)
         states = cluster.status.member_states
         away = {m.name: since for m in states if (since := parse_time(m.missing_since)) is not None}
         silent = {m.name: since for m in states if (since := parse_time(m.not_serving_since)) is not None}
@@ -82,27 +84,27 @@ class FoundationDBFamily:
             name=cluster.metadata.name,
             identity=description(cluster),
             cluster=cluster,
-            known=addresses(cluster, holdings.pods, counts),
-            domains=domains(cluster, holdings.pods),
-            processes={s.metadata.name: counts[s.metadata.name] for s in holdings.sets if s.spec.replicas > 0},
+            known=addresses(cluster, existing.pods, counts),
+            domains=domains(cluster, existing.pods),
+            processes={s.metadata.name: counts[s.metadata.name] for s in existing.sets if s.spec.replicas > 0},
             lasting=frozenset(
-                member_of(pod) for pod in holdings.pods if names.claim(member_of(pod)) in pod.claim_names
+                member_of(pod) for pod in existing.pods if names.claim(member_of(pod)) in pod.claim_names
             ),
-            fresh=frozenset(s.metadata.name for s in holdings.sets) - {m.name for m in states if m.version},
+            fresh=frozenset(s.metadata.name for s in existing.sets) - {m.name for m in states if m.version},
             missing=away,
             silent=silent,
-            prospects=prospects(cluster, holdings),
+            prospects=prospects(cluster, existing),
         )
 
 
-def mapped(cluster: FoundationDBCluster, holdings: Holdings) -> bool:
+def uses_config_map(cluster: FoundationDBCluster, existing: ClusterObjects) -> bool:
     """Return whether a pod, or the next pod of a member, mounts the cluster file from a ConfigMap."""
     name = cluster_file(cluster)
-    templates = (each.spec.template.spec for each in holdings.sets)
-    return any(mounts(spec.volumes, name) for spec in (*templates, *(pod.spec for pod in holdings.pods)))
+    templates = (each.spec.template.spec for each in existing.sets)
+    return any(mounts(spec.volumes, name) for spec in (*templates, *(pod.spec for pod in existing.pods)))
 
 
-def mine(cluster: Cluster) -> FoundationDBCluster:
+def foundationdb_cluster(cluster: Cluster) -> FoundationDBCluster:
     """Return a cluster of this family as what it is."""
     if not isinstance(cluster, FoundationDBCluster):
         raise TypeError(f"{cluster.kind} is not a FoundationDB cluster")
@@ -114,14 +116,14 @@ def member_of(pod: Pod) -> str:
     return pod.metadata.labels.get(names.LABEL_MEMBER, "")
 
 
-def processes(holdings: Holdings) -> dict[str, int]:
+def processes(existing: ClusterObjects) -> dict[str, int]:
     """Return how many processes each member has, from what its pod, or else its next pod, is created with.
 
     The disaster this prevents: the pool asks for more processes, all its serving members count as missing, and are
     replaced.
     """
-    made = {s.metadata.name: s.spec.template.metadata.annotations for s in holdings.sets}
-    made |= {member_of(pod): pod.metadata.annotations for pod in holdings.pods}
+    made = {s.metadata.name: s.spec.template.metadata.annotations for s in existing.sets}
+    made |= {member_of(pod): pod.metadata.annotations for pod in existing.pods}
     return {name: processes_of(inputs(annotations)) for name, annotations in made.items()}
 
 

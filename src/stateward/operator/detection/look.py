@@ -20,9 +20,9 @@ from stateward.kube.objects.resources import SECRETS
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.live import read_live
 from stateward.operator.objects.translate import observation
-from stateward.operator.observe.desired_state import wanted
-from stateward.operator.observe.read_only_session import onlook
-from stateward.operator.security.given_secrets import decoded
+from stateward.operator.observe.desired_state import desired_or_refused
+from stateward.operator.observe.read_only_session import observe_read_only
+from stateward.operator.security.given_secrets import text_content
 from stateward.pki.files import CERTIFICATE, KEY, TRUSTED
 from stateward.planning.facts.facts import derive
 from stateward.planning.facts.missing_members import Missing, missing
@@ -43,14 +43,14 @@ class Findings:
 
 async def look(api: Api, family: Family, key: Key, now: float) -> Findings:
     """Return the missing members at time `now` (seconds since the epoch), and annotate the cluster; raises ApiError."""
-    holdings = await read_live(api, key, family.kind, secrets=False)
-    holdings = replace(holdings, access=await access(api, holdings.cluster))
-    database = await onlook(family.engine, family.target(holdings))
-    observed = observation(holdings, wanted(family, holdings.cluster), database, family.container)
+    existing = await read_live(api, key, family.kind, secrets=False)
+    existing = replace(existing, access=await access(api, existing.cluster))
+    database = await observe_read_only(family.engine, family.target(existing))
+    observed = observation(existing, desired_or_refused(family, existing.cluster), database, family.container)
     facts = derive(observed, now)
     found = {m.name: why for m in facts.obs.members if (why := missing(facts, m)) is not None}
     findings = Findings(found, database.why if isinstance(database, Unknown) else "")
-    await annotate(api, family, holdings.cluster, findings, now)
+    await annotate(api, family, existing.cluster, findings, now)
     return findings
 
 
@@ -65,7 +65,7 @@ async def access(api: Api, cluster: Cluster) -> Access | None:
         found = await api.get(SECRETS.raw(), Key(cluster.metadata.namespace, operator_secret(cluster)))
     except NotFound:
         return None
-    files = decoded(found)
+    files = text_content(found)
     return Access(service_name(cluster), files.get(TRUSTED, ""), files.get(CERTIFICATE, ""), files.get(KEY, ""))
 
 

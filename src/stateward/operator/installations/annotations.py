@@ -26,7 +26,7 @@ from stateward.operator.installations.objects.views import (
 from stateward.packages.plans.steps import set_id
 
 
-async def marked(api: Api, installation: Installation, kinds: Iterable[GroupKind]) -> Installation:
+async def add_marks(api: Api, installation: Installation, kinds: Iterable[GroupKind]) -> Installation:
     """Return the installation with its marks, which are written if they are not there; raises Conflict, ApiError."""
     meta = installation.metadata
     known = kinds_in(meta.annotations)
@@ -42,7 +42,7 @@ async def marked(api: Api, installation: Installation, kinds: Iterable[GroupKind
     return replace(written, status=installation.status)
 
 
-async def unmarked(api: Api, installation: Installation) -> None:
+async def remove_finalizer(api: Api, installation: Installation) -> None:
     """Let an installation go: nothing of it is left."""
     meta = installation.metadata
     rest = [name for name in meta.finalizers if name != FINALIZER]

@@ -9,34 +9,34 @@ from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.errors import Forbidden
 from stateward.kube.objects.metadata import Key, key_of
 from stateward.kube.timing.clock import Clock
-from stateward.operator.installations.execution.background import Aside
+from stateward.operator.installations.execution.background import Background
 from stateward.operator.installations.execution.library import Library
-from stateward.operator.installations.execution.rendered_steps import Works
+from stateward.operator.installations.execution.rendered_steps import RenderedSteps
 from stateward.operator.installations.execution.service_account import Accounts
 from stateward.operator.installations.execution.tasks import Exec, ExecAs, no_exec_as
-from stateward.operator.installations.objects.applier import Hands, Tools
-from stateward.operator.installations.objects.cached_objects import Familiar
+from stateward.operator.installations.objects.applier import Applier, ObjectTools
+from stateward.operator.installations.objects.cached_objects import CachedObjects
 from stateward.operator.installations.objects.faults import NotAllowedError
 from stateward.operator.installations.objects.views import INSTALLATIONS
 from stateward.operator.installations.objects.watches import Watches
-from stateward.operator.installations.objects.write_memory import Memory
+from stateward.operator.installations.objects.write_memory import WriteMemory
 from stateward.packages.plans.steps import set_id
 from stateward.packages.plans.work import AT_REST, Errand
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class SharedTools:
     """The shared tools of all installations: packages, known objects, and the sinks for events."""
 
-    tools: Tools
+    tools: ObjectTools
     library: Library
     watches: Watches
-    memory: Memory
+    memory: WriteMemory
     installations: Store[Installation]
     recorder: EventRecorder
     clock: Clock
-    works: Works
-    aside: Aside
+    rendered_steps: RenderedSteps
+    background: Background
     execute: ExecAs = no_exec_as
     accounts: Accounts = field(default_factory=Accounts)
     image: str = ""
@@ -64,11 +64,11 @@ class Surroundings:
         self.written.pop(key, None)
         self.memory.forget(set_id(key.name, key.namespace))
 
-    def familiar(self, live: Installation) -> Familiar:
+    def known_objects(self, live: Installation) -> CachedObjects:
         """Return what is known of the objects of an installation without asking."""
-        return Familiar(self.watches, self.memory, set_id(live.metadata.name, live.metadata.namespace))
+        return CachedObjects(self.watches, self.memory, set_id(live.metadata.name, live.metadata.namespace))
 
-    def tools_of(self, live: Installation) -> Tools:
+    def tools_of(self, live: Installation) -> ObjectTools:
         """Return the tools with the rights of an installation's account; raises NotAllowedError without one.
 
         Everything that the spec or a package names goes through these, and nothing of it through the operator's own.
@@ -94,6 +94,6 @@ class Surroundings:
 
         return allowed
 
-    def hands(self, live: Installation, errand: Errand = AT_REST) -> Hands:
+    def applier(self, live: Installation, errand: Errand = AT_REST) -> Applier:
         """Return the applier of an installation's objects; raises NotAllowedError without an account."""
-        return Hands(self.tools_of(live), live, self.familiar(live), errand)
+        return Applier(self.tools_of(live), live, self.known_objects(live), errand)

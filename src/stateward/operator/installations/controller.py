@@ -25,19 +25,19 @@ from stateward.kube.objects.resource import Selection
 from stateward.kube.queue.queue import WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
-from stateward.operator.installations.context import Surroundings
-from stateward.operator.installations.execution.background import Aside, Beside
+from stateward.operator.installations.context import SharedTools
+from stateward.operator.installations.execution.background import Background, WorkerPool
 from stateward.operator.installations.execution.library import Library
-from stateward.operator.installations.execution.rendered_steps import Works
+from stateward.operator.installations.execution.rendered_steps import RenderedSteps
 from stateward.operator.installations.execution.service_account import Accounts, own_user
 from stateward.operator.installations.execution.tasks import ExecAs, no_exec_as
-from stateward.operator.installations.objects.applier import Tools
+from stateward.operator.installations.objects.applier import ObjectTools
 from stateward.operator.installations.objects.claims import names_in
 from stateward.operator.installations.objects.kinds import Kinds, ServedKinds
 from stateward.operator.installations.objects.views import INSTALLATIONS, kinds_in
 from stateward.operator.installations.objects.watches import Watches
-from stateward.operator.installations.objects.write_memory import Memory
-from stateward.operator.installations.reconcile import look, tell_failure
+from stateward.operator.installations.objects.write_memory import WriteMemory
+from stateward.operator.installations.reconcile import reconcile, tell_failure
 from stateward.operator.restarts.digestkey import digest_key
 from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
 from stateward.packages.restarts.digests import Key
@@ -64,7 +64,7 @@ class Setting:
     kinds: Kinds | None = None
     execute: ExecAs = no_exec_as
     accounts: Accounts = field(default_factory=Accounts)
-    aside: Aside = field(default_factory=Beside)
+    background: Background = field(default_factory=WorkerPool)
     chance: random.Random = field(default_factory=random.Random)
     gauge: FailureGauge = field(default_factory=Uncounted)
     image: str = ""
@@ -79,21 +79,21 @@ class InstallationControl:
         self._kinds = setting.kinds or ServedKinds(setting.api)
         self._options = ReflectorOptions(clock=self._clock, chance=setting.chance)
         self._installations: Store[Installation] = Store("installations", namespaces=setting.namespaces)
-        self._library = Library(setting.api, setting.namespaces, setting.aside)
+        self._library = Library(setting.api, setting.namespaces, setting.background)
         self._queue = WorkQueue[ObjectKey](clock=self._clock, chance=setting.chance)
         self._watches = Watches(setting.api, self._kinds, setting.namespaces, self._options, self._queue.add)
-        self._memory = Memory()
+        self._memory = WriteMemory()
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=self._clock)
         self._workers.tell(Failing("installations", setting.gauge, self._clock, self._tell_failure))
-        self._around: Surroundings | None = None
+        self._shared: SharedTools | None = None
 
     async def run(self) -> None:
         """Watch and work until cancelled, or until `stop`."""
         key = await self._patiently("installations wait for the key of digests", self._key)
         own = await self._patiently("installations wait until the operator knows its own account", self._own_user)
         accounts = replace(self._setting.accounts, refused=self._setting.accounts.refused | {own})
-        tools = Tools(self._setting.api, self._kinds, key, names_in(self._installations))
-        self._around = Surroundings(
+        tools = ObjectTools(self._setting.api, self._kinds, key, names_in(self._installations))
+        self._shared = SharedTools(
             tools,
             self._library,
             self._watches,
@@ -101,8 +101,8 @@ class InstallationControl:
             self._installations,
             self._setting.recorder,
             self._clock,
-            Works(self._setting.aside),
-            self._setting.aside,
+            RenderedSteps(self._setting.background),
+            self._setting.background,
             self._setting.execute,
             accounts,
             self._setting.image,
@@ -125,14 +125,14 @@ class InstallationControl:
 
     async def reconcile(self, key: ObjectKey) -> float | None:
         """Reconcile one installation; returns the seconds until the next reconciliation. Raises ApiError, LostLease."""
-        if self._around is None:
+        if self._shared is None:
             raise RuntimeError("the key of digests is read before the work begins")
-        return await look(self._around, key)
+        return await reconcile(self._shared, key)
 
     async def _tell_failure(self, key: ObjectKey, sentence: str) -> None:
         """Write into the status that rounds fail; raises ApiError, LostLease."""
-        if self._around is not None:
-            await tell_failure(self._around, key, sentence)
+        if self._shared is not None:
+            await tell_failure(self._shared, key, sentence)
 
     def _reflectors(self) -> list[Reflector[Any]]:
         api, options = self._setting.api, self._options

@@ -12,12 +12,12 @@ from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import NAMESPACES
-from stateward.operator.installations.objects.applier import Hands, Tools
-from stateward.operator.installations.objects.owned_objects import Belonging, belongings
+from stateward.operator.installations.objects.applier import Applier, ObjectTools
+from stateward.operator.installations.objects.owned_objects import OwnedObject, owned_objects
 from stateward.packages.plans.steady_state import KEPT
 
 
-async def doomed(api: Api, namespace: str) -> bool:
+async def is_namespace_deleted(api: Api, namespace: str) -> bool:
     """Return whether a namespace is certainly being deleted, with everything in it.
 
     Its role bindings are deleted too, so the rights to remove anything there may be gone already: an installation that
@@ -29,16 +29,18 @@ async def doomed(api: Api, namespace: str) -> bool:
         return False  # Who may not look at namespaces removes what there is, one by one.
 
 
-async def removed(tools: Tools, hands: Hands, installation: Installation, *, outside: bool = False) -> str:
+async def remove_objects(
+    tools: ObjectTools, applier: Applier, installation: Installation, *, outside: bool = False
+) -> str:
     """Remove all objects of an installation, or only those `outside` its namespace.
 
     Returns what the removal waits for, or nothing. Raises HeldError, ApiError.
     """
-    owned = await belongings(tools.api, tools.kinds, installation, outside=outside)
-    waits = [text for found in _going(installation, owned) if (text := await hands.remove(found.kind, found.body()))]
+    owned = await owned_objects(tools.api, tools.kinds, installation, outside=outside)
+    waits = [text for found in _going(installation, owned) if (text := await applier.remove(found.kind, found.body()))]
     return "; ".join(waits[:3]) + (f" and {len(waits) - 3} more" if len(waits) > 3 else "")
 
 
-def _going(installation: Installation, owned: Iterable[Belonging]) -> list[Belonging]:
+def _going(installation: Installation, owned: Iterable[OwnedObject]) -> list[OwnedObject]:
     kept = KEPT if installation.spec.retention is Retention.RETAIN else frozenset[tuple[str, str]]()
     return [found for found in owned if (found.identity.group, found.identity.kind) not in kept]

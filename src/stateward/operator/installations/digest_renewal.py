@@ -12,8 +12,8 @@ from stateward.api.values.base import Json
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import PartialObject, key_of
-from stateward.operator.installations.context import Surroundings
-from stateward.operator.installations.objects.applier import Tools
+from stateward.operator.installations.context import SharedTools
+from stateward.operator.installations.objects.applier import ObjectTools
 from stateward.operator.installations.objects.views import GroupKind, kinds_in
 from stateward.operator.restarts.sources import read_sources
 from stateward.packages.plans.steady_state import ONCE
@@ -23,32 +23,32 @@ from stateward.packages.restarts.digests import digests_of
 from stateward.packages.restarts.restarts import annotated, judge, read_record
 
 
-async def renewed(around: Surroundings, installation: Installation) -> bool:
+async def renew_records(shared: SharedTools, installation: Installation) -> bool:
     """Renew all records of an installation with a lost key; return False while its objects are unknown.
 
     Raises Conflict if another client was faster, ApiError.
     """
     meta = installation.metadata
     mine = set_id(meta.name, meta.namespace)
-    if around.memory.renewed(mine):
+    if shared.memory.renewed(mine):
         return True
-    seen = around.watches.of(mine, kinds_in(meta.annotations) & TEMPLATES.keys() - ONCE)
+    seen = shared.watches.of(mine, kinds_in(meta.annotations) & TEMPLATES.keys() - ONCE)
     if seen is None:
         return False
     for kind, bodies in seen.items():
         for body in bodies:
-            if _is_of_another(body.metadata.annotations, around.tools):
-                await _renew(around.tools_of(installation), kind, body)
-    around.memory.renew(mine)
+            if _is_of_another(body.metadata.annotations, shared.tools):
+                await _renew(shared.tools_of(installation), kind, body)
+    shared.memory.renew(mine)
     return True
 
 
-def _is_of_another(annotations: Mapping[str, str], tools: Tools) -> bool:
+def _is_of_another(annotations: Mapping[str, str], tools: ObjectTools) -> bool:
     record = read_record({"metadata": {"annotations": annotations}})
     return record is not None and record.key != tools.key.name
 
 
-async def _renew(tools: Tools, sort: GroupKind, body: PartialObject) -> None:
+async def _renew(tools: ObjectTools, sort: GroupKind, body: PartialObject) -> None:
     kind, key = await tools.kinds.preferred(*sort), key_of(body)
     try:
         live: Json = {**await tools.api.get(kind, key), "apiVersion": kind.api_version, "kind": kind.kind}

@@ -12,9 +12,9 @@ from stateward.api.values.base import Json
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.errors import Conflict, NotFound
 from stateward.kube.objects.metadata import Key as ObjectKey
-from stateward.operator.installations.context import Surroundings
+from stateward.operator.installations.context import SharedTools
 from stateward.operator.installations.objects.faults import HeldError
-from stateward.operator.installations.objects.owned_objects import Belonging, belongings
+from stateward.operator.installations.objects.owned_objects import OwnedObject, owned_objects
 from stateward.operator.installations.objects.views import kinds_in
 from stateward.operator.restarts.sources import read_sources
 from stateward.operator.restarts.views import WORKLOADS
@@ -34,11 +34,11 @@ from stateward.packages.restarts.restarts import Verdict, annotated, judge, read
 class Finisher:
     """Ends plans of one installation; `restarted` collects what pods were restarted for."""
 
-    def __init__(self, around: Surroundings, installation: Installation) -> None:
-        self._tools = around.tools_of(installation)
-        self._works = around.works
-        self._hands = around.hands(installation)
-        self._familiar = around.familiar(installation)
+    def __init__(self, shared: SharedTools, installation: Installation) -> None:
+        self._tools = shared.tools_of(installation)
+        self._rendered_steps = shared.rendered_steps
+        self._applier = shared.applier(installation)
+        self._cached_objects = shared.known_objects(installation)
         self._installation = installation
         self.restarted: list[str] = []
 
@@ -46,13 +46,13 @@ class Finisher:
         """Return what the end of a run (by its start) waits for, or nothing; raises HeldError, ApiError."""
         if await self._nothing_left(use, run):
             return ""
-        owned = await belongings(self._tools.api, self._tools.kinds, self._installation)
+        owned = await owned_objects(self._tools.api, self._tools.kinds, self._installation)
         waits = [text for found in owned if (text := await self._settle(found, owned, run))]
         if waits:
             return "; ".join(waits)
         waits = [text for found in await self._unwanted(use, owned) if (text := await self._prune(found))]
         if not waits:
-            self._familiar.memory.listed(self._familiar.set_id)
+            self._cached_objects.memory.listed(self._cached_objects.set_id)
         return "; ".join(waits)
 
     async def _nothing_left(self, use: Use, run: str) -> bool:
@@ -61,21 +61,21 @@ class Finisher:
         It is certain if this process has created everything of the run, the caches have observed all of it, and
         everything that exists would be created again. Objects from before this process were listed once.
         """
-        memory = self._familiar.memory
-        seen = self._familiar.inventory(kinds_in(self._installation.metadata.annotations))
-        if seen is None or not memory.knows(self._familiar.set_id, run):
+        memory = self._cached_objects.memory
+        seen = self._cached_objects.inventory(kinds_in(self._installation.metadata.annotations))
+        if seen is None or not memory.knows(self._cached_objects.set_id, run):
             return False
         bodies = [(kind, body.metadata) for kind, found in seen.items() for body in found]
         workloads = [meta for kind, meta in bodies if kind[0] == "apps" and kind[1] in WORKLOADS]
-        if not all(memory.up_to_date(self._familiar.set_id, meta.uid) for meta in workloads):
+        if not all(memory.up_to_date(self._cached_objects.set_id, meta.uid) for meta in workloads):
             return False
         return not await self._gone(use, [Identity(*kind, meta.namespace, meta.name) for kind, meta in bodies])
 
-    async def _settle(self, found: Belonging, owned: list[Belonging], run: str) -> str:
+    async def _settle(self, found: OwnedObject, owned: list[OwnedObject], run: str) -> str:
         if found.identity.group != "apps" or found.identity.kind not in WORKLOADS:
             return ""
         key = ObjectKey(found.meta.metadata.namespace, found.meta.metadata.name)
-        live = await self._hands.read(found.kind, key)
+        live = await self._applier.read(found.kind, key)
         if live is None or read_record(live) is None or "deletionTimestamp" in live["metadata"]:
             return ""
         used = dependencies(live)
@@ -89,7 +89,7 @@ class Finisher:
         finding = health_of(live)
         return finding.message if finding.health is Health.WAITING else ""
 
-    async def _restart(self, found: Belonging, live: Json, verdict: Verdict, run: str) -> Json:
+    async def _restart(self, found: OwnedObject, live: Json, verdict: Verdict, run: str) -> Json:
         notes = {"annotations": {ANNOTATION_RUN: run}}
         patch = annotated({"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": notes}, verdict)
         meta = live["metadata"]
@@ -102,7 +102,7 @@ class Finisher:
             raise HeldError(f"{found.identity} was changed by another client") from error
         return {**made, "apiVersion": live["apiVersion"], "kind": live["kind"]}
 
-    async def _unwanted(self, use: Use, owned: list[Belonging]) -> list[Belonging]:
+    async def _unwanted(self, use: Use, owned: list[OwnedObject]) -> list[OwnedObject]:
         gone = await self._gone(use, [found.identity for found in owned])
         return [found for found in owned if found.identity in gone]
 
@@ -110,18 +110,18 @@ class Finisher:
         """Return what is there and is rendered no more, and may be removed."""
         every = [place for plan in use.package.operator.plans for place in places(use.package, plan)]
         try:
-            works = await self._works.each(use, every)
-            gone = superfluous(there, use, every, lambda _use, place: works[place])
+            rendered_steps = await self._rendered_steps.each(use, every)
+            gone = superfluous(there, use, every, lambda _use, place: rendered_steps[place])
         except (TemplateProblem, BadValue, HeldError):
             return frozenset()  # What cannot be rendered is not known to be gone.
         kept = KEPT if self._installation.spec.retention is Retention.RETAIN else frozenset[tuple[str, str]]()
         return frozenset(identity for identity in gone if (identity.group, identity.kind) not in kept)
 
-    async def _prune(self, found: Belonging) -> str:
-        return await self._hands.remove(found.kind, found.body())
+    async def _prune(self, found: OwnedObject) -> str:
+        return await self._applier.remove(found.kind, found.body())
 
 
-def _own(verdict: Verdict, owned: list[Belonging]) -> bool:
+def _own(verdict: Verdict, owned: list[OwnedObject]) -> bool:
     """Return whether pods restart for data that the installation itself has created."""
     mine = {f"{found.identity.kind}/{found.identity.name}" for found in owned}
     return any(key.partition(":")[0] in mine for key in verdict.because)

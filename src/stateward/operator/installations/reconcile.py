@@ -8,18 +8,18 @@ from stateward.api.kinds.installation import Installation, InstallationStatus, R
 from stateward.kube.events.event_record import Severity
 from stateward.kube.objects.errors import ApiError, Forbidden, NotFound
 from stateward.kube.objects.metadata import Key as ObjectKey
-from stateward.operator.installations.annotations import unmarked
-from stateward.operator.installations.context import Surroundings
-from stateward.operator.installations.deletion import doomed, removed
-from stateward.operator.installations.digest_renewal import renewed
-from stateward.operator.installations.drift import Keeper
+from stateward.operator.installations.annotations import remove_finalizer
+from stateward.operator.installations.context import SharedTools
+from stateward.operator.installations.deletion import is_namespace_deleted, remove_objects
+from stateward.operator.installations.digest_renewal import renew_records
+from stateward.operator.installations.drift import DriftCorrection
 from stateward.operator.installations.execution.opening import NoPackageError
-from stateward.operator.installations.execution.service_account import NOT_ALLOWED, reason_of, refusal, said
+from stateward.operator.installations.execution.service_account import NOT_ALLOWED, error_text, reason_of, refusal
 from stateward.operator.installations.execution.step_execution import kinds_of
 from stateward.operator.installations.objects.faults import FatalError, HeldError, NotAllowedError
 from stateward.operator.installations.objects.views import FINALIZER, INSTALLATIONS, GroupKind, kinds_in
-from stateward.operator.installations.run import BUSY_SECONDS, Running, go_on
-from stateward.operator.installations.status_writer import Journal
+from stateward.operator.installations.run import BUSY_SECONDS, RunContext, continue_run
+from stateward.operator.installations.status_writer import StatusWriter
 from stateward.packages.format.parameters import BadValue, in_force
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import CLEANUP, Chosen, State
@@ -45,59 +45,59 @@ class Found:
     package: Package | None = None
 
 
-async def look(around: Surroundings, key: ObjectKey) -> float | None:
+async def reconcile(shared: SharedTools, key: ObjectKey) -> float | None:
     """Reconcile an installation; returns the seconds until the next reconciliation. Raises ApiError, LostLease."""
     try:
-        live = await around.read(key)
+        live = await shared.read(key)
     except NotFound:
-        around.forget(key)
+        shared.forget(key)
         return None
-    visit = Visit(around, live)
+    reconciliation = Reconciliation(shared, live)
     if live.metadata.deletion_timestamp is not None:
-        return await visit.end()
+        return await reconciliation.end()
     try:
-        around.accounts.user_of(live)
-        return await visit.go()
+        shared.accounts.user_of(live)
+        return await reconciliation.go()
     except (HeldError, Forbidden) as error:
-        return await visit.refused(error)
+        return await reconciliation.refused(error)
 
 
-async def tell_failure(around: Surroundings, key: ObjectKey, sentence: str) -> None:
+async def tell_failure(shared: SharedTools, key: ObjectKey, sentence: str) -> None:
     """Write into the status that looking at an installation fails; raises ApiError, LostLease.
 
     The generation that was observed stays what it was: an edit that was not obeyed is still one.
     """
     try:
-        journal = Journal(around, await around.tools.api.get(INSTALLATIONS, key))
+        status_writer = StatusWriter(shared, await shared.tools.api.get(INSTALLATIONS, key))
     except NotFound:
         return
-    await journal.fail(sentence)
+    await status_writer.fail(sentence)
 
 
-class Visit:
+class Reconciliation:
     """One reconciliation of one installation, from its state when it was read."""
 
-    def __init__(self, around: Surroundings, live: Installation) -> None:
-        self._around = around
+    def __init__(self, shared: SharedTools, live: Installation) -> None:
+        self._shared = shared
         self._spec = live.spec
         self._name = live.metadata.name
         self._namespace = live.metadata.namespace
-        self._journal = Journal(around, live)
+        self._status_writer = StatusWriter(shared, live)
 
     async def go(self) -> float | None:
         """Decide and continue."""
-        live, status = self._journal.live, self._journal.live.status
+        live, status = self._status_writer.live, self._status_writer.live.status
         if self._spec.paused:
-            await self._journal.write(status, ("Paused", "spec.paused: no new step is taken"))
+            await self._status_writer.write(status, ("Paused", "spec.paused: no new step is taken"))
             return None
-        if not await renewed(self._around, live):
+        if not await renew_records(self._shared, live):
             return BUSY_SECONDS
         found = await self._decided()
         if isinstance(found.decision, Stop):
-            await self._journal.write(status, (found.decision.reason, found.decision.message))
+            await self._status_writer.write(status, (found.decision.reason, found.decision.message))
             return SETTLED_SECONDS
         if isinstance(found.decision, GoOn) and found.decision.problem is not None:
-            self._journal.standing = (found.decision.problem.reason, found.decision.problem.message)
+            self._status_writer.standing = (found.decision.problem.reason, found.decision.problem.message)
         if isinstance(found.decision, Begin) and found.package is not None:
             status = await self._begin(found.decision, found.package)
         elif status.run is not None and is_running(status.run) and _edited(live):
@@ -108,13 +108,13 @@ class Visit:
 
     async def refused(self, error: Exception) -> float:
         """Report a missing account, or the right that it lacks; raises ApiError, LostLease."""
-        await self._journal.write(self._journal.live.status, (NOT_ALLOWED, said(error)))
+        await self._status_writer.write(self._status_writer.live.status, (NOT_ALLOWED, error_text(error)))
         return SETTLED_SECONDS / 10
 
     async def _decided(self) -> Found:
-        status, meta = self._journal.live.status, self._journal.live.metadata
+        status, meta = self._status_writer.live.status, self._status_writer.live.metadata
         try:
-            package = await self._around.library.load(self._namespace, self._spec.package)
+            package = await self._shared.library.load(self._namespace, self._spec.package)
         except NoPackageError as error:
             stop = Stop(error.reason, error.message)
             return Found(GoOn(stop) if is_running(status.run) else stop)
@@ -124,33 +124,33 @@ class Visit:
         return Found(decide(package, status, wanted, wish, self._name), package)
 
     async def _begin(self, decision: Begin, package: Package) -> InstallationStatus:
-        status, chosen = self._journal.live.status, decision.chosen
+        status, chosen = self._status_writer.live.status, decision.chosen
         target = state_status(package, self._spec.package, chosen.state.values)
-        run = begun(chosen, target, package, self._journal.now(), _cause(decision, status))
-        await self._journal.mark(await self._kinds(package, chosen), sure=False)
+        run = begun(chosen, target, package, self._status_writer.now(), _cause(decision, status))
+        await self._status_writer.mark(await self._kinds(package, chosen), sure=False)
         granted = decision.granted or status.triggered
-        written = await self._journal.write(replace(status, run=run, triggered=granted))
+        written = await self._status_writer.write(replace(status, run=run, triggered=granted))
         mine = set_id(self._name, self._namespace)
-        self._around.memory.begin(mine, run.started, first=status.run is None)
-        self._journal.tell(Severity.NORMAL, "PlanBegins", f"plan {chosen.plan}: {chosen.why}")
+        self._shared.memory.begin(mine, run.started, first=status.run is None)
+        self._status_writer.tell(Severity.NORMAL, "PlanBegins", f"plan {chosen.plan}: {chosen.why}")
         return written
 
     async def _kinds(self, package: Package, chosen: Chosen) -> frozenset[GroupKind]:
         """Return the kinds of objects that a plan creates, to be recorded at once and watched from its start."""
         use = Use(package, self._name, self._namespace, chosen.state.values)
         try:
-            works = await self._around.works.each(use, places(package, chosen.plan))
+            rendered_steps = await self._shared.rendered_steps.each(use, places(package, chosen.plan))
         except (TemplateProblem, BadValue, HeldError):
             return frozenset()  # The step says so when its turn comes.
-        return frozenset[GroupKind]().union(*(kinds_of(work) for work in works.values()))
+        return frozenset[GroupKind]().union(*(kinds_of(work) for work in rendered_steps.values()))
 
     async def _go_on(self, status: InstallationStatus, run: RunStatus, patience: float) -> float:
         try:
             use = await self._use(run.target)
         except NoPackageError as error:
-            await self._journal.write(status, (error.reason, error.message))
+            await self._status_writer.write(status, (error.reason, error.message))
             return SETTLED_SECONDS
-        _, again = await go_on(Running(self._around, self._journal, use, patience), status, run)
+        _, again = await continue_run(RunContext(self._shared, self._status_writer, use, patience), status, run)
         return again
 
     async def _use(self, state: StateStatus | None) -> Use:
@@ -163,83 +163,85 @@ class Visit:
         """Return the package of a state, also if the installation now names the same content differently."""
         if state.package != self._spec.package:
             try:
-                package = await self._around.library.load(self._namespace, self._spec.package)
+                package = await self._shared.library.load(self._namespace, self._spec.package)
             except NoPackageError:
                 package = None
             if package is not None and package.digest == state.digest:
                 return package
-        package = await self._around.library.load(self._namespace, state.package)
+        package = await self._shared.library.load(self._namespace, state.package)
         if package.digest != state.digest:
             message = f"{state.package} has changed since it was used: restore it, or choose another package"
             raise NoPackageError("PackageChanged", message)
         return package
 
     async def _rest(self, status: InstallationStatus) -> float | None:
-        await self._journal.write(status)
-        live = self._journal.live
+        await self._status_writer.write(status)
+        live = self._status_writer.live
         if status.installed is None:
             return None
-        hands = self._around.hands(live)
-        seen = self._around.watches.of(hands.set_id, kinds_in(live.metadata.annotations))
+        applier = self._shared.applier(live)
+        seen = self._shared.watches.of(applier.set_id, kinds_in(live.metadata.annotations))
         if seen is None:
             return BUSY_SECONDS
-        keeper = Keeper(hands, self._around.memory, self._around.works)
+        keeper = DriftCorrection(applier, self._shared.memory, self._shared.rendered_steps)
         try:
             mended = await keeper.keep(await self._use(status.installed), seen)
         except (NoPackageError, FatalError, HeldError, TemplateProblem, BadValue, ApiError) as error:
-            told = f"changes by other clients cannot be reverted: {said(error)}"
-            await self._journal.write(status, (reason_of(error, "NotPutRight"), told))
+            told = f"changes by other clients cannot be reverted: {error_text(error)}"
+            await self._status_writer.write(status, (reason_of(error, "NotPutRight"), told))
             return SETTLED_SECONDS / 10
         if mended:
-            self._journal.tell(
+            self._status_writer.tell(
                 Severity.NORMAL, "PutRight", f"changes by other clients were reverted: {', '.join(mended)}"
             )
         return SETTLED_SECONDS
 
     async def end(self) -> float | None:
         """Run the plan `cleanup`, remove the objects, and remove the finalizer."""
-        live = self._journal.live
+        live = self._status_writer.live
         if FINALIZER not in live.metadata.finalizers:
             return None
         if kinds_in(live.metadata.annotations) or self._has_account():
             again = await self._emptied()
             if again is not None:
                 return again
-        await unmarked(self._around.tools.api, self._journal.live)
-        self._around.forget(ObjectKey(self._namespace, self._name))
+        await remove_finalizer(self._shared.tools.api, self._status_writer.live)
+        self._shared.forget(ObjectKey(self._namespace, self._name))
         return None
 
     def _has_account(self) -> bool:
         try:
-            return bool(self._around.accounts.user_of(self._journal.live))
+            return bool(self._shared.accounts.user_of(self._status_writer.live))
         except NotAllowedError:
             return False
 
     async def _emptied(self) -> float | None:
         """Run the plan `cleanup` and remove the objects; None when none is left."""
-        going = await doomed(self._around.tools.api, self._namespace)
+        going = await is_namespace_deleted(self._shared.tools.api, self._namespace)
         try:
-            again = None if going else await self._clean_up(self._journal.live.status)
+            again = None if going else await self._clean_up(self._status_writer.live.status)
         except NotAllowedError as error:
             return await self._not_removed(error)
         if again is not None:
             return again
         try:
-            hands = self._around.hands(self._journal.live)
-            waits = await removed(self._around.tools_of(self._journal.live), hands, self._journal.live, outside=going)
+            applier = self._shared.applier(self._status_writer.live)
+            waits = await remove_objects(
+                self._shared.tools_of(self._status_writer.live), applier, self._status_writer.live, outside=going
+            )
         except (HeldError, ApiError) as error:
             return await self._not_removed(error)
         if waits:
-            await self._journal.write(self._journal.live.status, doing=f"is being removed: {waits}")
+            await self._status_writer.write(self._status_writer.live.status, doing=f"is being removed: {waits}")
             return BUSY_SECONDS
         return None
 
     async def _not_removed(self, error: Exception) -> float:
         """Say why objects stay, and for a right that is missing also the way out without it."""
-        told = f"its objects cannot be removed: {said(error)}"
+        told = f"its objects cannot be removed: {error_text(error)}"
         if refusal(error):
             told += f"; or leave the objects as they are, and remove the finalizer {FINALIZER} from the installation"
-        await self._journal.write(self._journal.live.status, (reason_of(error, "NotRemoved"), told))
+        await self._status_writer.write(self._status_writer.live.status, (reason_of(error, "NotRemoved"), told))
         return SETTLED_SECONDS / 10 if refusal(error) else BUSY_SECONDS
 
     async def _clean_up(self, status: InstallationStatus) -> float | None:
@@ -251,17 +253,17 @@ class Visit:
             use = await self._use(state)
         except NoPackageError as error:
             if state is not None:
-                self._journal.tell(Severity.WARNING, error.reason, f"no cleanup: {error.message}")
+                self._status_writer.tell(Severity.WARNING, error.reason, f"no cleanup: {error.message}")
             return None
         if CLEANUP not in use.package.operator.plans:
             return None
         if state is not None and (run is None or not _for_the_end(run)):
             chosen = Chosen(CLEANUP, State(use.package.digest, use.values), DELETED)
-            fresh = begun(chosen, state, use.package, self._journal.now(), Cause.DELETION)
+            fresh = begun(chosen, state, use.package, self._status_writer.now(), Cause.DELETION)
             # A requested cleanup that still runs continues: nothing can have been created since it started.
             going = run is not None and run.plan == CLEANUP and is_running(run)
             run = replace(run, cause=Cause.DELETION, why=DELETED) if run is not None and going else fresh
-            status = await self._journal.write(replace(status, run=run))
+            status = await self._status_writer.write(replace(status, run=run))
         if run is None:
             return None
         return await self._go_on(status, run, self._spec.step_timeout or CLEANUP_SECONDS)

@@ -10,8 +10,8 @@ from stateward.kube.client.client import PatchKind
 from stateward.kube.events.event_record import Occurrence, Severity, about
 from stateward.kube.objects.errors import Conflict, Invalid
 from stateward.kube.objects.metadata import key_of
-from stateward.operator.installations.annotations import marked
-from stateward.operator.installations.context import Surroundings
+from stateward.operator.installations.annotations import add_marks
+from stateward.operator.installations.context import SharedTools
 from stateward.operator.installations.objects.owned_objects import findable
 from stateward.operator.installations.objects.views import INSTALLATIONS, GroupKind, kinds_in
 from stateward.packages.plans.reporting import reported
@@ -21,20 +21,20 @@ Stuck = tuple[str, str]
 """Why a person is needed: a reason for programs, and a sentence."""
 
 
-class Journal:
+class StatusWriter:
     """The writes to one installation; `live` is its state after the last write.
 
     `standing` is why manual intervention is required although a plan continues; it is part of every status.
     """
 
-    def __init__(self, around: Surroundings, live: Installation) -> None:
-        self._around = around
+    def __init__(self, shared: SharedTools, live: Installation) -> None:
+        self._shared = shared
         self.live = live
         self.standing: Stuck | None = None
 
     def now(self) -> float:
         """Return the time in seconds since the epoch."""
-        return self._around.clock.now().timestamp()
+        return self._shared.clock.now().timestamp()
 
     async def write(
         self, status: InstallationStatus, stuck: Stuck | None = None, *, doing: str = ""
@@ -64,14 +64,14 @@ class Journal:
             {"op": "add", "path": "/status", "value": msgspec.to_builtins(after)},
         ]
         try:
-            written = await self._around.tools.api.patch(
+            written = await self._shared.tools.api.patch(
                 INSTALLATIONS, key_of(self.live), patch, kind=PatchKind.JSON, subresource="status"
             )
         except Invalid as error:
             if error.causes:
                 raise
             raise Conflict(f"{key_of(self.live)} has changed since it was read") from error
-        self._around.wrote(written)
+        self._shared.wrote(written)
         self.live = replace(written, status=after)
         return after
 
@@ -84,15 +84,15 @@ class Journal:
         served yet.
         """
         fresh = sorted(frozenset(kinds) - kinds_in(self.live.metadata.annotations))
-        may = [kind for kind in fresh if await findable(self._around.tools_of(self.live), self.live, kind, sure=sure)]
-        before, self.live = self.live, await marked(self._around.tools.api, self.live, may)
+        may = [kind for kind in fresh if await findable(self._shared.tools_of(self.live), self.live, kind, sure=sure)]
+        before, self.live = self.live, await add_marks(self._shared.tools.api, self.live, may)
         if self.live is not before:
-            self._around.wrote(self.live)
+            self._shared.wrote(self.live)
 
     def tell(self, severity: Severity, reason: str, note: str) -> None:
         """Tell people what happened."""
         target = about(INSTALLATIONS, self.live)
-        self._around.recorder.record(Occurrence(target, severity, reason, "Reconcile", note))
+        self._shared.recorder.record(Occurrence(target, severity, reason, "Reconcile", note))
 
 
 def _said(status: InstallationStatus) -> str:

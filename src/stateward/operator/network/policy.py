@@ -27,7 +27,7 @@ CLOSED = frozenset({("TCP", agent.API_PORT), ("TCP", agent.PROBES_PORT), ("TCP",
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class EnginePorts:
     """Ports of one kind of database: those between members, for clients, and for the operator beside the agent's."""
 
     members: tuple[Json, ...]
@@ -43,12 +43,12 @@ def policy_name(cluster: Cluster) -> str:
 def network_policy(cluster: Cluster, engine: str, namespace: str) -> Json:
     """Return the NetworkPolicy of a cluster whose operator runs in a namespace."""
     labels = {names.LABEL_CLUSTER: cluster.metadata.name, names.LABEL_ENGINE: engine}
-    door = doors(engine)
-    more = [port(protocol, number) for protocol, number in sorted(beside(cluster) - CLOSED - taken(door))]
+    door = engine_ports(engine)
+    more = [port(protocol, number) for protocol, number in sorted(declared_ports(cluster) - CLOSED - open_ports(door))]
     access = cluster.spec.network_policy or NetworkAccess()
     ingress: list[Json] = [
         {"from": [{"podSelector": {"matchLabels": labels}}], "ports": list(door.members)},
-        {"from": [operators(namespace)], "ports": [port("TCP", agent.API_PORT), *door.operator]},
+        {"from": [operator_pods(namespace)], "ports": [port("TCP", agent.API_PORT), *door.operator]},
     ]
     if access.clients is None:
         ingress.append({"ports": [*door.clients, *more]})
@@ -64,7 +64,7 @@ def network_policy(cluster: Cluster, engine: str, namespace: str) -> Json:
     }
 
 
-def operators(namespace: str) -> Json:
+def operator_pods(namespace: str) -> Json:
     """Return the pods of the operator and of the detection Jobs, as a peer."""
     return {
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
@@ -72,7 +72,7 @@ def operators(namespace: str) -> Json:
     }
 
 
-def doors(engine: str) -> Door:
+def engine_ports(engine: str) -> EnginePorts:
     """Return the ports of a kind of database.
 
     Members of FoundationDB and its clients use the same ports; the operator needs none, because it uses a shell in a
@@ -80,9 +80,9 @@ def doors(engine: str) -> Door:
     """
     if engine == FOUNDATIONDB.engine:
         processes = {**port("TCP", FOUNDATIONDB_PORT), "endPort": FOUNDATIONDB_PORT + MOST_PROCESSES - 1}
-        return Door((processes,), (processes,))
+        return EnginePorts((processes,), (processes,))
     http = port("TCP", HTTP_PORT)
-    return Door((port("TCP", TRANSPORT_PORT),), (http,), (http,))
+    return EnginePorts((port("TCP", TRANSPORT_PORT),), (http,), (http,))
 
 
 def port(protocol: str, number: int) -> Json:
@@ -90,7 +90,7 @@ def port(protocol: str, number: int) -> Json:
     return {"protocol": protocol, "port": number}
 
 
-def taken(door: Door) -> frozenset[tuple[str, int]]:
+def open_ports(door: EnginePorts) -> frozenset[tuple[str, int]]:
     """Return the ports that are open in any case."""
     found = set[tuple[str, int]]()
     for each in (*door.members, *door.clients):
@@ -98,7 +98,7 @@ def taken(door: Door) -> frozenset[tuple[str, int]]:
     return frozenset(found)
 
 
-def beside(cluster: Cluster) -> frozenset[tuple[str, int]]:
+def declared_ports(cluster: Cluster) -> frozenset[tuple[str, int]]:
     """Return protocol and number of the ports that pod templates declare, such as those of an exporter of metrics."""
     templates = [cluster.spec.pod_template, *(pool.pod_template for pool in cluster.spec.pools)]
     return frozenset(found for template in templates for found in _declared(template or {}))

@@ -18,10 +18,10 @@ from stateward.kube.client.client import Api
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource, Selection
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import CLUSTERS, OPENSEARCH, ClusterKind
 
-__all__ = ["CLUSTERS", "OWNED", "SHARED", "Caches", "Objects", "controlled"]
+__all__ = ["CLUSTERS", "OWNED", "SHARED", "Caches", "Objects", "controlled_by"]
 
 OWNED: tuple[Resource[Any], ...] = (
     kinds.STATEFUL_SETS,
@@ -129,7 +129,7 @@ class Caches:
         """Drop what is remembered of a cluster that is gone."""
         self._expectations.pop(key, None)
 
-    def holdings(self, key: Key) -> Holdings | None:
+    def cluster_objects(self, key: Key) -> ClusterObjects | None:
         """Return the cached objects of a cluster; None if there is no such cluster."""
         cluster = self.clusters.get(key)
         if cluster is None:
@@ -137,12 +137,12 @@ class Caches:
         value = f"{key.namespace}/{key.name}"
         found = {plural: tuple(self._ours(store.indexed("cluster", value))) for plural, store in self.owned.items()}
         uid, shared = cluster.metadata.uid, self._objects.shared
-        return Holdings(
+        return ClusterObjects(
             cluster=cluster,
-            sets=tuple(controlled(found["statefulsets"], uid)),
+            sets=tuple(controlled_by(found["statefulsets"], uid)),
             pods=found["pods"],
             claims=found["persistentvolumeclaims"],
-            secrets=tuple(controlled(found["secrets"], uid)),
+            secrets=tuple(controlled_by(found["secrets"], uid)),
             nodes={node.metadata.name: node for node in shared["nodes"].all()},
             classes={cls.metadata.name: cls for cls in shared["storageclasses"].all()},
             caught_up=self.expectations(key).caught_up,
@@ -157,7 +157,7 @@ class Caches:
         return (obj for obj in objects if obj.metadata.labels.get(names.LABEL_ENGINE) == self.kind.engine)
 
 
-def controlled(objects: Iterable[Any], uid: str) -> Iterator[Any]:
+def controlled_by(objects: Iterable[Any], uid: str) -> Iterator[Any]:
     """Return the objects that the owner of this UID controls.
 
     By UID and not by name: a deleted cluster of the same name leaves objects behind until they are collected, and

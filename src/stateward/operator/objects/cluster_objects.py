@@ -15,7 +15,7 @@ from stateward.planning.model.security import Protection
 
 
 @dataclass(frozen=True, slots=True)
-class Holdings:
+class ClusterObjects:
     """The objects of one cluster.
 
     StatefulSets and Secrets are those that this very cluster resource controls, by UID: a dead cluster of the same name

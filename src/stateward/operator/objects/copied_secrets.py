@@ -38,7 +38,7 @@ def mark(uid: str, key: Key) -> str:
     return f"{uid} {key}"
 
 
-def maker(meta: ObjectMeta) -> str:
+def created_for(meta: ObjectMeta) -> str:
     """Return the UID of the cluster that an object without an owner was created for; empty for copies and others."""
     uid, _, place = meta.annotations.get(names.ANNOTATION_MADE_FOR, "").partition(" ")
     return uid if place == f"{meta.namespace}/{meta.name}" else ""
@@ -46,10 +46,10 @@ def maker(meta: ObjectMeta) -> str:
 
 def belongs(meta: ObjectMeta, cluster: Cluster) -> bool:
     """Return whether an object belongs to this cluster: by its owner, or by its mark."""
-    return cluster.metadata.uid in (meta.controller_uid, maker(meta))
+    return cluster.metadata.uid in (meta.controller_uid, created_for(meta))
 
 
-class Unowned:
+class CopiedSecrets:
     """Keeps the Secrets of clusters of one kind without an owner, and deletes those of deleted clusters."""
 
     def __init__(self, api: Api, caches: Caches) -> None:
@@ -61,13 +61,13 @@ class Unowned:
 
         Raises ApiError, and then nothing is known.
         """
-        found = [secret for secret in self._marked(key) if maker(secret.metadata) != living]
+        found = [secret for secret in self._marked(key) if created_for(secret.metadata) != living]
         if not found:
             return
         selection = Selection(key.namespace, fields=f"metadata.name={key.name}")
         alive = {cluster.metadata.uid for cluster in await everything(self._api, self._caches.kind.resource, selection)}
         for secret in found:
-            if maker(secret.metadata) not in alive:
+            if created_for(secret.metadata) not in alive:
                 await self._delete(key, secret)
 
     async def heal(self, cluster: Cluster) -> None:
@@ -76,9 +76,9 @@ class Unowned:
         for name in (f"{meta.name}{suffix}" for suffix in SUFFIXES):
             cached = self._caches.of(kinds.SECRETS).get(Key(meta.namespace, name))
             if cached is not None and cached.metadata.controller_uid == meta.uid and not cached.metadata.terminating:
-                await self._take_owner_off(cluster, key_of(cached))
+                await self._remove_owner(cluster, key_of(cached))
 
-    async def _take_owner_off(self, cluster: Cluster, key: Key) -> None:
+    async def _remove_owner(self, cluster: Cluster, key: Key) -> None:
         """Write the mark and remove the owner in one step: a Secret with neither would never be deleted."""
         uid = cluster.metadata.uid
         with suppress(NotFound):
@@ -97,7 +97,7 @@ class Unowned:
             meta = secret.metadata
             named = meta.name in {f"{key.name}{suffix}" for suffix in SUFFIXES}
             ours = meta.labels.get(names.LABEL_ENGINE) == self._caches.kind.engine
-            if named and ours and maker(meta) and not meta.terminating:
+            if named and ours and created_for(meta) and not meta.terminating:
                 yield secret
 
     async def _delete(self, key: Key, secret: PartialObject) -> None:

@@ -9,30 +9,30 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import DecodeError
 from stateward.kube.objects.metadata import Key, KubeObject, key_of
 from stateward.kube.objects.resource import Resource, Selection
-from stateward.operator.objects.caches import controlled
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.caches import controlled_by
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import ClusterKind
 
 T = TypeVar("T", bound=KubeObject)
 
 
-async def read_live(api: Api, key: Key, kind: ClusterKind, *, secrets: bool = True) -> Holdings:
+async def read_live(api: Api, key: Key, kind: ClusterKind, *, secrets: bool = True) -> ClusterObjects:
     """Return the live state of the cluster and its objects from the API server.
 
     Raises NotFound if the cluster is gone, any other ApiError if a part could not be read: then nothing is known, and
-    nothing may be destroyed. Without `secrets`, the holdings have none: only for a reader that needs none, and has no
+    nothing may be destroyed. Without `secrets`, the existing have none: only for a reader that needs none, and has no
     right to them.
     """
     cluster = await api.get(kind.resource, key)
     labels = f"{names.LABEL_CLUSTER}={key.name},{names.LABEL_ENGINE}={kind.engine}"
     selection = Selection(key.namespace, labels=labels)
     uid = cluster.metadata.uid
-    return Holdings(
+    return ClusterObjects(
         cluster=cluster,
-        sets=tuple(controlled(await everything(api, kinds.STATEFUL_SETS, selection), uid)),
+        sets=tuple(controlled_by(await everything(api, kinds.STATEFUL_SETS, selection), uid)),
         pods=await everything(api, kinds.PODS, selection),
         claims=await everything(api, kinds.CLAIMS, selection),
-        secrets=tuple(controlled(await everything(api, kinds.SECRETS, selection), uid)) if secrets else (),
+        secrets=tuple(controlled_by(await everything(api, kinds.SECRETS, selection), uid)) if secrets else (),
         nodes={node.metadata.name: node for node in await everything(api, kinds.NODES, Selection())},
         classes={cls.metadata.name: cls for cls in await everything(api, kinds.STORAGE_CLASSES, Selection())},
         caught_up=True,

@@ -17,12 +17,12 @@ from stateward.operator.objects.copied_secrets import belongs
 from stateward.operator.objects.kinds import kind_of
 
 
-class NotOurs(Exception):  # noqa: N818 - a state of the world, named as such
+class NotOwnedError(Exception):
     """An object of the name that a cluster needs belongs to someone else; nothing is done to it."""
 
 
 async def exists(api: Api, kind: Resource[Any], key: Key, cluster: Cluster) -> bool:
-    """Return whether the object exists, by a live read; raises NotOurs if it has another owner, ApiError."""
+    """Return whether the object exists, by a live read; raises NotOwnedError if it has another owner, ApiError."""
     try:
         existing = await api.get(kind, key)
     except NotFound:
@@ -32,10 +32,10 @@ async def exists(api: Api, kind: Resource[Any], key: Key, cluster: Cluster) -> b
     controlled = belongs(meta, cluster)
     # Kept volumes have no owner: they outlive the cluster on purpose. One written by another engine is not ours, for
     # any name of the cluster. Nor is a Secret whose mark names another cluster, or a copy of one.
-    unowned = not meta.controller_uid and names.ANNOTATION_MADE_FOR not in meta.annotations
-    kept = unowned and meta.labels.get(names.LABEL_ENGINE) == kind_of(cluster).engine
+    copied_secrets = not meta.controller_uid and names.ANNOTATION_MADE_FOR not in meta.annotations
+    kept = copied_secrets and meta.labels.get(names.LABEL_ENGINE) == kind_of(cluster).engine
     if meta.terminating or not labelled or not (controlled or kept):
-        raise NotOurs(f"{kind.kind} {key} already exists and belongs to another owner")
+        raise NotOwnedError(f"{kind.kind} {key} already exists and belongs to another owner")
     return True
 
 

@@ -16,12 +16,12 @@ from stateward.kube.objects.nodes import Node
 from stateward.kube.objects.pods import ContainerStatus, Pod
 from stateward.kube.objects.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.objects.workloads import StatefulSet
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.recorded_status import bootstrap, changing, records, times, waits
 from stateward.planning.model import observation as o
 from stateward.planning.model.phase import Phase, parse_phase
 from stateward.planning.model.times import parse_time
-from stateward.planning.report.pending_removals import let_go, removals
+from stateward.planning.report.pending_removals import released_members, removals
 
 TROUBLES = frozenset(
     {
@@ -40,10 +40,10 @@ TROUBLES = frozenset(
 
 
 def observation(
-    holdings: Holdings, desired: o.Desired, database: o.Database | o.Unknown, container: str
+    existing: ClusterObjects, desired: o.Desired, database: o.Database | o.Unknown, container: str
 ) -> o.Observation:
     """Return the observation; `container` is the name of the database's container in the pods."""
-    cluster, status = holdings.cluster, holdings.cluster.status
+    cluster, status = existing.cluster, existing.cluster.status
     meta = cluster.metadata
     return o.Observation(
         name=meta.name,
@@ -51,7 +51,7 @@ def observation(
         uid=meta.uid,
         generation=meta.generation,
         desired=desired,
-        members=members(holdings, container),
+        members=members(existing, container),
         database=database,
         deployed_version=status.version,
         records=records(status),
@@ -62,17 +62,17 @@ def observation(
         causes={m.name: m.missing for m in status.member_states if m.missing},
         removals=removals(status),
         last_removal=parse_time(status.last_removal),
-        let_go=let_go(status),
-        protection=holdings.protection,
+        let_go=released_members(status),
+        protection=existing.protection,
         bootstrap=bootstrap(status),
         bootstrap_again=meta.annotations.get(names.ANNOTATION_BOOTSTRAP_AGAIN) == "accept-data-loss",
         waits=waits(status),
         changing=changing(status),
         schedule=schedule(meta.annotations),
         stopped=frozenset(listed(meta.annotations.get(names.ANNOTATION_STOPPED, ""))),
-        orphans=orphans(holdings),
-        settled_writes=holdings.caught_up,
-        live=holdings.live,
+        orphans=orphans(existing),
+        settled_writes=existing.caught_up,
+        live=existing.live,
     )
 
 
@@ -87,10 +87,10 @@ def schedule(annotations: Mapping[str, str]) -> o.Schedule | None:
     return o.Schedule(phase, listed(annotations.get(names.ANNOTATION_RESTART_POOLS, ""))) if phase else None
 
 
-def orphans(holdings: Holdings) -> tuple[o.Orphan, ...]:
+def orphans(existing: ClusterObjects) -> tuple[o.Orphan, ...]:
     """Return the configuration Secrets, and those of agents, of members that have neither StatefulSet nor pod."""
-    there = by_member(holdings.sets).keys() | by_member(holdings.pods).keys()
-    left = (s.metadata for s in holdings.secrets if s.metadata.labels.get(names.LABEL_MEMBER, "") not in {"", *there})
+    there = by_member(existing.sets).keys() | by_member(existing.pods).keys()
+    left = (s.metadata for s in existing.secrets if s.metadata.labels.get(names.LABEL_MEMBER, "") not in {"", *there})
     return tuple(
         o.Orphan(ref(meta), meta.creation_timestamp.timestamp())
         for meta in left
@@ -98,13 +98,13 @@ def orphans(holdings: Holdings) -> tuple[o.Orphan, ...]:
     )
 
 
-def members(holdings: Holdings, container: str) -> tuple[o.Member, ...]:
+def members(existing: ClusterObjects, container: str) -> tuple[o.Member, ...]:
     """Return every member of which at least one object is there, in order of name."""
-    cluster = holdings.cluster.metadata.name
-    sets = by_member(holdings.sets)
-    pods = by_member(holdings.pods)
-    claims = by_member(holdings.claims)
-    secrets = {s.metadata.name: s for s in holdings.secrets}
+    cluster = existing.cluster.metadata.name
+    sets = by_member(existing.sets)
+    pods = by_member(existing.pods)
+    claims = by_member(existing.claims)
+    secrets = {s.metadata.name: s for s in existing.secrets}
     found: list[o.Member] = []
     for name in sorted(sets.keys() | pods.keys() | claims.keys()):
         parts = [part for part in (sets.get(name), pods.get(name), claims.get(name)) if part is not None]
@@ -117,8 +117,8 @@ def members(holdings: Holdings, container: str) -> tuple[o.Member, ...]:
                 pool=pool,
                 ordinal=ordinal,
                 workload=workload(sets[name]) if name in sets else None,
-                pod=pod(pods[name], holdings.nodes, container) if name in pods else None,
-                claim=claim(claims[name], holdings.classes) if name in claims else None,
+                pod=pod(pods[name], existing.nodes, container) if name in pods else None,
+                claim=claim(claims[name], existing.classes) if name in claims else None,
                 config=inputs(secrets[name].metadata.annotations) if name in secrets else None,
                 config_checksum=secrets[name].metadata.annotations.get(names.ANNOTATION_CHECKSUM, "")
                 if name in secrets
@@ -216,12 +216,12 @@ def pod(source: Pod, nodes: Mapping[str, Node], container: str) -> o.Pod:
         checksum=annotations.get(names.ANNOTATION_CHECKSUM, ""),
         phase=parse_phase(annotations.get(names.ANNOTATION_PHASE, "")) or Phase.NONE,
         begun=names.ANNOTATION_BEGUN in annotations,
-        strange_phase=strange_phase(annotations.get(names.ANNOTATION_PHASE, "")),
+        strange_phase=invalid_phase(annotations.get(names.ANNOTATION_PHASE, "")),
         candidate=annotations.get(names.ANNOTATION_BOOTSTRAP_CANDIDATE) == "true",
     )
 
 
-def strange_phase(text: str) -> str:
+def invalid_phase(text: str) -> str:
     """Return the value of a pod's phase annotation if it is not a phase."""
     return text if parse_phase(text) is None else ""
 

@@ -17,7 +17,7 @@ from stateward.operator.pod_rights import policy
 from stateward.planning.model.observation import Desired, Refusal
 
 
-def wanted(family: Family, cluster: Cluster, level: Level = Level.PRIVILEGED) -> Desired:
+def desired_or_refused(family: Family, cluster: Cluster, level: Level = Level.PRIVILEGED) -> Desired:
     """Return the desired state, or, for an invalid spec, only its refusals.
 
     A cluster whose spec asks for pods that the level does not allow continues as it is; all new steps are refused.
@@ -31,7 +31,7 @@ def wanted(family: Family, cluster: Cluster, level: Level = Level.PRIVILEGED) ->
     return msgspec.structs.replace(desired, refusals=(*desired.refusals, *barred)) if barred else desired
 
 
-class Wanted:
+class DesiredStates:
     """What should be of each cluster of one family, remembered while nothing of it changes."""
 
     def __init__(self, family: Family, level: Level = Level.PRIVILEGED) -> None:
@@ -42,12 +42,12 @@ class Wanted:
     def desired(self, cluster: Cluster) -> Desired:
         """Return the desired state, or, for an invalid spec, only its refusals."""
         key = Key(cluster.metadata.namespace, cluster.metadata.name)
-        asked = essence(cluster)
+        asked = desired_state_key(cluster)
         # Compared as bytes: 1, 1.0 and true are equal in Python, and not the same setting.
         written = msgspec.json.encode(asked)
         known = self._known.get(key)
         if known is None or known[0] != written:
-            known = self._known[key] = (written, wanted(self._family, asked, self._level))
+            known = self._known[key] = (written, desired_or_refused(self._family, asked, self._level))
         return known[1]
 
     def forget(self, key: Key) -> None:
@@ -55,7 +55,7 @@ class Wanted:
         self._known.pop(key, None)
 
 
-def essence(cluster: Cluster) -> Cluster:
+def desired_state_key(cluster: Cluster) -> Cluster:
     """Return what determines the desired state of a cluster: its spec, its identity, and that of its database."""
     status = ClusterStatus(
         version=cluster.status.version,

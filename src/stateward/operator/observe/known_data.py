@@ -13,7 +13,7 @@ from stateward.api.kinds.keystore import SecureSettings
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.values.base import Json
 from stateward.api.values.digests import OUT, THERE
-from stateward.engines.search.configuration.keystore import INPUT, Setting, files, lacking, settings
+from stateward.engines.search.configuration.keystore import INPUT, Setting, files, missing_keys, settings
 from stateward.packages.restarts.dependencies import SECRET, Dependency
 from stateward.packages.restarts.digests import Key, data_of, digests_of, skipped
 from stateward.planning.model.observation import Refusal
@@ -26,7 +26,7 @@ Identity = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadData:
     """What was read: the objects that are there, and why others could not be read, in words."""
 
     objects: Mapping[Identity, Json] = field(default_factory=dict[Identity, Json], repr=False)
@@ -34,7 +34,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownData:
     """The known state: digests by name of the input, the files of keystores, and the refusals for missing data."""
 
     data: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -48,7 +48,9 @@ def asked_of(cluster: Cluster) -> Sequence[SecureSettings]:
     return (cluster.spec.secure_settings or ()) if isinstance(cluster, SearchCluster) else ()
 
 
-def known(cluster: Cluster, used: frozenset[Dependency], found: Read, copy: Sequence[Setting], key: Key) -> Known:
+def known_data(
+    cluster: Cluster, used: frozenset[Dependency], found: ReadData, copy: Sequence[Setting], key: Key
+) -> KnownData:
     """Return what is known; `copy` are the settings that the members of the cluster have."""
     chosen: list[Setting] = []
     refusals = [unread(identity, why) for identity, why in sorted(found.troubles.items())]
@@ -56,21 +58,21 @@ def known(cluster: Cluster, used: frozenset[Dependency], found: Read, copy: Sequ
         here = settings_of(asked, found, copy)
         refusals += missing(i, asked, here, found)
         chosen += here
-    digests = {name: marked(value, key) for name, value in digests_of(used, found.objects, key).items()}
+    digests = {name: digest_with_key(value, key) for name, value in digests_of(used, found.objects, key).items()}
     of_settings = {setting.input: _digest(setting, found, key) for setting in chosen}
-    data = {**kept(cluster, found), **digests, **of_settings}
+    data = {**kept_data(cluster, found), **digests, **of_settings}
     if any(refusal.everything for refusal in refusals):
-        return Known(data, None, tuple(refusals))
-    return Known(data, files(chosen, key) if asked_of(cluster) else {}, tuple(refusals))
+        return KnownData(data, None, tuple(refusals))
+    return KnownData(data, files(chosen, key) if asked_of(cluster) else {}, tuple(refusals))
 
 
-def incomplete(asked: SecureSettings, found: Read) -> bool:
+def incomplete(asked: SecureSettings, found: ReadData) -> bool:
     """Return whether something that the spec names was not found."""
     body = found.objects.get((SECRET, asked.secret_name))
-    return body is None or bool(lacking(asked, list(settings(asked, data_of(body)))))
+    return body is None or bool(missing_keys(asked, list(settings(asked, data_of(body)))))
 
 
-def unlocked(name: str, why: str, *, held: bool) -> Refusal:
+def without_key(name: str, why: str, *, held: bool) -> Refusal:
     """Return the state for a missing operator key: no change can be detected, and the recorded state stays."""
     text = (
         f"the operator cannot tell whether the data that {name} uses has changed, because it cannot"
@@ -85,7 +87,7 @@ def unread(identity: Identity, why: str) -> Refusal:
     return Refusal("/".join(identity), UNKNOWN, text, everything=False)
 
 
-def settings_of(asked: SecureSettings, found: Read, copy: Sequence[Setting]) -> list[Setting]:
+def settings_of(asked: SecureSettings, found: ReadData, copy: Sequence[Setting]) -> list[Setting]:
     """Return the settings of one Secret; what is not found in it is as the members have it."""
     body = found.objects.get((SECRET, asked.secret_name))
     here = list(settings(asked, data_of(body))) if body is not None else []
@@ -97,7 +99,7 @@ def settings_of(asked: SecureSettings, found: Read, copy: Sequence[Setting]) -> 
     return [*here, *(s for s in have if (s.source.key, s.name) in wanted - there)]
 
 
-def missing(i: int, asked: SecureSettings, here: Sequence[Setting], found: Read) -> Iterator[Refusal]:
+def missing(i: int, asked: SecureSettings, here: Sequence[Setting], found: ReadData) -> Iterator[Refusal]:
     """Yield what holds everything back: members would start without a setting that exists nowhere."""
     identity, path = (SECRET, asked.secret_name), f"spec.secureSettings[{i}]"
     what = "could not be read" if identity in found.troubles else "does not exist"
@@ -105,27 +107,27 @@ def missing(i: int, asked: SecureSettings, here: Sequence[Setting], found: Read)
         text = f"Secret {asked.secret_name} {what}, and no member has its content: members wait for it"
         yield Refusal(path, MISSING, text)
         return
-    lost = lacking(asked, here)
+    lost = missing_keys(asked, here)
     if lost:
         text = f"Secret {asked.secret_name} has no key {', '.join(lost)}: members wait for it"
         yield Refusal(path, MISSING, text)
 
 
-def kept(cluster: Cluster, found: Read) -> dict[str, str]:
+def kept_data(cluster: Cluster, found: ReadData) -> dict[str, str]:
     """Return what was known of objects that could not be read."""
     before = cluster.status.data or {}
     homes = tuple(f"{kind}/{name}:" for kind, name in found.troubles)
     return {name: digest for name, digest in before.items() if name.startswith(homes)} if homes else {}
 
 
-def marked(digest: str, key: Key) -> str:
+def digest_with_key(digest: str, key: Key) -> str:
     """Return a digest with the name of its key; an invalid mark stays as it is."""
     return digest if digest in (OUT, THERE) else f"{key.name}/{digest}"
 
 
-def _digest(setting: Setting, found: Read, key: Key) -> str:
+def _digest(setting: Setting, found: ReadData, key: Key) -> str:
     body = found.objects.get((SECRET, setting.source.name))
     out = skipped(body) if body is not None else frozenset[str]()
     if out is None or setting.source.key in out:
         return OUT
-    return marked(key.digest(INPUT.encode(), setting.source.key.encode(), setting.value), key)
+    return digest_with_key(key.digest(INPUT.encode(), setting.source.key.encode(), setting.value), key)

@@ -14,7 +14,7 @@ PATIENCE = 10.0
 """Seconds for the database's answer."""
 
 
-async def onlook(engine: Engine, target: Target) -> Database | Unknown:
+async def observe_read_only(engine: Engine, target: Target) -> Database | Unknown:
     """Return the database's answer to reads alone; what was not proved counts as unproved."""
     try:
         async with asyncio.timeout(PATIENCE):

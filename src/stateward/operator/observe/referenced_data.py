@@ -24,22 +24,22 @@ from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.kube.objects.resources import SECRETS
 from stateward.kube.timing.clock import Clock
 from stateward.operator.objects import recorded_status
-from stateward.operator.objects.cluster_objects import Holdings
-from stateward.operator.observe.known_data import Known, Read, asked_of, incomplete, known, unlocked
+from stateward.operator.objects.cluster_objects import ClusterObjects
+from stateward.operator.observe.known_data import KnownData, ReadData, asked_of, incomplete, known_data, without_key
 from stateward.operator.restarts.digestkey import digest_key
 from stateward.operator.restarts.sources import read_sources
 from stateward.operator.restarts.uses import Uses
 from stateward.operator.restarts.views import SourceView
 from stateward.packages.restarts.dependencies import Dependency
 from stateward.packages.restarts.digests import Key
-from stateward.planning.facts.debounce import heard
+from stateward.planning.facts.debounce import with_observed_change
 from stateward.planning.model.observation import Changing, Refusal
 from stateward.planning.model.times import rfc3339
 
 Enqueue = Callable[[ObjectKey], None]
 
 
-class Data:
+class ReferencedData:
     """Knows what the clusters of one kind use; the key of its digests is kept in a namespace of the operator's."""
 
     def __init__(self, api: Api, namespace: str, clock: Clock) -> None:
@@ -49,7 +49,7 @@ class Data:
         self._key: Key | None = None
         self._uses = Uses[ObjectKey]()
         self._watched: Mapping[str, Store[SourceView]] = {}
-        self._last: dict[ObjectKey, tuple[object, Known]] = {}
+        self._last: dict[ObjectKey, tuple[object, KnownData]] = {}
 
     def follow(self, watched: Mapping[str, Store[SourceView]], enqueue: Enqueue) -> None:
         """Requeue clusters when a watch reports a change of what they use."""
@@ -69,36 +69,36 @@ class Data:
         self._uses.drop(cluster)
         self._last.pop(cluster, None)
 
-    async def known(self, holdings: Holdings) -> tuple[Holdings, tuple[Refusal, ...]]:
+    async def known(self, existing: ClusterObjects) -> tuple[ClusterObjects, tuple[Refusal, ...]]:
         """Return the cluster with the state of its data, and the refusals for missing data."""
-        cluster = holdings.cluster
+        cluster = existing.cluster
         where = ObjectKey(cluster.metadata.namespace, cluster.metadata.name)
         pods, stored = uses_of(cluster), keystore.sources(asked_of(cluster))
         if not pods and not stored:
             self.forget(where)
-            return self._with(holdings, Known()), ()
+            return self._with(existing, KnownData()), ()
         # Recorded before anything is read: a change from now on requeues the cluster.
         self._uses.put(where, where.namespace, pods | stored)
         try:
             self._key = self._key or await digest_key(self._api, self._namespace)
         except (ApiError, ValueError) as error:
-            refused = unlocked(cluster.metadata.name, str(error), held=bool(stored))
-            return replace(holdings, keystore=None if stored else {}), (refused,)
+            refused = without_key(cluster.metadata.name, str(error), held=bool(stored))
+            return replace(existing, keystore=None if stored else {}), (refused,)
         seen = (pods, asked_of(cluster), self._versions(where.namespace, pods | stored))
         last = self._last.get(where)
-        if last is not None and last[0] == seen and seen[-1] is not None and not holdings.live:
-            return self._with(holdings, last[1]), last[1].refusals
+        if last is not None and last[0] == seen and seen[-1] is not None and not existing.live:
+            return self._with(existing, last[1]), last[1].refusals
         found = await self._read(pods | stored, where.namespace)
-        copy = await self._copy(holdings) if any(incomplete(asked, found) for asked in asked_of(cluster)) else ()
-        now = known(cluster, pods, found, copy, self._key)
+        copy = await self._copy(existing) if any(incomplete(asked, found) for asked in asked_of(cluster)) else ()
+        now = known_data(cluster, pods, found, copy, self._key)
         if now.refusals:
             self._last.pop(where, None)
         else:
             self._last[where] = (seen, now)
-        return self._with(holdings, now), now.refusals
+        return self._with(existing, now), now.refusals
 
-    def _with(self, holdings: Holdings, found: Known) -> Holdings:
-        return with_data(holdings, found, self._clock.now().timestamp())
+    def _with(self, existing: ClusterObjects, found: KnownData) -> ClusterObjects:
+        return with_data(existing, found, self._clock.now().timestamp())
 
     def _versions(self, namespace: str, used: frozenset[Dependency]) -> Mapping[tuple[str, str], str] | None:
         """Return the versions that the watches show; None if one of the objects is not watched."""
@@ -111,7 +111,7 @@ class Data:
             found[kind, name] = f"{view.metadata.uid} {view.metadata.resource_version}" if view is not None else ""
         return found
 
-    async def _read(self, used: frozenset[Dependency], namespace: str) -> Read:
+    async def _read(self, used: frozenset[Dependency], namespace: str) -> ReadData:
         objects: dict[tuple[str, str], Any] = {}
         troubles: dict[tuple[str, str], str] = {}
         for kind, name in sorted({(d.kind, d.name) for d in used}):
@@ -119,42 +119,44 @@ class Data:
                 objects |= await read_sources(self._api, [Dependency(kind, name)], namespace)
             except ApiError as error:
                 troubles[kind, name] = error.message
-        return Read(objects, troubles)
+        return ReadData(objects, troubles)
 
-    async def _copy(self, holdings: Holdings) -> Sequence[keystore.Setting]:
+    async def _copy(self, existing: ClusterObjects) -> Sequence[keystore.Setting]:
         """Return the settings that members have, out of the configuration of one that has any."""
-        namespace = holdings.cluster.metadata.namespace
-        for meta in (secret.metadata for secret in holdings.secrets):
+        namespace = existing.cluster.metadata.namespace
+        for meta in (secret.metadata for secret in existing.secrets):
             if names.LABEL_MEMBER not in meta.labels or names.ANNOTATION_CHECKSUM not in meta.annotations:
                 continue
             try:
                 body = await self._api.get(SECRETS.raw(), ObjectKey(namespace, meta.name))
             except ApiError:
                 continue  # What is not found anywhere is waited for.
-            if found := keystore.read(texts(body)):
+            if found := keystore.read(secret_texts(body)):
                 return found
         return ()
 
 
-def with_data(holdings: Holdings, found: Known, now: float) -> Holdings:
+def with_data(existing: ClusterObjects, found: KnownData, now: float) -> ClusterObjects:
     """Return the cluster with what is known of its data at time `now`, in seconds since the epoch."""
-    cluster = holdings.cluster
+    cluster = existing.cluster
     data = dict(found.data) or None
     if data != cluster.status.data:
-        changing = heard(recorded_status.changing(cluster.status), cluster.status.data or {}, found.data, now)
-        status = msgspec.structs.replace(cluster.status, data=data, data_changed=written(changing))
+        changing = with_observed_change(
+            recorded_status.changing(cluster.status), cluster.status.data or {}, found.data, now
+        )
+        status = msgspec.structs.replace(cluster.status, data=data, data_changed=changes_record(changing))
         cluster = msgspec.structs.replace(cluster, status=status)
-    return replace(holdings, cluster=cluster, keystore=found.files)
+    return replace(existing, cluster=cluster, keystore=found.files)
 
 
-def written(changing: Changing | None) -> DataChangeStatus | None:
+def changes_record(changing: Changing | None) -> DataChangeStatus | None:
     """Return changes as the status records them: in whole seconds, without losing any of the settling time."""
     if changing is None:
         return None
     return DataChangeStatus(since=rfc3339(changing.since), last=rfc3339(math.ceil(changing.last)))
 
 
-def texts(body: dict[str, Any]) -> dict[str, str]:
+def secret_texts(body: dict[str, Any]) -> dict[str, str]:
     """Return the files of a Secret that are ours, as text."""
     data: dict[str, str] = body.get("data") or {}
     ours = {name: value for name, value in data.items() if name.startswith(keystore.PREFIX)}

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from stateward.api.kinds.cluster import Cluster
 from stateward.kube.objects.nodes import Service
 from stateward.operator.databases.engine import Family
-from stateward.operator.pod_rights.finished import Finished, finished
+from stateward.operator.pod_rights.finished import FinalTemplate, final_templates
 from stateward.operator.pod_rights.named import allowed
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class LabelledPods:
     """Pods that have labels beside their own."""
 
     labels: Mapping[str, str]
     own: Mapping[str, str]
-    made: Finished
+    made: FinalTemplate
 
     def field(self, selector: Mapping[str, str]) -> str:
         """Return the field of the spec that makes the pods selected; empty if they are not, or are without it."""
@@ -30,19 +30,21 @@ class Marked:
         return self.made.field(("metadata", "labels", f"[{added[0]}]")) if added else ""
 
 
-def marked(family: Family, cluster: Cluster) -> tuple[Marked, ...]:
+def labelled_pods(family: Family, cluster: Cluster) -> tuple[LabelledPods, ...]:
     """Return the pods of a valid cluster to which its spec gives labels, one for each pool."""
     return tuple(_marked(family, cluster))
 
 
-def _marked(family: Family, cluster: Cluster) -> Iterator[Marked]:
-    for made in finished(family, cluster):
+def _marked(family: Family, cluster: Cluster) -> Iterator[LabelledPods]:
+    for made in final_templates(family, cluster):
         labels, own = (each["metadata"]["labels"] for each in (made.template, made.bare))
         if labels != own:
-            yield Marked(labels, own, made)
+            yield LabelledPods(labels, own, made)
 
 
-def gained(cluster: Cluster, pods: Iterable[Marked], services: Iterable[Service]) -> Iterator[tuple[str, str]]:
+def selected_by_services(
+    cluster: Cluster, pods: Iterable[LabelledPods], services: Iterable[Service]
+) -> Iterator[tuple[str, str]]:
     """Yield the fields by which pods are selected, and the Services that select them without allowing it.
 
     A Service that selects them without these fields was made for them.

@@ -11,11 +11,11 @@ from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.pod_policy import Path, references, source
 from stateward.api.values.base import Json
 from stateward.operator.databases.engine import Family
-from stateward.planning.model.observation import Crossing
+from stateward.planning.model.observation import ProtocolSwitch
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FinalTemplate:
     """The template of a member of a pool."""
 
     template: Json
@@ -35,7 +35,7 @@ class Finished:
         return source(path, self.pool, self.common)
 
 
-def finished(family: Family, cluster: Cluster, ordinals: Sequence[int] = (0,)) -> Iterator[Finished]:
+def final_templates(family: Family, cluster: Cluster, ordinals: Sequence[int] = (0,)) -> Iterator[FinalTemplate]:
     """Yield the finished templates of a valid cluster, for each pool those on the way to another version, too.
 
     Members of a pool differ in their ordinals, and so in the names of what is their own.
@@ -43,9 +43,9 @@ def finished(family: Family, cluster: Cluster, ordinals: Sequence[int] = (0,)) -
     plain = replace(cluster.spec, pod_template=None, pools=[replace(p, pod_template=None) for p in cluster.spec.pools])
     bare = replace(cluster, spec=plain)
     # Versions of other engines talk to each other.
-    crossings = tuple(Crossing) if isinstance(cluster, FoundationDBCluster) else (Crossing.NONE,)
+    crossings = tuple(ProtocolSwitch) if isinstance(cluster, FoundationDBCluster) else (ProtocolSwitch.NONE,)
     for (i, pool), crossing, ordinal in product(enumerate(cluster.spec.pools), crossings, ordinals):
-        yield Finished(
+        yield FinalTemplate(
             template_of(family, cluster, pool.name, ordinal, crossing),
             template_of(family, bare, pool.name, ordinal, crossing),
             (f"spec.pools[{i}].podTemplate", pool.pod_template or {}),
@@ -53,7 +53,7 @@ def finished(family: Family, cluster: Cluster, ordinals: Sequence[int] = (0,)) -
         )
 
 
-def template_of(family: Family, cluster: Cluster, pool: str, ordinal: int, crossing: Crossing) -> Json:
+def template_of(family: Family, cluster: Cluster, pool: str, ordinal: int, crossing: ProtocolSwitch) -> Json:
     """Return the template of a member of a pool."""
     made = family.member_objects(cluster, pool, ordinal, cluster.spec.version, crossing=crossing)
     return made.workload["spec"]["template"]

@@ -20,11 +20,11 @@ from stateward.kube.objects.errors import ApiError, NotFound
 from stateward.kube.objects.metadata import Key, ObjectMeta, PartialObject
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.databases.engine import Family
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.copied_secrets import belongs
 from stateward.operator.objects.live import everything
-from stateward.operator.pod_rights.clients import Marked, gained, marked
-from stateward.operator.pod_rights.named import SERVICE_ACCOUNT, Named, allowed, named
+from stateward.operator.pod_rights.clients import LabelledPods, labelled_pods, selected_by_services
+from stateward.operator.pod_rights.named import SERVICE_ACCOUNT, NamedReference, allowed, named
 from stateward.operator.pod_rights.policy import NOT_ALLOWED
 from stateward.operator.restarts.views import PROVIDER_CLASSES
 from stateward.planning.model.observation import Refusal
@@ -38,11 +38,11 @@ RESOURCES: Mapping[str, Resource[PartialObject]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class NamedObject:
     """An object that a cluster names and another owner has to allow."""
 
-    named: tuple[Named, ...] = ()
-    marked: tuple[Marked, ...] = ()
+    named: tuple[NamedReference, ...] = ()
+    marked: tuple[LabelledPods, ...] = ()
 
 
 class PodRights:
@@ -52,38 +52,41 @@ class PodRights:
         self._api = api
         self._family = family
         self._labelled = labelled
-        self._known: dict[Key, tuple[bytes, Asked]] = {}
+        self._known: dict[Key, tuple[bytes, NamedObject]] = {}
 
-    async def refusals(self, holdings: Holdings) -> tuple[Refusal, ...]:
+    async def refusals(self, existing: ClusterObjects) -> tuple[Refusal, ...]:
         """Return the refusals of the objects that a cluster names; empty for an invalid spec."""
-        asked = self._asked(holdings.cluster)
-        found = [await self._refusal(each, holdings) for each in asked.named]
-        clients = await self._clients(asked.marked, holdings.cluster)
+        asked = self._asked(existing.cluster)
+        found = [await self._refusal(each, existing) for each in asked.named]
+        clients = await self._clients(asked.marked, existing.cluster)
         return (*(refusal for refusal in found if refusal is not None), *clients)
 
     async def of_spec(self, cluster: Cluster) -> tuple[Refusal, ...]:
         """Return the same of a cluster that is about to be written."""
-        return await self.refusals(Holdings(cluster, (), (), (), (), {}, {}))
+        return await self.refusals(ClusterObjects(cluster, (), (), (), (), {}, {}))
 
     def forget(self, key: Key) -> None:
         """Drop what is remembered of a cluster that is gone."""
         self._known.pop(key, None)
 
-    def _asked(self, cluster: Cluster) -> Asked:
+    def _asked(self, cluster: Cluster) -> NamedObject:
         key = Key(cluster.metadata.namespace, cluster.metadata.name)
         written = msgspec.json.encode(cluster.spec)
         known = self._known.get(key)
         if known is None or known[0] != written:
-            known = self._known[key] = (written, Asked() if errors(validate(cluster)) else self._asked_by(cluster))
+            known = self._known[key] = (
+                written,
+                NamedObject() if errors(validate(cluster)) else self._asked_by(cluster),
+            )
         return known[1]
 
-    def _asked_by(self, cluster: Cluster) -> Asked:
+    def _asked_by(self, cluster: Cluster) -> NamedObject:
         found = named(self._family, cluster)
         if self._labelled:
-            return Asked(found, marked(self._family, cluster))
-        return Asked(tuple(each for each in found if each.kind == SERVICE_ACCOUNT))
+            return NamedObject(found, labelled_pods(self._family, cluster))
+        return NamedObject(tuple(each for each in found if each.kind == SERVICE_ACCOUNT))
 
-    async def _clients(self, pods: tuple[Marked, ...], cluster: Cluster) -> tuple[Refusal, ...]:
+    async def _clients(self, pods: tuple[LabelledPods, ...], cluster: Cluster) -> tuple[Refusal, ...]:
         """Return the refusals of the labels of pods; Services are read only if there are such labels."""
         if not pods:
             return ()
@@ -96,21 +99,21 @@ class PodRights:
                 f" pods: {error.message}"
             )
             return (Refusal(field, UNKNOWN, f"{field}: {why}"),)
-        return tuple(_lured(field, name, cluster) for field, name in gained(cluster, pods, services))
+        return tuple(_lured(field, name, cluster) for field, name in selected_by_services(cluster, pods, services))
 
-    async def _refusal(self, asked: Named, holdings: Holdings) -> Refusal | None:
-        cluster = holdings.cluster
-        if asked.made_here and any(secret.metadata.name == asked.name for secret in holdings.secrets):
+    async def _refusal(self, asked: NamedReference, existing: ClusterObjects) -> Refusal | None:
+        cluster = existing.cluster
+        if asked.made_here and any(secret.metadata.name == asked.name for secret in existing.secrets):
             return None
         kind, reason = RESOURCES.get(asked.kind), NOT_ALLOWED
         if kind is None:
-            why: str | None = f"cannot be used by pods of a cluster{instead(asked, cluster)}"
+            why: str | None = f"cannot be used by pods of a cluster{alternative(asked, cluster)}"
         else:
             try:
                 found = (await self._api.get(kind, Key(cluster.metadata.namespace, asked.name))).metadata
-                why = against(asked, found, cluster)
+                why = refusal_of(asked, found, cluster)
             except NotFound:
-                why = None if asked.waited_for else f"does not exist; it {labelled(cluster)}"
+                why = None if asked.waited_for else f"does not exist; it {requirement(cluster)}"
             except ApiError as error:
                 reason, why = (
                     UNKNOWN,
@@ -120,26 +123,28 @@ class PodRights:
 
 
 def _lured(field: str, name: str, cluster: Cluster) -> Refusal:
-    why = f"with it the pods would receive the traffic of Service {name}, which {labelled(cluster)}"
+    why = f"with it the pods would receive the traffic of Service {name}, which {requirement(cluster)}"
     return Refusal(field, NOT_ALLOWED, f"{field}: {why}: {command('Service', name, cluster)}")
 
 
-def instead(asked: Named, cluster: Cluster) -> str:
+def alternative(asked: NamedReference, cluster: Cluster) -> str:
     """Return what to use in place of storage that is named by its address."""
-    return f"; a PersistentVolumeClaim of it can: it {labelled(cluster)}" if asked.kind == STORAGE else ""
+    return f"; a PersistentVolumeClaim of it can: it {requirement(cluster)}" if asked.kind == STORAGE else ""
 
 
-def against(asked: Named, found: ObjectMeta, cluster: Cluster) -> str | None:
+def refusal_of(asked: NamedReference, found: ObjectMeta, cluster: Cluster) -> str | None:
     """Return why pods of a cluster may not use an existing object; None if they may."""
     if asked.made_here:
         mine = belongs(found, cluster)
         return None if mine else f"belongs to another owner, and pods of {cluster.metadata.name} would see its content"
     return (
-        None if allowed(found.labels, cluster) else f"{labelled(cluster)}: {command(asked.kind, asked.name, cluster)}"
+        None
+        if allowed(found.labels, cluster)
+        else f"{requirement(cluster)}: {command(asked.kind, asked.name, cluster)}"
     )
 
 
-def labelled(cluster: Cluster) -> str:
+def requirement(cluster: Cluster) -> str:
     """Return what has to be of an object that pods of a cluster use."""
     return f"must have the label {names.LABEL_ALLOWED}: true (or {cluster.metadata.name})"
 

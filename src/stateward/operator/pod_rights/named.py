@@ -9,13 +9,13 @@ from stateward.api.pod_policy import account, references
 from stateward.api.values import names
 from stateward.engines.search.configuration.security import members_secret
 from stateward.operator.databases.engine import Family
-from stateward.operator.pod_rights.finished import finished
+from stateward.operator.pod_rights.finished import final_templates
 
 SERVICE_ACCOUNT, SECRET = "ServiceAccount", "Secret"
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedReference:
     """An object that a field of the spec names."""
 
     kind: str
@@ -27,30 +27,32 @@ class Named:
     """Whether the operator creates it for the cluster, so that an existing one of another owner is in the way."""
 
 
-def named(family: Family, cluster: Cluster) -> tuple[Named, ...]:
+def named(family: Family, cluster: Cluster) -> tuple[NamedReference, ...]:
     """Return what a valid cluster names, each object once, as the first field that names it."""
     found = [*_of_keystores(cluster), *_of_pods(family, cluster)]
     return tuple({(each.kind, each.name): each for each in reversed(found)}.values())[::-1]
 
 
-def _of_keystores(cluster: Cluster) -> Iterator[Named]:
+def _of_keystores(cluster: Cluster) -> Iterator[NamedReference]:
     for i, asked in enumerate((cluster.spec.secure_settings or ()) if isinstance(cluster, SearchCluster) else ()):
-        yield Named(SECRET, asked.secret_name, f"spec.secureSettings[{i}].secretName", waited_for=True)
+        yield NamedReference(SECRET, asked.secret_name, f"spec.secureSettings[{i}].secretName", waited_for=True)
 
 
-def _of_pods(family: Family, cluster: Cluster) -> Iterator[Named]:
+def _of_pods(family: Family, cluster: Cluster) -> Iterator[NamedReference]:
     certificates = members_secret(cluster) if isinstance(cluster, SearchCluster) else ""
     # Objects of one member are not for another one: with two members, a foreign use becomes visible.
-    for made in finished(family, cluster, ordinals=(0, 1)):
+    for made in final_templates(family, cluster, ordinals=(0, 1)):
         own = made.own
-        yield from (Named(SERVICE_ACCOUNT, each.name, made.field(each.path)) for each in account(made.template))
+        yield from (
+            NamedReference(SERVICE_ACCOUNT, each.name, made.field(each.path)) for each in account(made.template)
+        )
         for each in references(made.template):
             if (each.kind, each.name) not in own:
-                yield Named(each.kind, each.name, made.field(each.path))
+                yield NamedReference(each.kind, each.name, made.field(each.path))
             elif (each.kind, each.name) == (SECRET, certificates):
                 # The operator creates all other Secrets of its own before the pods, or creates no pods. This one exists
                 # only if the cluster is secured, and is always mounted.
-                yield Named(each.kind, each.name, "metadata.name", waited_for=True, made_here=True)
+                yield NamedReference(each.kind, each.name, "metadata.name", waited_for=True, made_here=True)
 
 
 def allowed(labels: dict[str, str], cluster: Cluster) -> bool:

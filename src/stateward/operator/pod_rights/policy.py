@@ -9,7 +9,7 @@ from stateward.api.pod_policy import Level, violations
 from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem
 from stateward.operator.databases.engine import Family
-from stateward.operator.pod_rights.finished import finished
+from stateward.operator.pod_rights.finished import final_templates
 from stateward.planning.model.observation import Refusal
 
 NOT_ALLOWED = "PodNotAllowed"
@@ -26,7 +26,7 @@ def problems(family: Family, cluster: Cluster, level: Level) -> list[Problem]:
         return []
     found = (
         Problem(made.field(finding.path), finding.value, f"{finding.accepted} (the pod policy is {level})")
-        for made in finished(family, cluster)
+        for made in final_templates(family, cluster)
         for finding in violations(level, made.template)
     )
     return list({(problem.path, problem.message): problem for problem in found}.values())

@@ -177,7 +177,7 @@ class RestartControl:
             return None
         used = dependencies(live)
         classes = any(found.kind == PROVIDER_CLASS for found in used)
-        if self._judged.get(workload) == _mark(live, used):
+        if self._judged.get(workload) == _record_of(live, used):
             return None  # It says what it said when it was judged, and no watch has told of its data since.
         # Recorded before anything is read: a change from now on requeues the workload.
         self._uses.put(workload, workload.namespace, used)
@@ -273,7 +273,7 @@ class RestartControl:
             self._setting.recorder.record(Occurrence(target, severity, reason, "RestartControl", note))
 
 
-def _mark(live: dict[str, Any], used: frozenset[Dependency]) -> tuple[object, ...]:
+def _record_of(live: dict[str, Any], used: frozenset[Dependency]) -> tuple[object, ...]:
     """Return a workload's record of its data and its uses: as long as these stay, so does the decision."""
     record = read_record(live)
     return (record.text() if record is not None else None, digest_in(live), used)

@@ -16,7 +16,7 @@ ANNOTATION_CONTROL = f"{GROUP}/restart-on-change"
 """On a workload: `true` requests restart control."""
 
 
-class Asks(WireRecord):
+class RestartAnnotations(WireRecord):
     """The annotations that request restart control, or hold it back."""
 
     control: str = field(default="", name=ANNOTATION_CONTROL)
@@ -32,7 +32,7 @@ class WorkloadMeta(WireRecord):
     uid: str = ""
     resource_version: str = ""
     generation: int = 0
-    annotations: Asks = Asks()
+    annotations: RestartAnnotations = RestartAnnotations()
 
 
 class WorkloadView(WireRecord):

@@ -63,7 +63,7 @@ class Failing(Generic[H]):
         raced = isinstance(error, Conflict) and failures < RACES
         if raced or (last is not None and now - last < AGAIN):
             return
-        await self._write(key, told(error))
+        await self._write(key, sentence(error))
         self._written[key] = now
 
     async def recovered(self, key: H) -> None:
@@ -72,7 +72,7 @@ class Failing(Generic[H]):
         self._written.pop(key, None)
 
 
-def told(error: BaseException) -> str:
+def sentence(error: BaseException) -> str:
     """Return a failure as a sentence without any input of the failed operation."""
     said = f" ({' '.join(str(error).split())[:LONGEST]})" if isinstance(error, SPOKEN) else ""
     return (

@@ -21,12 +21,12 @@ from stateward.kube.client.client import Api, DeleteOptions, Preconditions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key, key_of
-from stateward.operator.databases.foundationdb import mapped
+from stateward.operator.databases.foundationdb import uses_config_map
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.live import read_live
 from stateward.operator.objects.ownership import exists
-from stateward.operator.security.given_secrets import decoded
+from stateward.operator.security.given_secrets import text_content
 from stateward.planning.model.observation import Database, Refusal, Unknown
 
 RAW_SECRETS = kinds.SECRETS.raw()
@@ -41,14 +41,14 @@ class ClusterFiles:
         self._read: dict[Key, tuple[str, str]] = {}
         """By Secret: the version that was read, and the file in it."""
 
-    async def known(self, holdings: Holdings) -> Holdings:
-        """Return the holdings with the recorded cluster file; raises ApiError, NotOurs: then the file is unknown."""
-        cluster = holdings.cluster
+    async def known(self, existing: ClusterObjects) -> ClusterObjects:
+        """Return the existing objects with the recorded cluster file; raises ApiError, NotOwnedError: file unknown."""
+        cluster = existing.cluster
         if not isinstance(cluster, FoundationDBCluster):
-            return holdings
+            return existing
         kept = [cluster.status.connection, await self._kept(cluster)]
         found = next((text for text in kept if names_it(cluster, text)), None if formed(cluster) else "")
-        return replace(holdings, connection=found)
+        return replace(existing, connection=found)
 
     def forget(self, cluster: Key) -> None:
         """Drop what was read of a cluster that is gone; names that begin alike are only read once more."""
@@ -67,42 +67,48 @@ class ClusterFiles:
             found = await self._api.get(RAW_SECRETS, key)
         except NotFound:
             return ""
-        self._read[key] = (found["metadata"]["resourceVersion"], decoded(found).get(CLUSTER_FILE, "").strip())
+        self._read[key] = (found["metadata"]["resourceVersion"], text_content(found).get(CLUSTER_FILE, "").strip())
         return self._read[key][1]
 
 
-def told(holdings: Holdings, database: Database | Unknown) -> tuple[Holdings, tuple[Refusal, ...]]:
-    """Return the holdings with the database's current cluster file, and the refusals while the file is lost."""
-    cluster = holdings.cluster
+def with_cluster_file(
+    existing: ClusterObjects, database: Database | Unknown
+) -> tuple[ClusterObjects, tuple[Refusal, ...]]:
+    """Return the existing with the database's current cluster file, and the refusals while the file is lost."""
+    cluster = existing.cluster
     if not isinstance(cluster, FoundationDBCluster):
-        return holdings, ()
+        return existing, ()
     if isinstance(database, Database) and database.connection:
-        return replace(holdings, connection=database.connection), ()
-    if holdings.connection is not None:
-        return holdings, ()
+        return replace(existing, connection=database.connection), ()
+    if existing.connection is not None:
+        return existing, ()
     name = cluster_file(cluster)
     text = (
         f"Secret {name} does not hold the cluster file, and the database does not answer: the operator"
         " writes it again as soon as"
         " the database answers"
     )
-    return holdings, (Refusal("status.connectionSecretName", "ClusterFileLost", text),)
+    return existing, (Refusal("status.connectionSecretName", "ClusterFileLost", text),)
 
 
-async def retired(api: Api, caches: Caches, holdings: Holdings) -> Key | None:
+async def delete_config_map(api: Api, caches: Caches, existing: ClusterObjects) -> Key | None:
     """Delete the earlier ConfigMap if a live read shows that no pod mounts it; return it if it existed.
 
     Raises ApiError.
     """
-    cluster = holdings.cluster
-    if not isinstance(cluster, FoundationDBCluster) or holdings.connection is None or mapped(cluster, holdings):
+    cluster = existing.cluster
+    if (
+        not isinstance(cluster, FoundationDBCluster)
+        or existing.connection is None
+        or uses_config_map(cluster, existing)
+    ):
         return None
     meta, store = cluster.metadata, caches.of(kinds.CONFIG_MAPS)
     found = store.get(Key(meta.namespace, cluster_file(cluster)))
     if found is None or found.metadata.controller_uid != meta.uid or found.metadata.terminating:
         return None
     live = await read_live(api, Key(meta.namespace, meta.name), caches.kind, secrets=False)
-    if live.cluster.metadata.uid != meta.uid or mapped(cluster, live):
+    if live.cluster.metadata.uid != meta.uid or uses_config_map(cluster, live):
         return None
     with suppress(NotFound):
         await api.delete(kinds.CONFIG_MAPS, key_of(found), DeleteOptions(Preconditions.of(found)))

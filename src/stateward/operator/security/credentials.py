@@ -28,7 +28,7 @@ from stateward.kube.objects.metadata import Key, ObjectMeta, PartialObject
 from stateward.kube.timing.clock import Clock
 from stateward.operator.databases.agents import Access
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import kind_of
 from stateward.operator.objects.ownership import exists, key_in
 
@@ -73,7 +73,7 @@ class Credentials:
         self._known: dict[str, tuple[str, Keys]] = {}
         self._doubted: set[Key] = set()
 
-    def doubt(self, cluster: Cluster, member: str) -> None:
+    def request_check(self, cluster: Cluster, member: str) -> None:
         """Request a check of a member's Secret, because its agent and the operator reject each other.
 
         Caches show no content, and a user may have changed it: without this check the member could not restart until
@@ -82,7 +82,7 @@ class Credentials:
         self._doubted.add(Key(cluster.metadata.namespace, names.agent(member)))
 
     async def access(self, cluster: Cluster, member: str) -> Access:
-        """Return how the agent of a member is talked to; raises ApiError, NotOurs."""
+        """Return how the agent of a member is talked to; raises ApiError, NotOwnedError."""
         keys, namespace = await self._keys(cluster), cluster.metadata.namespace
         told = self._told(Key(namespace, names.agent(member)))
         name = agent_name(namespace, member)
@@ -93,20 +93,20 @@ class Credentials:
             keys.token(name, earlier) if earlier else "",
         )
 
-    async def keep(self, holdings: Holdings) -> None:
-        """Renew what is due for members whose pods have agents; raises ApiError, NotOurs.
+    async def keep(self, existing: ClusterObjects) -> None:
+        """Renew what is due for members whose pods have agents; raises ApiError, NotOwnedError.
 
         A released member gets nothing new: its Secret would be left behind when its objects are removed.
         """
-        running = (s for s in holdings.sets if s.spec.replicas and not s.metadata.terminating)
+        running = (s for s in existing.sets if s.spec.replicas and not s.metadata.terminating)
         managed = [s for s in running if names.ANNOTATION_AGENT in s.spec.template.metadata.annotations]
-        keys = await self._keys(holdings.cluster) if managed else None
+        keys = await self._keys(existing.cluster) if managed else None
         for workload in managed:
             if keys is not None:
-                await self._ensure(holdings.cluster, workload.metadata.name, keys)
+                await self._ensure(existing.cluster, workload.metadata.name, keys)
 
     async def ensure(self, cluster: Cluster, member: str) -> None:
-        """Create or renew a member's Secret if it is missing or due; raises ApiError, NotOurs."""
+        """Create or renew a member's Secret if it is missing or due; raises ApiError, NotOwnedError."""
         await self._ensure(cluster, member, await self._keys(cluster))
 
     async def _ensure(self, cluster: Cluster, member: str, keys: Keys) -> None:
@@ -170,7 +170,7 @@ class Credentials:
             self._known[cluster.metadata.uid] = (version, keys)
             return keys
         keys = Keys(pki.changed(keys.authority, now), keys.root or secrets.token_urlsafe(32), keys.shared)
-        written = await self._apply(secret(cluster, key.name, written_as(keys), {}))
+        written = await self._apply(secret(cluster, key.name, secret_files(keys), {}))
         self._known[cluster.metadata.uid] = (written.metadata.resource_version, keys)
         return keys
 
@@ -182,7 +182,7 @@ class Credentials:
             found = await self._api.get(RAW_SECRETS, key)
         except NotFound:
             return None
-        return read_as(contents(found))
+        return parse_files(contents(found))
 
     async def _apply(self, body: dict[str, Any]) -> Any:
         options = ApplyOptions(manager=names.FIELD_MANAGER, force=True)
@@ -228,7 +228,7 @@ def secret(
     return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": encoded}
 
 
-def written_as(keys: Keys) -> dict[str, str]:
+def secret_files(keys: Keys) -> dict[str, str]:
     """Return the files of the cluster's Secret."""
     authority = keys.authority
     coming = authority.coming
@@ -243,7 +243,7 @@ def written_as(keys: Keys) -> dict[str, str]:
     }
 
 
-def read_as(data: dict[str, str]) -> Keys | None:
+def parse_files(data: dict[str, str]) -> Keys | None:
     """Return the secrets in the files, without invalid ones; `root` is empty in old files.
 
     None if they are unusable without an invalid one: then they are created again.

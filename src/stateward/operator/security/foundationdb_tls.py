@@ -16,25 +16,25 @@ from stateward.api.kinds.security import TransportSecurity
 from stateward.engines.foundationdb.spec.connection import ConnectionStringError, parse_connection_string
 from stateward.engines.foundationdb.spec.security import (
     VERIFY,
-    asked,
     authority_secret,
-    believed,
     client_name,
     client_secret,
     formed,
     member_name,
     members_secret,
+    requested,
     secured,
+    trust_rule,
 )
 from stateward.kube.client.client import Api
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
-from stateward.operator.databases.foundationdb import mine
+from stateward.operator.databases.foundationdb import foundationdb_cluster
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.cluster_objects import Holdings
-from stateward.operator.objects.copied_secrets import Unowned
+from stateward.operator.objects.cluster_objects import ClusterObjects
+from stateward.operator.objects.copied_secrets import CopiedSecrets
 from stateward.operator.security import rotation
-from stateward.operator.security.given_secrets import Given
+from stateward.operator.security.given_secrets import GivenSecrets
 from stateward.operator.security.material import DAY, Files, Stored, current_authority, lifetime, still_good
 from stateward.operator.security.own_secrets import OwnSecrets
 from stateward.pki.files import CERTIFICATE, KEY, TRUSTED, authority_files
@@ -70,19 +70,19 @@ class TransportKeeper:
     def __init__(self, api: Api, caches: Caches, clock: Clock, *, labelled: bool = False) -> None:
         self._clock = clock
         self._own = OwnSecrets(api, caches)
-        self._unowned = Unowned(api, caches)
-        self._given = Given(api, clock, labelled=labelled)
+        self._copied_secrets = CopiedSecrets(api, caches)
+        self._given = GivenSecrets(api, clock, labelled=labelled)
 
     async def keep(self, cluster: FoundationDBCluster, *, on: bool) -> Secured:
-        """Create and renew what is missing or due if TLS is `on`; raises ApiError, NotOurs: then nothing is known."""
+        """Create and renew what is due if TLS is `on`; raises ApiError, NotOwnedError: nothing is known then."""
         if not on:
             silent = cluster.spec.security is None and cluster.status.security is None
             return _secured(cluster, None if silent else Protection(enabled=False, reason=_reason(cluster, on=False)))
-        await self._unowned.sweep(Key(cluster.metadata.namespace, cluster.metadata.name), cluster.metadata.uid)
+        await self._copied_secrets.sweep(Key(cluster.metadata.namespace, cluster.metadata.name), cluster.metadata.uid)
         now = self._clock.now().timestamp()
         stored = await self._stored(cluster)
         faults: dict[str, str] = {}
-        found = made(cluster, stored, now, faults)
+        found = desired_certificates(cluster, stored, now, faults)
         name = (cluster.spec.security or TransportSecurity()).ca_secret_name
         if FIELD in faults and name is not None and self._given.denied(name, cluster):
             faults[FIELD] = self._given.missing(name, cluster)
@@ -111,7 +111,7 @@ class TransportKeeper:
         bundle = found.authority.bundle
         member = {CERTIFICATE: found.member.certificate, KEY: found.member.key, TRUSTED: bundle}
         client = {CERTIFICATE: found.client.certificate, KEY: found.client.key, TRUSTED: bundle}
-        client[VERIFY] = believed(member_name(cluster))
+        client[VERIFY] = trust_rule(member_name(cluster))
         wanted: tuple[tuple[str, Files | None, Files], ...] = (
             (authority_secret(cluster), stored.authority, authority_files(found.authority)),
             (members_secret(cluster), stored.members, member),
@@ -122,23 +122,25 @@ class TransportKeeper:
                 await self._own.apply(cluster, name, after)
 
 
-def runs_with(holdings: Holdings) -> bool:
+def runs_with(existing: ClusterObjects) -> bool:
     """Return whether a cluster runs with TLS: by its cluster file, or (before it exists) by its spec.
 
     The disaster this prevents: a cluster that is restored without its status counts as one without TLS, and each
     recreated member finds none of the others.
     """
-    cluster = mine(holdings.cluster)
-    if not holdings.sets and not holdings.pods and not formed(cluster):
-        return bool(asked(cluster))
+    cluster = foundationdb_cluster(existing.cluster)
+    if not existing.sets and not existing.pods and not formed(cluster):
+        return bool(requested(cluster))
     try:
-        coordinators = parse_connection_string(holdings.connection or "").coordinators
+        coordinators = parse_connection_string(existing.connection or "").coordinators
     except ConnectionStringError:
         return secured(cluster)
     return any(each.tls for each in coordinators)
 
 
-def made(cluster: FoundationDBCluster, stored: Stored, now: float, faults: dict[str, str]) -> Certificates | None:
+def desired_certificates(
+    cluster: FoundationDBCluster, stored: Stored, now: float, faults: dict[str, str]
+) -> Certificates | None:
     """Return the desired certificates; None if the given Secrets make them impossible.
 
     The reasons are added to `faults`, by field of the spec.
@@ -200,7 +202,7 @@ def _protection(cluster: FoundationDBCluster, found: Certificates, faults: dict[
 
 
 def _reason(cluster: FoundationDBCluster, *, on: bool) -> str:
-    wanted = asked(cluster)
+    wanted = requested(cluster)
     if wanted is None:
         return "spec.security.enabled is not set, and the cluster keeps its security"
     if wanted is on:

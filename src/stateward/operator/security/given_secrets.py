@@ -16,7 +16,7 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import ApiError, NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
-from stateward.operator.pod_rights.labels import labelled
+from stateward.operator.pod_rights.labels import requirement
 from stateward.operator.pod_rights.named import allowed
 from stateward.operator.security.material import Files
 
@@ -28,7 +28,7 @@ Place = tuple[Key, str]
 """A Secret, and the cluster that names it: it may be allowed for one and not for another."""
 
 
-class Given:
+class GivenSecrets:
     """What was given to the clusters of one kind."""
 
     def __init__(self, api: Api, clock: Clock, *, labelled: bool) -> None:
@@ -65,7 +65,7 @@ class Given:
         if self._labelled and not allowed(found["metadata"].get("labels") or {}, cluster):
             self._barred.add(place)
             return {}
-        return decoded(found)
+        return text_content(found)
 
     def denied(self, name: str, cluster: Cluster) -> bool:
         """Return whether the Secret existed at the last read, and was not allowed for the cluster."""
@@ -73,7 +73,7 @@ class Given:
 
     def missing(self, name: str, cluster: Cluster) -> str:
         """Return why nothing was read of a Secret."""
-        lacks = f"it {labelled(cluster)}, which allows the cluster to use it"
+        lacks = f"it {requirement(cluster)}, which allows the cluster to use it"
         return lacks if self.denied(name, cluster) else "there is no such Secret"
 
     def barred(self, cluster: SearchCluster, fields: Collection[str]) -> dict[str, str]:
@@ -99,7 +99,7 @@ def certificates(cluster: SearchCluster) -> dict[str, str]:
     return {field: name for field, name in found.items() if name}
 
 
-def decoded(found: dict[str, Any]) -> Files:
+def text_content(found: dict[str, Any]) -> Files:
     """Return the content of a Secret as text; what is no text counts as not there."""
     files: dict[str, str] = {}
     data: dict[str, str] = found.get("data") or {}

@@ -64,7 +64,7 @@ class Material(Struct, frozen=True):
     """The operator's password, if certificates do not authenticate users."""
     users: Mapping[str, str] = {}
     """The files that define users for the members, if certificates do not authenticate users."""
-    last: trust.Last = trust.Last()
+    last: trust.LastTrusted = trust.LastTrusted()
     """Whom the operator trusts besides, because some members may still show them."""
 
     def access(self, cluster: SearchCluster) -> Access:
@@ -89,7 +89,7 @@ class Material(Struct, frozen=True):
         )
 
 
-class Made(Struct, frozen=True):
+class MaterialResult(Struct, frozen=True):
     """The desired material, and why given Secrets were ignored, as sentences by field of the spec."""
 
     material: Material | None
@@ -100,7 +100,7 @@ class Made(Struct, frozen=True):
     """The operator's access to the database; also with the existing material, if nothing new can be created."""
 
 
-def made(cluster: SearchCluster, stored: Stored, now: float) -> Made:
+def desired_material(cluster: SearchCluster, stored: Stored, now: float) -> MaterialResult:
     """Return the material of a cluster at a time; None if the given Secrets make it impossible."""
     security = cluster.spec.security or Security()
     faults: dict[str, str] = {}
@@ -108,7 +108,9 @@ def made(cluster: SearchCluster, stored: Stored, now: float) -> Made:
     authority = current_authority(cluster, stored, now, faults, all_heard=all_heard)
     if authority is None:
         before = stored.operator or {}
-        return Made(None, faults, access=_access(cluster, before) if before.keys() >= {CERTIFICATE, TRUSTED} else None)
+        return MaterialResult(
+            None, faults, access=_access(cluster, before) if before.keys() >= {CERTIFICATE, TRUSTED} else None
+        )
     days = lifetime(security) / DAY
     names = alternatives(cluster)
     member = still_good(stored.members, authority, names, now) or pki.issue(
@@ -120,11 +122,11 @@ def made(cluster: SearchCluster, stored: Stored, now: float) -> Made:
     )
     server, given = _server(cluster, stored, now, faults) or (member, "")
     wanted = authority.bundle + given
-    last = trust.last(stored.operator or {}, wanted, now, all_heard=all_heard)
+    last = trust.last_trusted(stored.operator or {}, wanted, now, all_heard=all_heard)
     trusted = wanted + last.certificates
     material = Material(authority, member, server, operator, trusted, *_users(cluster, stored), last)
     said = rotation.sentence(authority, now, all_heard=all_heard)
-    return Made(material, faults, said, material.access(cluster))
+    return MaterialResult(material, faults, said, material.access(cluster))
 
 
 def _access(cluster: SearchCluster, files: Files) -> Access:
@@ -151,7 +153,7 @@ def _users(cluster: SearchCluster, stored: Stored) -> tuple[str, Mapping[str, st
     before = (stored.members or {}).get(xpack.USERS, "")
     # An administrator that may no longer be read stays as the members know it.
     others = stored.administrator is None
-    return own, xpack.users(people, before, lambda: secrets.token_bytes(xpack.SALT), others=others)
+    return own, xpack.user_files(people, before, lambda: secrets.token_bytes(xpack.SALT), others=others)
 
 
 def lifetime(security: Security | TransportSecurity) -> int:

@@ -17,7 +17,7 @@ from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.copied_secrets import SUFFIXES, mark
 from stateward.operator.objects.kinds import kind_of
 from stateward.operator.objects.ownership import exists, key_in
-from stateward.operator.security.given_secrets import decoded
+from stateward.operator.security.given_secrets import text_content
 from stateward.operator.security.material import Files
 
 RAW_SECRETS = kinds.SECRETS.raw()
@@ -34,7 +34,7 @@ class OwnSecrets:
     async def read(self, name: str, cluster: Cluster) -> Files | None:
         """Return the content of a Secret; None if a live read shows that it does not exist.
 
-        Raises ApiError, NotOurs.
+        Raises ApiError, NotOwnedError.
         """
         key = Key(cluster.metadata.namespace, name)
         cached = self._caches.of(kinds.SECRETS).get(key)
@@ -47,7 +47,7 @@ class OwnSecrets:
             found = await self._api.get(RAW_SECRETS, key)
         except NotFound:
             return None
-        self._read[key] = (found["metadata"]["resourceVersion"], decoded(found))
+        self._read[key] = (found["metadata"]["resourceVersion"], text_content(found))
         return self._read[key][1]
 
     async def apply(self, cluster: Cluster, name: str, files: Files) -> None:

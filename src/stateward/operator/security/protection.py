@@ -8,13 +8,13 @@ from stateward.api.kinds.security import Security
 from stateward.engines.search.configuration.security import administrator_secret, authority_secret, secured
 from stateward.engines.search.spec.flavor import SearchCluster
 from stateward.engines.search.spec.identity import formed
-from stateward.operator.security.material import Made, Material
+from stateward.operator.security.material import Material, MaterialResult
 from stateward.operator.security.rotation import mark
 from stateward.planning.model.observation import Refusal
 from stateward.planning.model.security import Protection
 
 
-def protection(cluster: SearchCluster, found: Made, administrator: str, *, on: bool) -> Protection:
+def protection(cluster: SearchCluster, found: MaterialResult, administrator: str, *, on: bool) -> Protection:
     """Return the public facts; `administrator` is why that Secret cannot be used, empty if it can."""
     faults = {**found.faults, **({"spec.security.adminSecretName": administrator} if administrator else {})}
     status = cluster.status.security

@@ -9,7 +9,7 @@ import hashlib
 
 from stateward import pki
 from stateward.api.kinds.products import ELASTICSEARCH, product_of
-from stateward.engines.search.configuration.security import reloads
+from stateward.engines.search.configuration.security import reloads_certificates
 from stateward.engines.search.spec.flavor import SearchCluster
 from stateward.planning.model.times import rfc3339
 
@@ -47,4 +47,4 @@ def sentence(authority: pki.Authority, now: float, *, all_heard: bool) -> str:
 def _told_while_running(cluster: SearchCluster) -> bool:
     if product_of(cluster) is ELASTICSEARCH:
         return True
-    return all(reloads(version) for version in (cluster.spec.version, cluster.status.version) if version)
+    return all(reloads_certificates(version) for version in (cluster.spec.version, cluster.status.version) if version)

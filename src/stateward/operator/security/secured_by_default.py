@@ -19,18 +19,18 @@ def secured_as_new(cluster: SearchCluster, *, alone: bool, begun: bool) -> Searc
     `alone` is whether no member of it was observed, `begun` whether it has a CA.
     """
     asked = cluster.spec.security or Security()
-    if asked.enabled is not None or not able(cluster) or not unknown(cluster) or not (alone or begun):
+    if asked.enabled is not None or not can_be_secured(cluster) or not image_unknown(cluster) or not (alone or begun):
         return cluster
     spec = msgspec.structs.replace(cluster.spec, security=msgspec.structs.replace(asked, enabled=True))
     return msgspec.structs.replace(cluster, spec=spec)
 
 
-def able(cluster: SearchCluster) -> bool:
+def can_be_secured(cluster: SearchCluster) -> bool:
     """Return whether the image certainly supports security: Elasticsearch always, OpenSearch in its official images."""
     return product_of(cluster) is ELASTICSEARCH or not cluster.spec.image
 
 
-def unknown(cluster: SearchCluster) -> bool:
+def image_unknown(cluster: SearchCluster) -> bool:
     """Return whether, by its status, the cluster was never formed and is not being formed.
 
     The status of its security does not count: it also reports a missing Secret.

@@ -29,10 +29,19 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.copied_secrets import Unowned, belongs
+from stateward.operator.objects.copied_secrets import CopiedSecrets, belongs
 from stateward.operator.objects.ownership import exists
-from stateward.operator.security.given_secrets import Given, decoded
-from stateward.operator.security.material import PASSWORD, PASSWORD_BYTES, USERNAME, Files, Made, Material, Stored, made
+from stateward.operator.security.given_secrets import GivenSecrets, text_content
+from stateward.operator.security.material import (
+    PASSWORD,
+    PASSWORD_BYTES,
+    USERNAME,
+    Files,
+    Material,
+    MaterialResult,
+    Stored,
+    desired_material,
+)
 from stateward.operator.security.own_secrets import RAW_SECRETS, OwnSecrets
 from stateward.operator.security.protection import protection
 from stateward.operator.security.secured_by_default import REASON, secured_as_new
@@ -63,17 +72,17 @@ class Keeper:
         self._by_default = by_default
         self._caches = caches
         self._clock = clock
-        self._unowned = Unowned(api, caches)
+        self._copied_secrets = CopiedSecrets(api, caches)
         self._own = OwnSecrets(api, caches)
-        self._given = Given(api, clock, labelled=labelled)
+        self._given = GivenSecrets(api, clock, labelled=labelled)
 
     async def keep(self, cluster: SearchCluster, *, alone: bool = False) -> Kept:
-        """Create and renew what is missing or due; raises ApiError, NotOurs: then nothing is known.
+        """Create and renew what is missing or due; raises ApiError, NotOwnedError: then nothing is known.
 
         `alone` is whether no member of the cluster was observed.
         """
-        await self._unowned.sweep(Key(cluster.metadata.namespace, cluster.metadata.name), cluster.metadata.uid)
-        await self._unowned.heal(cluster)
+        await self._copied_secrets.sweep(Key(cluster.metadata.namespace, cluster.metadata.name), cluster.metadata.uid)
+        await self._copied_secrets.heal(cluster)
         begun = self._there(authority_secret(cluster), cluster)
         asked = secured_as_new(cluster, alone=alone, begun=begun) if self._by_default else cluster
         if asked is cluster:
@@ -89,7 +98,7 @@ class Keeper:
         if product_of(cluster) is ELASTICSEARCH:
             # Its members get the administrator in a file, so the administrator has to exist first.
             stored = msgspec.structs.replace(stored, administrator=await self._told(cluster))
-        found = made(cluster, stored, self._now())
+        found = desired_material(cluster, stored, self._now())
         if found.material is not None:
             await self._write(cluster, stored, found.material)
         administrator = await self._administrator_fault(cluster)
@@ -109,7 +118,7 @@ class Keeper:
 
     async def gone(self, cluster: Key) -> None:
         """Delete the Secrets without an owner that a cluster has left, once it is certainly gone; raises ApiError."""
-        await self._unowned.sweep(cluster)
+        await self._copied_secrets.sweep(cluster)
 
     def forget(self, cluster: Key) -> None:
         """Drop what was read of a cluster that is gone; names that begin alike are only read once more."""
@@ -132,7 +141,7 @@ class Keeper:
 
     async def _live(self, key: Key) -> Files | None:
         try:
-            return decoded(await self._api.get(RAW_SECRETS, key))
+            return text_content(await self._api.get(RAW_SECRETS, key))
         except NotFound:
             return None
 
@@ -189,7 +198,7 @@ class Keeper:
         return self._clock.now().timestamp()
 
 
-def resolved(cluster: SearchCluster, found: Made, administrator: str) -> Kept:
+def resolved(cluster: SearchCluster, found: MaterialResult, administrator: str) -> Kept:
     """Return the cluster with security as it is applied: impossible parts are not switched on."""
     asked = cluster.spec.security or Security()
     was = cluster.status.security is not None and cluster.status.security.enabled

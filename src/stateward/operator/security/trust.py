@@ -17,7 +17,7 @@ PATIENCE = 900.0
 """Seconds: members that take a new certificate while they run have it within two minutes."""
 
 
-class Last(Struct, frozen=True):
+class LastTrusted(Struct, frozen=True):
     """Certificates that are trusted besides, and until when at least, in seconds since the epoch."""
 
     certificates: str = ""
@@ -28,7 +28,7 @@ class Last(Struct, frozen=True):
         return {LAST: self.certificates, UNTIL: str(int(self.until))} if self.certificates else {}
 
 
-def last(before: Mapping[str, str], wanted: str, now: float, *, all_heard: bool) -> Last:
+def last_trusted(before: Mapping[str, str], wanted: str, now: float, *, all_heard: bool) -> LastTrusted:
     """Return the CAs trusted besides the desired ones, from the operator's previous Secret."""
     kept = pki.split(wanted)
     gone = [each for each in pki.sound(before.get(TRUSTED, "")) if each not in kept and pki.ends(each) > now]
@@ -37,5 +37,5 @@ def last(before: Mapping[str, str], wanted: str, now: float, *, all_heard: bool)
     if any(each not in known for each in gone):
         until = float(int(now + PATIENCE))
     elif all_heard and now >= until:
-        return Last()
-    return Last("".join(gone), until) if gone else Last()
+        return LastTrusted()
+    return LastTrusted("".join(gone), until) if gone else LastTrusted()

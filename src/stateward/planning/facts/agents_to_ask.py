@@ -10,12 +10,12 @@ from stateward.planning.model.observation import Member, Observation
 from stateward.planning.model.phase import Phase
 
 
-def questions(obs: Observation) -> tuple[Member, ...]:
+def members_to_ask(obs: Observation) -> tuple[Member, ...]:
     """Return the members whose agents to ask."""
-    return tuple(m for m in obs.members if m.pod is not None and m.pod.agent and matters(obs, m))
+    return tuple(m for m in obs.members if m.pod is not None and m.pod.agent and needs_process_state(obs, m))
 
 
-def matters(obs: Observation, member: Member) -> bool:
+def needs_process_state(obs: Observation, member: Member) -> bool:
     """Return whether the plan needs the state of the member's process."""
     pod, workload = member.pod, member.workload
     if pod is None or pod.terminating or not pod.running:

@@ -3,10 +3,10 @@
 from msgspec import Struct
 
 from stateward.planning.facts.facts import Facts
-from stateward.planning.facts.upgrade_order import newer, reached
+from stateward.planning.facts.upgrade_order import newer, newest_joined_version
 from stateward.planning.model.observation import Effect, Inputs, Member, Pool, Unknown
 from stateward.planning.model.process import AGENT_PATIENCE
-from stateward.planning.model.referenced_data import changed
+from stateward.planning.model.referenced_data import input_changed
 
 
 class Change(Struct, frozen=True):
@@ -30,7 +30,7 @@ def differing(before: Inputs, after: Inputs) -> tuple[str, ...]:
 
     Added or removed data of ConfigMaps and Secrets of others is not included: see `referenced_data`.
     """
-    return tuple(sorted(name for name in before.keys() | after.keys() if changed(name, before, after)))
+    return tuple(sorted(name for name in before.keys() | after.keys() if input_changed(name, before, after)))
 
 
 def effect_of(pool: Pool, name: str) -> Effect:
@@ -62,12 +62,12 @@ def in_place_problem(facts: Facts, member: Member) -> str | None:
         return "update.inPlace is Never"
     if not facts.managed(member):
         return "its pod has no agent"
-    if isinstance(member.process, Unknown) and facts.waited(member.name, "AgentSilent") >= AGENT_PATIENCE:
+    if isinstance(member.process, Unknown) and facts.seconds_waited(member.name, "AgentSilent") >= AGENT_PATIENCE:
         return f"its agent does not answer ({member.process.why})"
     return None
 
 
-def confirmed(pool: Pool, before: Inputs, config: Inputs) -> Inputs:
+def inputs_after_restart(pool: Pool, before: Inputs, config: Inputs) -> Inputs:
     """Return the inputs of a pod after its process was restarted with a configuration.
 
     Only inputs that a restart applies are taken from the configuration: it may have been written together with a new
@@ -84,7 +84,7 @@ def member_target(facts: Facts, member: Member, pool: Pool) -> Inputs:
     return pool.inputs if member_version(facts, member, pool) == facts.obs.desired.version else pool.held_inputs
 
 
-def kept(facts: Facts, member: Member, pool: Pool) -> Inputs | None:
+def immutable_inputs(facts: Facts, member: Member, pool: Pool) -> Inputs | None:
     """Return the inputs that only a new member can change, as this member has them; None if it has never joined.
 
     The disaster this prevents: all members restart together for a knob, and each starts with the number of processes
@@ -96,7 +96,7 @@ def kept(facts: Facts, member: Member, pool: Pool) -> Inputs | None:
     return {name: made.inputs[name] for name in sorted(pool.retained & made.inputs.keys())}
 
 
-def keeping(pool: Pool, inputs: Inputs, keeps: Inputs | None) -> Inputs:
+def with_immutable_inputs(pool: Pool, inputs: Inputs, keeps: Inputs | None) -> Inputs:
     """Return the inputs of a member's objects, with those that it keeps."""
     if keeps is None:
         return inputs
@@ -105,7 +105,7 @@ def keeping(pool: Pool, inputs: Inputs, keeps: Inputs | None) -> Inputs:
 
 def written_target(facts: Facts, member: Member, pool: Pool) -> Inputs:
     """Return the inputs to write into the member's objects: the desired ones without those that need a new member."""
-    return keeping(pool, member_target(facts, member, pool), kept(facts, member, pool))
+    return with_immutable_inputs(pool, member_target(facts, member, pool), immutable_inputs(facts, member, pool))
 
 
 def member_version(facts: Facts, member: Member, pool: Pool) -> str:
@@ -116,27 +116,29 @@ def member_version(facts: Facts, member: Member, pool: Pool) -> str:
     version = facts.versions[pool.name]
     if facts.crossing:
         return version
-    begun = [o.version for o in (member.pod, member.workload) if o is not None] + [reached(facts.obs, member)]
+    begun = [o.version for o in (member.pod, member.workload) if o is not None] + [
+        newest_joined_version(facts.obs, member)
+    ]
     passed = facts.obs.desired.version in begun[:-1] or any(newer(other, version) for other in begun)
     return facts.obs.desired.version if passed else version
 
 
-def misfit(facts: Facts, member: Member) -> bool:
+def has_config_of_other_version(facts: Facts, member: Member) -> bool:
     """Return whether the configuration was written for another version than the pod's, which is the right one.
 
     The disaster this prevents: an operator that starts with an old state writes the configuration of the previous
     version. The process starts with it in the pod of the new version, which then looks up to date.
     """
     pool, pod = facts.pools.get(member.pool), member.pod
-    if pool is None or pod is None or member.config is None or stranded(facts, member):
+    if pool is None or pod is None or member.config is None or downgrade_problem(facts, member):
         return False
     target = member_target(facts, member, pool)
     return "version" in differing(member.config, target) and "version" not in differing(pod.inputs, target)
 
 
-def stranded(facts: Facts, member: Member) -> str | None:
+def downgrade_problem(facts: Facts, member: Member) -> str | None:
     """Return why a member may not be recreated as desired: its data has a later version; None if it may."""
-    pool, version = facts.pools.get(member.pool), reached(facts.obs, member)
+    pool, version = facts.pools.get(member.pool), newest_joined_version(facts.obs, member)
     if pool is None or facts.crossing or not newer(version, member_version(facts, member, pool)):
         return None
     return f"{member.name} has joined with {version}, and its data cannot be downgraded to {facts.obs.desired.version}"
@@ -151,7 +153,7 @@ def staged(facts: Facts, member: Member) -> bool:
     return not differing(workload.inputs, target) and member.config is not None and not differing(member.config, target)
 
 
-def overtaken(facts: Facts, member: Member) -> bool:
+def would_upgrade_at_start(facts: Facts, member: Member) -> bool:
     """Return whether a stopped process would start with a later version than desired, for the first time.
 
     The disaster this prevents: an upgrade is reverted while a member is kept stopped in its new pod. Started in that
@@ -161,4 +163,6 @@ def overtaken(facts: Facts, member: Member) -> bool:
     pool, pod = facts.pools.get(member.pool), member.pod
     if pool is None or pod is None or facts.crossing or facts.ephemeral(member):
         return False
-    return newer(pod.version, member_version(facts, member, pool)) and newer(pod.version, reached(facts.obs, member))
+    return newer(pod.version, member_version(facts, member, pool)) and newer(
+        pod.version, newest_joined_version(facts.obs, member)
+    )

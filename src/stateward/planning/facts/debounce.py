@@ -8,24 +8,24 @@ from collections.abc import Sequence
 
 from stateward.api.values.settling import seconds_left
 from stateward.planning.model.member import Changing, Inputs
-from stateward.planning.model.referenced_data import KEPT, changed, of_others
+from stateward.planning.model.referenced_data import KEPT, input_changed, is_referenced_data
 
 SETTLING = "DataSettling"
 """Reason to wait: the data that a member uses has changed just now."""
 
 
-def heard(before: Changing | None, was: Inputs, data: Inputs, now: float) -> Changing | None:
+def with_observed_change(before: Changing | None, was: Inputs, data: Inputs, now: float) -> Changing | None:
     """Return what is known of changes at time `now`, when the data was found to be so, and `was` that before."""
     if not data:
         return None
-    if not any(changed(name, was, data) for name in was.keys() | data.keys()):
+    if not any(input_changed(name, was, data) for name in was.keys() | data.keys()):
         return before
     going = before is not None and seconds_left(before.since, before.last, now) > 0
     return Changing(before.since if before is not None and going else now, now)
 
 
-def settles(changing: Changing | None, names: Sequence[str], now: float) -> bool:
+def is_settling(changing: Changing | None, names: Sequence[str], now: float) -> bool:
     """Return whether a change of these inputs waits at time `now`, as its data may change again."""
-    if changing is None or not any(of_others(name) or name.startswith(f"{KEPT}/") for name in names):
+    if changing is None or not any(is_referenced_data(name) or name.startswith(f"{KEPT}/") for name in names):
         return False
     return seconds_left(changing.since, changing.last, now) > 0

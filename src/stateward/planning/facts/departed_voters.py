@@ -12,7 +12,7 @@ from stateward.planning.model.observation import Member
 NOBODY: frozenset[str] = frozenset()
 
 
-def departed(facts: Facts) -> frozenset[str]:
+def departed_voters(facts: Facts) -> frozenset[str]:
     """Return the ids of the voters without a member; empty while an unavailable member may be one of them.
 
     The disaster this prevents: a manager that only restarts is also known by its id alone. Without its vote the others

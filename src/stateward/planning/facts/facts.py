@@ -5,17 +5,17 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from stateward.planning.facts.protocol import crossing
-from stateward.planning.facts.upgrade_order import pool_in_turn, versions
-from stateward.planning.facts.volume_fit import passed_over
+from stateward.planning.facts.protocol import switch_progress
+from stateward.planning.facts.upgrade_order import creation_versions, pool_in_turn
+from stateward.planning.facts.volume_fit import is_skipped
 from stateward.planning.model.observation import (
-    Crossing,
     Database,
     Effect,
     Member,
     Node,
     Observation,
     Pool,
+    ProtocolSwitch,
     Unit,
     Unknown,
 )
@@ -50,7 +50,7 @@ class Facts(Struct, frozen=True):
     """By member: the units that have a copy on it, or one on its way to it."""
     holders: Mapping[str, frozenset[str]]
     """By unit: the members with a live copy of it."""
-    crossing: Crossing = Crossing.NONE
+    crossing: ProtocolSwitch = ProtocolSwitch.NONE
     """How far it is on the way to a version that does not talk to the deployed one."""
 
     @property
@@ -97,7 +97,7 @@ class Facts(Struct, frozen=True):
             return False
         return not member.pod.claims or (pool is not None and pool.ephemeral)
 
-    def blank(self, member: Member) -> bool:
+    def never_had_data(self, member: Member) -> bool:
         """Return whether no data was ever written on the member: it never ran, and its volume never existed.
 
         Such a member may leave without asking the database; otherwise a wrong storage class could not be corrected
@@ -110,7 +110,7 @@ class Facts(Struct, frozen=True):
         unbound = claim.capacity == 0 if claim is not None else pod is None or not pod.claims
         return unbound and (pod is None or not (pod.node or pod.running or pod.ready))
 
-    def waited(self, subject: str, reason: str) -> float:
+    def seconds_waited(self, subject: str, reason: str) -> float:
         """Return for how long, in seconds, something has waited for this reason, by the status; 0 if it has not."""
         since = self.obs.waits.get(f"{subject} {reason}")
         return 0.0 if since is None else max(0.0, self.now - since)
@@ -132,7 +132,7 @@ class Facts(Struct, frozen=True):
         """Return for how long, in seconds, the member has been in the state that the status names."""
         return max(0.0, self.now - self.obs.since.get(name, self.now))
 
-    def unwell(self, member: Member) -> float:
+    def seconds_not_serving(self, member: Member) -> float:
         """Return how long, in seconds, the member has not served; rather too short than too long.
 
         The time continues through all states. The disaster this prevents: each change of state resets it, and two steps
@@ -154,7 +154,7 @@ class Facts(Struct, frozen=True):
 
     def overdue(self, member: Member) -> bool:
         """Return whether the member has not served for so long that waiting is no longer expected to help."""
-        return self.unwell(member) > OVERDUE
+        return self.seconds_not_serving(member) > OVERDUE
 
     def trouble(self, member: Member) -> str:
         """Return what keeps the member's pod from running and does not end by waiting a moment."""
@@ -172,7 +172,7 @@ def derive(obs: Observation, now: float) -> Facts:
     pools = {pool.name: pool for pool in obs.desired.pools}
     going = frozenset(m.name for m in obs.members if m.pod and not m.pod.terminating and m.pod.phase in BEGUN)
     up = frozenset(m.name for m in obs.members if serves(m, database)) - going
-    step = crossing(obs, up, database)
+    step = switch_progress(obs, up, database)
     turn = None if step else pool_in_turn(obs, up)
     units, holders = index(database.units if database else ())
     return Facts(
@@ -187,7 +187,7 @@ def derive(obs: Observation, now: float) -> Facts:
         ),
         going=going,
         turn=turn,
-        versions=versions(obs, turn, database, step),
+        versions=creation_versions(obs, turn, database, step),
         units=units,
         holders=holders,
         crossing=step,
@@ -225,7 +225,7 @@ def expected(obs: Observation, database: Database | None, member: Member, *, hel
     if member.alive or (database is not None and (held or member.name in database.voters)):
         return True
     pool = next((pool for pool in obs.desired.pools if pool.name == member.pool), None)
-    if pool is None or (passed_over(pool, member, database) and not member.present):
+    if pool is None or (is_skipped(pool, member, database) and not member.present):
         return False
     return sum(m.alive for m in obs.members if m.pool == member.pool) < pool.replicas
 

@@ -64,7 +64,7 @@ def causes(facts: Facts, member: Member) -> Iterator[Missing]:
     if pod is None:
         yield Missing(Cause.NO_POD, "it has no pod")
         return
-    yield from of_pod(pod)
+    yield from pod_causes(pod)
     node = facts.node(member.name)
     if facts.database is not None and node is None and not pod.trouble and not pod.terminating:
         yield Missing(Cause.NOT_IN_CLUSTER, "its process is not in the cluster")
@@ -77,7 +77,7 @@ def causes(facts: Facts, member: Member) -> Iterator[Missing]:
         yield Missing(Cause.AGENT_UNREACHABLE, f"its agent does not answer ({member.process.why})")
 
 
-def of_pod(pod: Pod) -> Iterator[Missing]:
+def pod_causes(pod: Pod) -> Iterator[Missing]:
     """Yield what the pod itself shows."""
     if pod.terminating:
         yield Missing(Cause.POD_TERMINATING, "its pod is terminating and does not end")
@@ -92,6 +92,6 @@ def still_missing(facts: Facts, member: Member, cause: str) -> bool:
     return facts.database is None and cause in (Cause.NOT_IN_CLUSTER, Cause.DISK_FAULT) and member.alive
 
 
-def comparable(before: str, now: Cause) -> bool:
+def same_kind(before: str, now: Cause) -> bool:
     """Return whether the time of one cause counts for another: the time of a taint does not count for a failure."""
     return before == now if {before, now} & STILL_SERVING else True

@@ -14,56 +14,56 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
 from stateward.planning.facts.upgrade_order import parse
-from stateward.planning.model.observation import Crossing, Database, Inputs, Member, Observation, Pool
+from stateward.planning.model.observation import Database, Inputs, Member, Observation, Pool, ProtocolSwitch
 
 PROGRAMS, PROGRAM = "beside", "program"
 """Names of inputs: which programs are beside those of the image, and which programs are run."""
 
 
-def crossing(obs: Observation, up: AbstractSet[str], database: Database | None) -> Crossing:
+def switch_progress(obs: Observation, up: AbstractSet[str], database: Database | None) -> ProtocolSwitch:
     """Return how far the cluster is on its way; `up` are the members that serve."""
     pools = {pool.name: pool for pool in obs.desired.pools if pool.crossings}
     members = [m for m in obs.members if m.alive or m.pod is not None]
     mine = [m for m in members if m.pool in pools]
-    if not pools or arrived(obs) or (mine and all(runs(pools[m.pool], m) for m in mine)):
-        return Crossing.NONE
-    if any(told(pools[m.pool], m.config) for m in mine):
-        return Crossing.SWITCHED
+    if not pools or any_member_switched(obs) or (mine and all(runs_new_programs(pools[m.pool], m) for m in mine)):
+        return ProtocolSwitch.NONE
+    if any(selects_new_programs(pools[m.pool], m.config) for m in mine):
+        return ProtocolSwitch.SWITCHED
     ready = database is not None and not database.draining and len(mine) == len(members) > 0
-    return Crossing.SWITCHED if ready and not unprepared(pools, up, members) else Crossing.BESIDE
+    return ProtocolSwitch.SWITCHED if ready and not unprepared(pools, up, members) else ProtocolSwitch.BESIDE
 
 
-def arrived(obs: Observation) -> bool:
+def any_member_switched(obs: Observation) -> bool:
     """Return whether any member has joined with a version that talks to the desired one: no downgrade is possible."""
-    wanted = series(obs.desired.version)
-    return any(series(record.version) == wanted for record in obs.records.values())
+    wanted = protocol_of(obs.desired.version)
+    return any(protocol_of(record.version) == wanted for record in obs.records.values())
 
 
-def series(version: str) -> tuple[int, ...]:
+def protocol_of(version: str) -> tuple[int, ...]:
     """Return what tells which versions talk to each other: major and minor."""
     return parse(version)[:2]
 
 
-def runs(pool: Pool, member: Member) -> bool:
+def runs_new_programs(pool: Pool, member: Member) -> bool:
     """Return whether the member runs the new programs, or will as soon as it has a pod."""
-    switched = pool.crossings[Crossing.SWITCHED]
+    switched = pool.crossings[ProtocolSwitch.SWITCHED]
     made_from = member.config if member.pod is None else member.pod.inputs
     return made_from is not None and made_from.get(PROGRAM) == switched.get(PROGRAM)
 
 
-def told(pool: Pool, config: Inputs | None) -> bool:
+def selects_new_programs(pool: Pool, config: Inputs | None) -> bool:
     """Return whether a member's configuration makes it run the programs beside those of its image."""
-    switched = pool.crossings[Crossing.SWITCHED]
+    switched = pool.crossings[ProtocolSwitch.SWITCHED]
     return config is not None and all(config.get(name) == switched.get(name) for name in (PROGRAMS, PROGRAM))
 
 
 def unprepared(pools: Mapping[str, Pool], up: AbstractSet[str], members: list[Member]) -> list[Member]:
     """Return the members that do not serve from a pod with both programs in it."""
-    return [m for m in members if m.name not in up or not both(pools.get(m.pool), m)]
+    return [m for m in members if m.name not in up or not has_both_programs(pools.get(m.pool), m)]
 
 
-def both(pool: Pool | None, member: Member) -> bool:
+def has_both_programs(pool: Pool | None, member: Member) -> bool:
     """Return whether the member's pod has the new programs beside its own."""
     if pool is None or member.pod is None or not pool.crossings:
         return False
-    return member.pod.inputs.get(PROGRAMS) == pool.crossings[Crossing.BESIDE].get(PROGRAMS)
+    return member.pod.inputs.get(PROGRAMS) == pool.crossings[ProtocolSwitch.BESIDE].get(PROGRAMS)

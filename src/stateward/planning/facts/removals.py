@@ -18,25 +18,25 @@ class Removals(Struct, frozen=True):
     recorded: Mapping[str, Removal] = {}
 
 
-def obeyed(obs: Observation) -> dict[str, Removal]:
+def active_removals(obs: Observation) -> dict[str, Removal]:
     """Return what the status remembers, without what is kept by a person and what has left nothing behind."""
     members = {m.name: m for m in obs.members}
     keep = obs.desired.replacement.keep
     return {
         name: removal
         for name, removal in obs.removals.items()
-        if name in members and name not in keep and remains(members[name], removal)
+        if name in members and name not in keep and has_objects(members[name], removal)
     }
 
 
-def remains(member: Member, removal: Removal) -> bool:
+def has_objects(member: Member, removal: Removal) -> bool:
     """Return whether any object of the listed member is left."""
     if member.present:
         return True
     return member.claim is not None and removal.volume in ("", member.claim.ref.uid)
 
 
-def drained(member: Member) -> bool:
+def is_released(member: Member) -> bool:
     """Return whether the member was released: at most its pod has to end, perhaps on an unreachable node."""
     return not member.alive
 
@@ -44,10 +44,10 @@ def drained(member: Member) -> bool:
 def in_flight(obs: Observation, removals: Mapping[str, Removal]) -> list[str]:
     """Return the members whose automatic replacement has not ended, in order."""
     members = {m.name: m for m in obs.members}
-    return sorted(n for n, r in removals.items() if r.automatic and not drained(members[n]))
+    return sorted(n for n, r in removals.items() if r.automatic and not is_released(members[n]))
 
 
-def reserved(obs: Observation) -> frozenset[str]:
+def reserved_names(obs: Observation) -> frozenset[str]:
     """Return the names that no new member may get: those on the list, and those that the user wants replaced.
 
     An absent member whose kept volume is not marked as left is brought back first, and then replaced. The disaster this

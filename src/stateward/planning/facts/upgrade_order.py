@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
-from stateward.planning.model.observation import Crossing, Database, Member, Observation, Pool
+from stateward.planning.model.observation import Database, Member, Observation, Pool, ProtocolSwitch
 
 
 @lru_cache(maxsize=256)
@@ -31,7 +31,7 @@ def upgrading(obs: Observation) -> bool:
     return bool(obs.deployed_version) and obs.desired.version != obs.deployed_version
 
 
-def rank(pool: Pool) -> int:
+def role_rank(pool: Pool) -> int:
     """Return the pool's place in the safe order by role."""
     if pool.data:
         return 1 if pool.voting else 0
@@ -41,10 +41,10 @@ def rank(pool: Pool) -> int:
 def pool_order(obs: Observation) -> list[Pool]:
     """Return the pools in the order of change: by role, then tier, then by the user's order, then as listed."""
     wish = {name: i for i, name in enumerate(obs.desired.order)}
-    return sorted(obs.desired.pools, key=lambda pool: (rank(pool), pool.tier, wish.get(pool.name, len(wish))))
+    return sorted(obs.desired.pools, key=lambda pool: (role_rank(pool), pool.tier, wish.get(pool.name, len(wish))))
 
 
-def changed(obs: Observation, up: AbstractSet[str], members: Iterable[Member]) -> bool:
+def members_upgraded(obs: Observation, up: AbstractSet[str], members: Iterable[Member]) -> bool:
     """Return whether all these members serve with the desired version.
 
     A released member does not count; otherwise a pod that cannot end on a failed machine would block the upgrade
@@ -54,19 +54,21 @@ def changed(obs: Observation, up: AbstractSet[str], members: Iterable[Member]) -
     return all(m.name in up and m.pod is not None and m.pod.version == obs.desired.version for m in living)
 
 
-def upgraded(obs: Observation, up: AbstractSet[str], pool: Pool) -> bool:
+def pool_upgraded(obs: Observation, up: AbstractSet[str], pool: Pool) -> bool:
     """Return whether every member of the pool serves with the desired version."""
-    return changed(obs, up, (m for m in obs.members if m.pool == pool.name))
+    return members_upgraded(obs, up, (m for m in obs.members if m.pool == pool.name))
 
 
 def pool_in_turn(obs: Observation, up: AbstractSet[str]) -> Pool | None:
     """Return the pool that changes its version now; None if all have it, or if no upgrade is desired."""
     if not upgrading(obs):
         return None
-    return next((pool for pool in pool_order(obs) if not upgraded(obs, up, pool)), None)
+    return next((pool for pool in pool_order(obs) if not pool_upgraded(obs, up, pool)), None)
 
 
-def versions(obs: Observation, turn: Pool | None, database: Database | None, step: Crossing) -> dict[str, str]:
+def creation_versions(
+    obs: Observation, turn: Pool | None, database: Database | None, step: ProtocolSwitch
+) -> dict[str, str]:
     """Return by pool the version that its members are created with now.
 
     A pool that is not next keeps the deployed version, unless every node of the cluster already runs the new one: then
@@ -76,26 +78,28 @@ def versions(obs: Observation, turn: Pool | None, database: Database | None, ste
     if any(pool.crossings for pool in obs.desired.pools):
         # All of them change at one moment: before it no image changes, and after it each may.
         return dict.fromkeys(order, obs.deployed_version if step else obs.desired.version)
-    limit = len(order) if turn is None or all_new(obs, database) else order.index(turn.name) + 1
+    limit = len(order) if turn is None or all_nodes_upgraded(obs, database) else order.index(turn.name) + 1
     return {name: obs.desired.version if i < limit else obs.deployed_version for i, name in enumerate(order)}
 
 
-def all_new(obs: Observation, database: Database | None) -> bool:
+def all_nodes_upgraded(obs: Observation, database: Database | None) -> bool:
     """Return whether the database has nodes and all of them run the desired version or a later one."""
     nodes = database.nodes.values() if database else ()
     return bool(nodes) and all(not newer(obs.desired.version, node.version) for node in nodes)
 
 
-def reached(obs: Observation, member: Member) -> str:
+def newest_joined_version(obs: Observation, member: Member) -> str:
     """Return the newest version with which the member has joined: its data cannot be read by an older one."""
     record = obs.records.get(member.name)
     return record.version if record else ""
 
 
-def ahead(obs: Observation) -> list[Member]:
+def members_ahead(obs: Observation) -> list[Member]:
     """Return the members that have joined with a later version than the desired one.
 
     The disaster this prevents: an upgrade is reverted half-way, the old version starts on data that the new one has
     written, and never comes up again.
     """
-    return [m for m in obs.members if m.workload is not None and newer(reached(obs, m), obs.desired.version)]
+    return [
+        m for m in obs.members if m.workload is not None and newer(newest_joined_version(obs, m), obs.desired.version)
+    ]

@@ -49,7 +49,7 @@ def unfit(pool: Pool, member: Member) -> bool:
     return claim.terminating or pool.ephemeral or mismatch(pool, claim) is not None
 
 
-def passed_over(pool: Pool, member: Member, database: Database | None) -> bool:
+def is_skipped(pool: Pool, member: Member, database: Database | None) -> bool:
     """Return whether no new member starts with the kept volume of this ordinal.
 
     An unfit volume that may hold the last copy of a shard is used all the same: its member comes back, and is replaced

@@ -19,7 +19,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from stateward.planning.model.observation import Allocation, Crossing, Inputs, Ref
+from stateward.planning.model.observation import Allocation, Inputs, ProtocolSwitch, Ref
 from stateward.planning.model.phase import Phase
 
 
@@ -45,7 +45,7 @@ class Create(Action, frozen=True):
     pool: str
     ordinal: int
     version: str
-    crossing: Crossing = Crossing.NONE
+    crossing: ProtocolSwitch = ProtocolSwitch.NONE
 
 
 class Stage(Action, frozen=True):
@@ -55,7 +55,7 @@ class Stage(Action, frozen=True):
     member: str
     pool: str
     version: str
-    crossing: Crossing = Crossing.NONE
+    crossing: ProtocolSwitch = ProtocolSwitch.NONE
     keeps: Inputs | None = None
     """The inputs that only a new member can change, as this one has them; None if it is written as a new one."""
 
@@ -118,7 +118,7 @@ class FinishRestart(Action, frozen=True):
         return True
 
 
-class NoteData(Action, frozen=True):
+class RecordData(Action, frozen=True):
     """Say on the member's pod which data it uses: what was not known of it, and is no change."""
 
     # The API server refuses it on a pod that has changed since the read.
@@ -142,7 +142,7 @@ class ClearConsent(Action, frozen=True):
     """
 
 
-class CollectConfiguration(Action, frozen=True):
+class DeleteConfiguration(Action, frozen=True):
     """Delete a configuration Secret that belongs to no member any more."""
 
     secret: Ref
@@ -155,7 +155,7 @@ class Release(Action, frozen=True):
     workload: Ref
 
 
-class Forget(Action, frozen=True):
+class DeleteMember(Action, frozen=True):
     """Delete the StatefulSet and the configuration of a member whose pod is gone."""
 
     member: str
@@ -213,7 +213,7 @@ class RecordRemoval(Action, frozen=True):
     member: str
 
 
-class TakeBack(Action, frozen=True):
+class CancelRemoval(Action, frozen=True):
     """Take a member off the list of those that are replaced: as `RecordRemoval`."""
 
     # The status is written only onto the cluster resource that was read.
@@ -236,13 +236,13 @@ class GrantBootstrap(Action, frozen=True):
     pod: Ref
 
 
-class Form(Action, frozen=True):
+class CreateDatabase(Action, frozen=True):
     """Create an empty database, after the database itself has reported that it was never created."""
 
     # It would destroy an existing database.
 
 
-class Tend(Action, frozen=True):
+class ConfigureDatabase(Action, frozen=True):
     """Change settings of the database for its own sake: its redundancy and its coordinators."""
 
 

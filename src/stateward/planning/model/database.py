@@ -130,7 +130,7 @@ class Database(Struct, frozen=True):
     """How many more failures cost no data and no availability; None if the database does not report it."""
     connection: str = ""
     """How clients connect if not through a Service; empty otherwise, or if the database does not report it."""
-    untended: str = ""
+    pending_settings: str = ""
     """The settings that the database needs for its own sake, as a clause; empty if there are none."""
     limited: bool = False
     """Whether Stateward has limited the allocation or started the maintenance (and so must end it)."""

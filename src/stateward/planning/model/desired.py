@@ -18,7 +18,7 @@ class Effect(IntEnum):
     REPLACE = 4
 
 
-class Crossing(StrEnum):
+class ProtocolSwitch(StrEnum):
     """The progress of a change to a version whose processes do not talk to those of the deployed one."""
 
     NONE = ""
@@ -62,7 +62,7 @@ class Pool(Struct, frozen=True):
     storage_class: str | None = None
     coordinated: frozenset[str] = frozenset()
     """First parts of names of inputs that members before and after cannot talk across: all change together."""
-    crossings: Mapping[Crossing, Inputs] = {}
+    crossings: Mapping[ProtocolSwitch, Inputs] = {}
     """Inputs during a change to a version whose processes do not talk to those of the deployed one."""
     retained: frozenset[str] = frozenset()
     """Names of inputs that a member keeps for its life: its objects are written with them, whatever the spec asks for.

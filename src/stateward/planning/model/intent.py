@@ -46,7 +46,7 @@ class Wait(Struct, frozen=True):
     """Whether manual intervention is required."""
 
 
-class Part(Struct, frozen=True):
+class StepResult(Struct, frozen=True):
     """What one question of the plan answered."""
 
     actions: tuple[Action, ...] = ()
@@ -61,15 +61,15 @@ class Part(Struct, frozen=True):
     """Members that must not vote for this part."""
 
 
-NOTHING = Part()
+NOTHING = StepResult()
 
 
-def merge(*parts: Part) -> Part:
+def merge(*parts: StepResult) -> StepResult:
     """Return parts as one; if two claim a member, the later one has it."""
     parts = tuple(part for part in parts if part != NOTHING)
     if len(parts) < 2:
         return parts[0] if parts else NOTHING
-    return Part(
+    return StepResult(
         actions=tuple(action for part in parts for action in part.actions),
         intents={name: intent for part in parts for name, intent in part.intents.items()},
         otherwise={name: intent for part in parts for name, intent in part.otherwise.items()},
@@ -79,6 +79,6 @@ def merge(*parts: Part) -> Part:
     )
 
 
-def told(state: State, members: Iterable[Member], effect: Effect, sentence: str) -> dict[str, Intent]:
+def intents_for(state: State, members: Iterable[Member], effect: Effect, sentence: str) -> dict[str, Intent]:
     """Return one intent for each member; `{}` in the sentence stands for its name."""
     return {m.name: Intent(m.name, m.pool, state, effect, sentence.replace("{}", m.name)) for m in members}

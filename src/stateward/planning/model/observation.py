@@ -19,7 +19,16 @@ from stateward.planning.model.database import (
     Unit,
     Unknown,
 )
-from stateward.planning.model.desired import Crossing, Desired, Effect, Pool, Refusal, Replacement, SoleCopy, Surge
+from stateward.planning.model.desired import (
+    Desired,
+    Effect,
+    Pool,
+    ProtocolSwitch,
+    Refusal,
+    Replacement,
+    SoleCopy,
+    Surge,
+)
 from stateward.planning.model.member import Changing, Claim, Inputs, Member, Orphan, Pod, Record, Ref, Removal, Workload
 from stateward.planning.model.phase import Phase
 from stateward.planning.model.process import Process, ProcessState
@@ -33,7 +42,6 @@ __all__ = [
     "Claim",
     "Copy",
     "CopyState",
-    "Crossing",
     "Database",
     "Desired",
     "Effect",
@@ -48,6 +56,7 @@ __all__ = [
     "Pool",
     "Process",
     "ProcessState",
+    "ProtocolSwitch",
     "Record",
     "Ref",
     "Refusal",

@@ -7,7 +7,7 @@ applies to pods that were created before Stateward tracked data.
 """
 
 from stateward.api.values.digests import comparable, differs
-from stateward.planning.model.actions import NoteData
+from stateward.planning.model.actions import RecordData
 from stateward.planning.model.observation import Inputs, Member
 
 KINDS = ("ConfigMap", "Secret", "SecretProviderClass")
@@ -15,32 +15,32 @@ KEPT = "keystore"
 """First part of the names of inputs that are data which the operator itself copies, so that it is never absent."""
 
 
-def changed(name: str, before: Inputs, after: Inputs) -> bool:
+def input_changed(name: str, before: Inputs, after: Inputs) -> bool:
     """Return whether an input differs between the current and the desired inputs."""
-    if of_others(name):
+    if is_referenced_data(name):
         return differs(name, before, after)
     was, now = before.get(name), after.get(name)
     kept = name.startswith(f"{KEPT}/") and was is not None and now is not None
     return was != now and (not kept or comparable(was or "", now or ""))
 
 
-def of_others(name: str) -> bool:
+def is_referenced_data(name: str) -> bool:
     """Return whether an input is data of others."""
     return name.partition("/")[0] in KINDS
 
 
-def noted(was: Inputs, target: Inputs) -> Inputs:
+def recorded_inputs(was: Inputs, target: Inputs) -> Inputs:
     """Return the inputs of a pod with the current state of the data that it uses; absent data stays recorded."""
-    data = {name: digest for name, digest in target.items() if of_others(name) or name.startswith(f"{KEPT}/")}
+    data = {name: digest for name, digest in target.items() if is_referenced_data(name) or name.startswith(f"{KEPT}/")}
     whole = {name for name in data if name.endswith(":")}
     kept = {name: digest for name, digest in was.items() if f"{name.partition(':')[0]}:" not in whole}
     return {**kept, **data}
 
 
-def note(member: Member, target: Inputs) -> tuple[NoteData, ...]:
+def record_data(member: Member, target: Inputs) -> tuple[RecordData, ...]:
     """Return what is written down on the pod of a member that needs no restart."""
     pod = member.pod
-    if pod is None or pod.terminating or (inputs := noted(pod.inputs, target)) == pod.inputs:
+    if pod is None or pod.terminating or (inputs := recorded_inputs(pod.inputs, target)) == pod.inputs:
         return ()
     why = "the state of the data that it uses is recorded"
-    return (NoteData(why=why, member=member.name, pod=pod.ref, inputs=inputs),)
+    return (RecordData(why=why, member=member.name, pod=pod.ref, inputs=inputs),)

@@ -49,15 +49,15 @@ class Protection(Struct, frozen=True):
             ca_secret_name=self.authority_secret,
             admin_secret_name=self.admin_secret,
             client_secret_name=self.client_secret,
-            ca_expires=said(self.authority_ends),
-            certificates_expire=said(min(known, default=0.0)),
-            renewal=said(self.renewal),
+            ca_expires=time_text(self.authority_ends),
+            certificates_expire=time_text(min(known, default=0.0)),
+            renewal=time_text(self.renewal),
             administrator=self.administrator,
             mark=self.mark,
             ca_rotation=self.rotation,
         )
 
 
-def said(moment: float) -> str:
+def time_text(moment: float) -> str:
     """Return a time for users; empty if there is none."""
     return rfc3339(moment) if moment else ""

@@ -23,11 +23,11 @@ ROOM_PATIENCE = 60.0
 def pending_removals(facts: Facts, plan: Plan, before: ClusterStatus) -> list[RemovalStatus]:
     """Return the list in order of name: the recorded decisions, and those derived from the spec each time."""
     by_spec = sorted(plan.leaving.keys() - plan.removals.keys())
-    entries = [decided(facts, plan, name) for name in sorted(plan.removals)]
-    return entries + [derived(facts, plan, name, before) for name in by_spec]
+    entries = [decided_entry(facts, plan, name) for name in sorted(plan.removals)]
+    return entries + [derived_entry(facts, plan, name, before) for name in by_spec]
 
 
-def decided(facts: Facts, plan: Plan, name: str) -> RemovalStatus:
+def decided_entry(facts: Facts, plan: Plan, name: str) -> RemovalStatus:
     """Return an entry that only its end or a person's word takes off the list."""
     removal = plan.removals[name]
     return RemovalStatus(
@@ -41,7 +41,7 @@ def decided(facts: Facts, plan: Plan, name: str) -> RemovalStatus:
     )
 
 
-def derived(facts: Facts, plan: Plan, name: str, before: ClusterStatus) -> RemovalStatus:
+def derived_entry(facts: Facts, plan: Plan, name: str, before: ClusterStatus) -> RemovalStatus:
     """Return an entry that exists as long as the spec asks for it."""
     earlier = next((r for r in before.pending_removals if r.name == name and r.by == SPEC), None)
     since = earlier.since if earlier is not None else rfc3339(facts.now)
@@ -70,7 +70,7 @@ def no_room(facts: Facts) -> bool:
     """
     new = (m for m in facts.obs.members if m.alive and m.name not in facts.obs.records)
     crowded = any(unschedulable(facts.trouble(m)) or (m.pod is None and facts.age(m.name) > ROOM_PATIENCE) for m in new)
-    return crowded or facts.waited(facts.obs.name, "StepFailed") > ROOM_PATIENCE
+    return crowded or facts.seconds_waited(facts.obs.name, "StepFailed") > ROOM_PATIENCE
 
 
 def removals(status: ClusterStatus) -> dict[str, Removal]:
@@ -88,6 +88,6 @@ def removals(status: ClusterStatus) -> dict[str, Removal]:
     }
 
 
-def let_go(status: ClusterStatus) -> frozenset[str]:
+def released_members(status: ClusterStatus) -> frozenset[str]:
     """Return the members that the status records as released."""
     return frozenset(entry.name for entry in status.pending_removals if entry.phase == TERMINATING)

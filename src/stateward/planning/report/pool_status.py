@@ -4,20 +4,20 @@ from collections.abc import Mapping
 
 from stateward.api.kinds.status import ClusterStatus, PoolStatus
 from stateward.planning.facts.facts import Facts
-from stateward.planning.facts.upgrade_order import upgraded, upgrading
+from stateward.planning.facts.upgrade_order import pool_upgraded, upgrading
 from stateward.planning.model.observation import Pool, Removal
 from stateward.planning.steps.membership.scale import replacements, scale
 
 
-def standings(facts: Facts, removals: Mapping[str, Removal], before: ClusterStatus) -> list[PoolStatus]:
+def pool_states(facts: Facts, removals: Mapping[str, Removal], before: ClusterStatus) -> list[PoolStatus]:
     """Return the state of the pools; under an invalid spec, of those in the previous spec, which keep running."""
     pools = facts.obs.desired.pools
     if not pools:
-        return [standing(facts, pool.name, pool.desired, _up(facts, pool.name), "") for pool in before.pools]
-    return [standing(facts, p.name, p.replicas, serving(facts, p, removals), _upgrade(facts, p)) for p in pools]
+        return [pool_state(facts, pool.name, pool.desired, _up(facts, pool.name), "") for pool in before.pools]
+    return [pool_state(facts, p.name, p.replicas, serving(facts, p, removals), _upgrade(facts, p)) for p in pools]
 
 
-def standing(facts: Facts, name: str, desired: int, ready: int, upgrade: str) -> PoolStatus:
+def pool_state(facts: Facts, name: str, desired: int, ready: int, upgrade: str) -> PoolStatus:
     """Return the state of the pool with this name."""
     pods = (m.pod for m in facts.obs.members if m.pool == name and m.workload is not None)
     versions = sorted({pod.version for pod in pods if pod is not None and pod.version})
@@ -46,4 +46,4 @@ def _upgrade(facts: Facts, pool: Pool) -> str:
         return ""
     if facts.turn is not None and facts.turn.name == pool.name:
         return "Upgrading"
-    return "Upgraded" if upgraded(facts.obs, facts.up, pool) else "Pending"
+    return "Upgraded" if pool_upgraded(facts.obs, facts.up, pool) else "Pending"

@@ -12,7 +12,7 @@ from stateward.planning.model.times import rfc3339
 REASON = "RoundsFail"
 
 
-def failing(before: ClusterStatus, cluster: str, sentence: str, now: float) -> ClusterStatus:
+def failure_status(before: ClusterStatus, cluster: str, sentence: str, now: float) -> ClusterStatus:
     """Return the status with the sentence: the cluster is not Ready, and a person is needed."""
     known = next((wait for wait in before.waiting if wait.reason == REASON), None)
     since = known.since if known is not None else rfc3339(now)

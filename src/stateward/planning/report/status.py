@@ -8,8 +8,8 @@ import msgspec
 
 from stateward.api.kinds.status import BootstrapStatus, ClusterStatus, MemberCounts, MemberStatus, WaitStatus
 from stateward.planning.facts.facts import Facts, derive
-from stateward.planning.facts.missing_members import comparable, missing, still_missing
-from stateward.planning.facts.upgrade_order import changed, newer
+from stateward.planning.facts.missing_members import missing, same_kind, still_missing
+from stateward.planning.facts.upgrade_order import members_upgraded, newer
 from stateward.planning.model.actions import RecordBootstrap, Release
 from stateward.planning.model.intent import State, Wait
 from stateward.planning.model.observation import Member, Observation
@@ -17,8 +17,8 @@ from stateward.planning.model.times import parse_time, rfc3339
 from stateward.planning.plan import Plan
 from stateward.planning.report.conditions import conditions
 from stateward.planning.report.pending_removals import pending_removals
-from stateward.planning.report.pool_status import standings
-from stateward.planning.steps.membership.pacing import counts, last_removal
+from stateward.planning.report.pool_status import pool_states
+from stateward.planning.steps.membership.pacing import last_removal, needs_recovery
 
 __all__ = ["parse_time", "rfc3339", "status"]
 
@@ -31,7 +31,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         # The status also describes what it records itself: a version that is deployed is no longer an upgrade target.
         facts = derive(msgspec.structs.replace(obs, deployed_version=version), now)
     present = [m for m in obs.members if m.present or m.name in plan.intents]
-    pools = standings(facts, plan.removals, before)
+    pools = pool_states(facts, plan.removals, before)
     ready, desired = sum(pool.ready for pool in pools), sum(pool.desired for pool in pools)
     database = facts.database
     draft = ClusterStatus(
@@ -50,7 +50,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         waiting=[wait_status(wait, before, now) for wait in plan.waits],
         data=before.data,
         data_changed=before.data_changed,
-        last_removal=removed_last(facts, plan, before),
+        last_removal=last_removal_time(facts, plan, before),
         last_progress=before.last_progress,
         pending_removals=pending_removals(facts, plan, before),
         conditions=conditions(facts, plan, before, now),
@@ -59,9 +59,9 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
     return with_progress(draft, rfc3339(now)) if moved_on or not before.last_progress else draft
 
 
-def removed_last(facts: Facts, plan: Plan, before: ClusterStatus) -> str:
+def last_removal_time(facts: Facts, plan: Plan, before: ClusterStatus) -> str:
     """Return when a member was last released: now, if this plan does it or its trace is observed for the first time."""
-    released = any(isinstance(a, Release) and counts(facts, facts.members[a.member]) for a in plan.actions)
+    released = any(isinstance(a, Release) and needs_recovery(facts, facts.members[a.member]) for a in plan.actions)
     last = facts.now if released else last_removal(facts)
     return before.last_removal if last is None or last == facts.obs.last_removal else rfc3339(last)
 
@@ -76,11 +76,11 @@ def progress_of(current: ClusterStatus) -> tuple[object, ...]:
     return (
         current.version,
         current.ready,
-        tuple((m.name, m.state, m.version, m.pending, moved(m)) for m in current.member_states),
+        tuple((m.name, m.state, m.version, m.pending, member_progress(m)) for m in current.member_states),
     )
 
 
-def moved(member: MemberStatus) -> str:
+def member_progress(member: MemberStatus) -> str:
     """Return what tells how far a member is: the data still to move; other sentences may change without progress."""
     return member.reason if member.state == State.DRAINING else ""
 
@@ -90,7 +90,7 @@ def deployed(facts: Facts, before: ClusterStatus) -> str:
     desired = facts.obs.desired
     total = sum(pool.replicas for pool in desired.pools)
     complete = sum(m.alive and m.pool in facts.pools for m in facts.obs.members) >= total
-    everywhere = changed(facts.obs, facts.up, facts.obs.members)
+    everywhere = members_upgraded(facts.obs, facts.up, facts.obs.members)
     return desired.version if facts.database is not None and complete and everywhere else before.version
 
 
@@ -159,7 +159,7 @@ def missing_status(facts: Facts, member: Member, earlier: MemberStatus | None) -
         if earlier is not None and still_missing(facts, member, earlier.missing):
             return earlier.missing_since, earlier.missing
         return "", ""
-    if earlier is not None and earlier.missing_since and comparable(earlier.missing, found.cause):
+    if earlier is not None and earlier.missing_since and same_kind(earlier.missing, found.cause):
         return earlier.missing_since, found.cause.value
     return rfc3339(facts.now), found.cause.value
 

@@ -11,7 +11,7 @@ from stateward.planning.facts.facts import Facts
 from stateward.planning.model.observation import Member, Unit
 
 
-def needed(facts: Facts, unit: Unit) -> int:
+def copies_needed(facts: Facts, unit: Unit) -> int:
     """Return how many live copies of the unit have to stay; one less than it should have is always enough."""
     return min(facts.obs.desired.min_live_copies, max(1, unit.wanted - 1))
 
@@ -20,13 +20,13 @@ def sole_units(facts: Facts, name: str, gone: frozenset[str] = frozenset()) -> l
     """Return the units that would keep too few live copies if the member went down on top of those that are gone."""
     found: list[Unit] = []
     for unit in facts.units_of(name):
-        sets = (facts.holders[unit.name], settled_holders(unit)) if moves(unit) else (facts.holders[unit.name],)
-        if any(name in holders - gone and len(holders - gone) - 1 < needed(facts, unit) for holders in sets):
+        sets = (facts.holders[unit.name], settled_holders(unit)) if is_relocating(unit) else (facts.holders[unit.name],)
+        if any(name in holders - gone and len(holders - gone) - 1 < copies_needed(facts, unit) for holders in sets):
             found.append(unit)
     return found
 
 
-def moves(unit: Unit) -> bool:
+def is_relocating(unit: Unit) -> bool:
     """Return whether a copy of the unit is relocating from one member to another."""
     return any(copy.target for copy in unit.copies)
 
@@ -47,7 +47,7 @@ def sole_reason(facts: Facts, unit: Unit, name: str) -> str:
     others = len(facts.holders[unit.name] - {name})
     if not others:
         return f"shard {unit.name} has its only started copy on {name}"
-    return f"shard {unit.name} would keep {others} started copies of {needed(facts, unit)} without {name}"
+    return f"shard {unit.name} would keep {others} started copies of {copies_needed(facts, unit)} without {name}"
 
 
 def sole_problem(facts: Facts, member: Member, gone: frozenset[str]) -> str | None:

@@ -14,7 +14,7 @@ FULL = 0.85
 """Share of a disk that the database fills before it refuses more (its default low watermark)."""
 
 
-def refuse(facts: Facts, new: list[Member], leaving: list[Member], replaced: frozenset[str]) -> str | None:
+def capacity_problem(facts: Facts, new: list[Member], leaving: list[Member], replaced: frozenset[str]) -> str | None:
     """Return why the remaining members cannot hold the data of `new` once all of `leaving` are gone; None if they can.
 
     A member of `leaving` that is also in `replaced` does not reduce the number of members: another one has joined for
@@ -24,7 +24,7 @@ def refuse(facts: Facts, new: list[Member], leaving: list[Member], replaced: fro
     holding = [m for m in leaving if m.name in facts.obs.records and facts.holds_data(m)]
     if database is None or not any(m in new for m in holding):
         return None
-    rest = remaining(facts, database, names)
+    rest = remaining_data_members(facts, database, names)
     if not rest and database.units:
         return "no data member would remain"
     for unit in database.units:
@@ -33,10 +33,10 @@ def refuse(facts: Facts, new: list[Member], leaving: list[Member], replaced: fro
         copies = min(unit.wanted, len(rest) + sum(m.name not in replaced for m in holding))
         if not unit.flexible and copies > len(rest):
             return f"shard {unit.name} has {copies} copies and only {len(rest)} data members would remain"
-    return no_room(database, names, {u.name: u for n in names for u in still_on(facts, n, rest)})
+    return disk_problem(database, names, {u.name: u for n in names for u in units_to_move(facts, n, rest)})
 
 
-def still_on(facts: Facts, name: str, rest: frozenset[str]) -> list[Unit]:
+def units_to_move(facts: Facts, name: str, rest: frozenset[str]) -> list[Unit]:
     """Return the units that must move off a member before it may leave: all that could be elsewhere.
 
     A unit with a live copy on each of `rest` has no other place for this copy, and loses nothing with it. The disaster
@@ -44,22 +44,22 @@ def still_on(facts: Facts, name: str, rest: frozenset[str]) -> list[Unit]:
     its copies nor leave. A relocating copy does not count as a copy on its source: it may arrive on the leaving member
     before that leaves, and be the only one.
     """
-    return [u for u in facts.units_of(name) if u.flexible or not rest or not rest <= staying(u)]
+    return [u for u in facts.units_of(name) if u.flexible or not rest or not rest <= staying_holders(u)]
 
 
-def staying(unit: Unit) -> frozenset[str]:
+def staying_holders(unit: Unit) -> frozenset[str]:
     """Return the members with a live copy of a unit that is not on its way to another member."""
     return frozenset(copy.member for copy in unit.copies if copy.live and not copy.target)
 
 
-def remaining(facts: Facts, database: Database, names: AbstractSet[str]) -> frozenset[str]:
+def remaining_data_members(facts: Facts, database: Database, names: AbstractSet[str]) -> frozenset[str]:
     """Return the data members that would remain, those included that are only down now."""
     joined = {node.name for node in database.nodes.values() if node.data}
     back = {name for name in facts.down if facts.members[name].alive and facts.holds_data(facts.members[name])}
     return frozenset(joined | back) - names
 
 
-def no_room(database: Database, names: frozenset[str], units: dict[str, Unit]) -> str | None:
+def disk_problem(database: Database, names: frozenset[str], units: dict[str, Unit]) -> str | None:
     """Return why the disks of the remaining members cannot hold the data; None also if the disks are not known."""
     rest = [n for n in database.nodes.values() if n.data and n.name not in names and n.disk_total]
     if not rest:

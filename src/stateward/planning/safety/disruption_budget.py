@@ -14,7 +14,7 @@ from stateward.planning.facts.facts import Facts
 from stateward.planning.model.intent import Intent, State
 from stateward.planning.model.observation import Member
 from stateward.planning.safety.availability import sole_units, voter_problem
-from stateward.planning.safety.health_gate import unready
+from stateward.planning.safety.health_gate import health_problem
 
 
 class Budget(Struct, frozen=True):
@@ -33,13 +33,15 @@ def budgets(facts: Facts, intents: Mapping[str, Intent]) -> tuple[Budget, ...]:
     drain of a Kubernetes node.
     """
     busy = any(i.state in (State.RESTARTING, State.REPAIRING) for i in intents.values())
-    return tuple(Budget(name, roles, allowed(facts, roles, busy=busy)) for name, roles in groups(facts))
+    return tuple(
+        Budget(name, roles, allowed_evictions(facts, roles, busy=busy)) for name, roles in budget_groups(facts)
+    )
 
 
-def groups(facts: Facts) -> list[tuple[str, tuple[str, ...]]]:
+def budget_groups(facts: Facts) -> list[tuple[str, tuple[str, ...]]]:
     """Return the kinds of members that share a danger, by name, with the values of their roles label."""
     kinds = {names.roles(data=pool.data, voting=pool.voting) for pool in facts.obs.desired.pools}
-    kinds |= {kind(facts, m) for m in facts.obs.members if m.pod is not None}
+    kinds |= {roles_label(facts, m) for m in facts.obs.members if m.pod is not None}
     if "data-voting" in kinds:
         together = [("data", ("data", "data-voting", "voting"))]
     else:
@@ -47,19 +49,19 @@ def groups(facts: Facts) -> list[tuple[str, tuple[str, ...]]]:
     return [group for group in (*together, ("others", ("none",))) if kinds & set(group[1])]
 
 
-def allowed(facts: Facts, roles: tuple[str, ...], *, busy: bool) -> int:
+def allowed_evictions(facts: Facts, roles: tuple[str, ...], *, busy: bool) -> int:
     """Return how many members of a kind may be evicted now: 1 or 0."""
-    mine = [m for m in facts.obs.members if m.pod is not None and kind(facts, m) in roles]
+    mine = [m for m in facts.obs.members if m.pod is not None and roles_label(facts, m) in roles]
     if len(mine) <= 1 or roles == ("none",):
         return 1
     if facts.database is None or facts.down or busy:
         return 0
-    if "data" in roles and (unready(facts) is not None or any(sole_units(facts, m.name) for m in mine)):
+    if "data" in roles and (health_problem(facts) is not None or any(sole_units(facts, m.name) for m in mine)):
         return 0
     return int(all(voter_problem(facts, m) is None for m in mine))
 
 
-def kind(facts: Facts, member: Member) -> str:
+def roles_label(facts: Facts, member: Member) -> str:
     """Return the value of the member's roles label, also if its pool is no longer in the spec."""
     pool = facts.pools.get(member.pool)
     if pool is None:

@@ -33,7 +33,7 @@ TENURE = 11
 """Moves during which a member does not return to its previous set; six more for every ten members in conflict."""
 
 
-class Ground(Struct, frozen=True):
+class ConflictGraph(Struct, frozen=True):
     """Members as bits, with the pairs that must not be in one set."""
 
     masks: Sequence[int]
@@ -59,9 +59,9 @@ class Ground(Struct, frozen=True):
         return (self.masks[i] & others).bit_count() + tight + crowded
 
 
-def next_set(ground: Ground, begun: int) -> int:
+def next_set(ground: ConflictGraph, begun: int) -> int:
     """Return the set that goes now: it contains `begun`, is free of conflicts, and no further member fits into it."""
-    sets = divided(ground, begun)
+    sets = partition(ground, begun)
     if begun:
         return _filled(ground, sets[0])
     return max(
@@ -69,7 +69,7 @@ def next_set(ground: Ground, begun: int) -> int:
     )
 
 
-def divided(ground: Ground, begun: int = 0) -> list[int]:
+def partition(ground: ConflictGraph, begun: int = 0) -> list[int]:
     """Return all members in as few sets as the search found; the first contains `begun`."""
     sets, least = _greedy(ground, begun), _least(ground)
     while len(sets) > least and (fewer := _fewer(ground, sets, begun)) is not None:
@@ -77,16 +77,16 @@ def divided(ground: Ground, begun: int = 0) -> list[int]:
     return sets
 
 
-def _fewer(ground: Ground, sets: Sequence[int], begun: int) -> list[int] | None:
+def _fewer(ground: ConflictGraph, sets: Sequence[int], begun: int) -> list[int] | None:
     """Return a division with one set fewer, or None if there is none or the search found none within its limit."""
-    trial = Trial(ground, len(sets) - 1, begun)
+    trial = ExhaustiveSearch(ground, len(sets) - 1, begun)
     found = trial.made()
     if found is None:
-        return _dissolved(ground, sets, begun)
+        return _without_one_set(ground, sets, begun)
     return trial.sets if found else None
 
 
-def _greedy(ground: Ground, begun: int) -> list[int]:
+def _greedy(ground: ConflictGraph, begun: int) -> list[int]:
     """Return a division by first fit: each member, the most constrained first, goes into the first set that fits."""
     sets, left = ([begun] if begun else []), set(range(len(ground.masks))) - set(bits(begun))
     shut = {i: sum(not ground.fits(chosen, i) for chosen in sets) for i in left}
@@ -102,7 +102,7 @@ def _greedy(ground: Ground, begun: int) -> list[int]:
     return sets
 
 
-def _least(ground: Ground) -> int:
+def _least(ground: ConflictGraph) -> int:
     """Return a lower bound for the number of sets: the size of a group of members that all conflict with each other."""
     count, alike, able = len(ground.masks), 0, (1 << len(ground.masks)) - 1
     while able:
@@ -111,21 +111,21 @@ def _least(ground: Ground) -> int:
     return max(alike, -(-count // ground.room))
 
 
-def _dissolved(ground: Ground, sets: Sequence[int], begun: int) -> list[int] | None:
+def _without_one_set(ground: ConflictGraph, sets: Sequence[int], begun: int) -> list[int] | None:
     """Return a division with one set fewer, or None if the search found none within its limit."""
     gone = min(range(1 if begun else 0, len(sets)), key=lambda at: (sets[at].bit_count(), -at))
     kept = [chosen for at, chosen in enumerate(sets) if at != gone]
     for i in bits(sets[gone]):
         at = min(range(len(kept)), key=lambda n: (ground.conflicts(kept[n], i), n))
         kept[at] |= 1 << i
-    tangle = Tangle(ground, kept, fixed=begun)
+    tangle = TabuSearch(ground, kept, fixed=begun)
     return tangle.sets if tangle.resolved() else None
 
 
-class Trial:
+class ExhaustiveSearch:
     """Exhaustive search over all divisions into a given number of sets, the most constrained member first."""
 
-    def __init__(self, ground: Ground, count: int, begun: int) -> None:
+    def __init__(self, ground: ConflictGraph, count: int, begun: int) -> None:
         self.sets = [begun, *[0] * (count - 1)]
         self._ground = ground
         self._left = (1 << len(ground.masks)) - 1 & ~begun
@@ -163,10 +163,10 @@ class Trial:
         return best
 
 
-class Tangle:
+class TabuSearch:
     """A division in which some are in each other's way, while they are moved."""
 
-    def __init__(self, ground: Ground, sets: list[int], fixed: int) -> None:
+    def __init__(self, ground: ConflictGraph, sets: list[int], fixed: int) -> None:
         self.sets = sets
         self._ground, self._fixed = ground, fixed
         count = len(ground.masks)
@@ -226,7 +226,7 @@ class Tangle:
             self._conflicts[i] = found
 
 
-def _filled(ground: Ground, chosen: int) -> int:
+def _filled(ground: ConflictGraph, chosen: int) -> int:
     """Return the set with all members added that fit, those with the most conflicts first."""
     for i in sorted(range(len(ground.masks)), key=lambda j: (-ground.near[j].bit_count(), j)):
         if not chosen >> i & 1 and ground.fits(chosen, i):

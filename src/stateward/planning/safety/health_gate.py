@@ -18,7 +18,7 @@ have just come back.
 """
 
 
-def unready(facts: Facts) -> str | None:
+def health_problem(facts: Facts) -> str | None:
     """Return why the next member has to wait for the database, as a clause; None if it need not wait."""
     database = facts.database
     if database is None:
@@ -26,7 +26,7 @@ def unready(facts: Facts) -> str | None:
     return next((text for unit in database.units if (text := unit_problem(database, unit, facts.now))), None)
 
 
-def lost(database: Database) -> list[str]:
+def lost_units(database: Database) -> list[str]:
     """Return the units without any live copy."""
     return [unit.name for unit in database.units if not any(copy.live for copy in unit.copies)]
 
@@ -50,10 +50,10 @@ def unit_problem(database: Database, unit: Unit, now: float) -> str | None:
 def placeable(database: Database, unit: Unit, copy: Copy, now: float) -> bool:
     """Return whether an unassigned copy may be allocated while the cluster stays as it is."""
     believed = copy.held and database.allocation is Allocation.ALL and now - copy.since > HELD_PATIENCE
-    return not believed and any(True for _ in places(database, unit))
+    return not believed and any(True for _ in allowed_nodes(database, unit))
 
 
-def places(database: Database, unit: Unit) -> Iterator[str]:
+def allowed_nodes(database: Database, unit: Unit) -> Iterator[str]:
     """Return the nodes that may take one more copy: data nodes in use, without a copy, not older than its source."""
     taken = {name for copy in unit.copies for name in (copy.member, copy.target) if name}
     source = next((copy.member for copy in unit.copies if copy.primary and copy.live), "")

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.observation import Member
-from stateward.planning.safety.availability import member_problem, moves, needed, settled_holders
-from stateward.planning.safety.fewest_sets import Ground, bits, next_set
+from stateward.planning.safety.availability import copies_needed, is_relocating, member_problem, settled_holders
+from stateward.planning.safety.fewest_sets import ConflictGraph, bits, next_set
 
 Units = list[tuple[tuple[int, ...], int]]
 
@@ -35,7 +35,7 @@ def choose(facts: Facts, candidates: Sequence[Member], first: frozenset[str] = f
     able = [m for m in candidates if m.name not in held]
     room = room_left(facts, len(able))
     if room <= 0:
-        return Choice(chosen=(), held=held | {m.name: exhausted(facts) for m in able})
+        return Choice(chosen=(), held=held | {m.name: budget_used_up(facts) for m in able})
     able.sort(key=lambda m: m.name not in first)
     best = going_now(facts, able, first, room)
     names = tuple(m.name for m in candidates if m.name in best)
@@ -53,7 +53,7 @@ def room_left(facts: Facts, candidates: int) -> int:
     return candidates if budget is None else budget - len(facts.down)
 
 
-def exhausted(facts: Facts) -> str:
+def budget_used_up(facts: Facts) -> str:
     """Return in words that the budget is used up."""
     down = sorted(facts.down)
     return f"{', '.join(down)} {'is' if len(down) == 1 else 'are'} down, and no more members may be down"
@@ -63,14 +63,14 @@ def going_now(facts: Facts, able: Sequence[Member], first: frozenset[str], room:
     """Return the members to stop now: as many of `first` as fit, in order, and all others that fit with them."""
     if room == 1 or not able:
         return frozenset(m.name for m in able[:1])
-    ground, begun = ground_of(conflicts(facts, able), shared(facts, able), room), 0
+    ground, begun = conflict_graph(conflicts(facts, able), shared(facts, able), room), 0
     for i, member in enumerate(able):
         if member.name in first and ground.fits(begun, i):
             begun |= 1 << i
     return frozenset(able[i].name for i in bits(next_set(ground, begun)))
 
 
-def ground_of(masks: list[int], units: Units, room: int) -> Ground:
+def conflict_graph(masks: list[int], units: Units, room: int) -> ConflictGraph:
     """Return the candidates as bits, with the pairs that must not stop together for reasons other than units."""
     near, wide = list(masks), [list[tuple[int, int]]() for _ in masks]
     for inside, spare in units:
@@ -81,7 +81,7 @@ def ground_of(masks: list[int], units: Units, room: int) -> Ground:
                 masks[i] |= mask & ~(1 << i)
             else:
                 wide[i].append((mask, spare))
-    return Ground(masks, wide, near, room)
+    return ConflictGraph(masks, wide, near, room)
 
 
 def conflicts(facts: Facts, able: Sequence[Member]) -> list[int]:
@@ -113,9 +113,9 @@ def shared(facts: Facts, able: Sequence[Member]) -> Units:
     found: dict[tuple[tuple[int, ...], int], None] = {}
     for unit in units.values():
         live = facts.holders[unit.name] - facts.down
-        spare = max(1, len(live) - needed(facts, unit))
+        spare = max(1, len(live) - copies_needed(facts, unit))
         # A relocating copy may have arrived before these members stop.
-        near = live | settled_holders(unit) if moves(unit) else live
+        near = live | settled_holders(unit) if is_relocating(unit) else live
         inside = tuple(sorted(place[name] for name in near if name in place))
         if len(inside) > spare:
             found[inside, spare] = None

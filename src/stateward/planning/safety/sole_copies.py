@@ -9,7 +9,7 @@ from stateward.planning.facts.facts import Facts
 from stateward.planning.model.actions import Move
 from stateward.planning.model.observation import Member, SoleCopy, Unit
 from stateward.planning.safety.availability import sole_reason, sole_units
-from stateward.planning.safety.health_gate import places
+from stateward.planning.safety.health_gate import allowed_nodes
 
 
 def sole_verdict(facts: Facts, member: Member, *, keeps: bool = False) -> str | None:
@@ -21,17 +21,17 @@ def sole_verdict(facts: Facts, member: Member, *, keeps: bool = False) -> str | 
     """
     units = sole_units(facts, member.name)
     if facts.ephemeral(member) and not keeps:
-        kept = next((u for u in units if not targets(facts, u) and not moving(u, member.name)), None)
+        kept = next((u for u in units if not move_targets(facts, u) and not is_moving_away(u, member.name)), None)
         return f"{sole_reason(facts, kept, member.name)}, which loses its data with its pod" if kept else None
     returning = next((u for u in units if u.wanted > 1 and facts.down - {member.name}), None)
     policy = facts.obs.desired.sole_copy
-    accepted = policy is SoleCopy.INTERRUPT or (policy is SoleCopy.MOVE and alone(facts, member))
+    accepted = policy is SoleCopy.INTERRUPT or (policy is SoleCopy.MOVE and is_only_data_member(facts, member))
     if not units or (accepted and returning is None):
         return None
     return sole_reason(facts, returning or units[0], member.name)
 
 
-def alone(facts: Facts, member: Member) -> bool:
+def is_only_data_member(facts: Facts, member: Member) -> bool:
     """Return whether no other member could hold data, including members that are down now."""
     nodes = facts.database.nodes.values() if facts.database else ()
     if any(node.data and node.name != member.name for node in nodes):
@@ -39,15 +39,15 @@ def alone(facts: Facts, member: Member) -> bool:
     return not any(m.present and m.name != member.name and facts.holds_data(m) for m in facts.obs.members)
 
 
-def targets(facts: Facts, unit: Unit) -> list[str]:
+def move_targets(facts: Facts, unit: Unit) -> list[str]:
     """Return the members in service that could take a copy of the unit, the emptiest first."""
     if facts.database is None:
         return []
-    able = [name for name in places(facts.database, unit) if name in facts.up]
+    able = [name for name in allowed_nodes(facts.database, unit) if name in facts.up]
     return sorted(able, key=lambda name: (len(facts.units_of(name)), name))
 
 
-def moving(unit: Unit, name: str) -> bool:
+def is_moving_away(unit: Unit, name: str) -> bool:
     """Return whether the member's copy of the unit is relocating to another member."""
     return any(copy.member == name and copy.target for copy in unit.copies)
 
@@ -56,8 +56,8 @@ def moves_for(facts: Facts, member: Member, drained: frozenset[str]) -> tuple[Mo
     """Return the moves that take the only copies of units off the member, never to a member that is being drained."""
     found: list[Move] = []
     for unit in sole_units(facts, member.name):
-        spots = [name for name in targets(facts, unit) if name not in drained]
-        if spots and not facts.holders[unit.name] - {member.name} and not moving(unit, member.name):
+        spots = [name for name in move_targets(facts, unit) if name not in drained]
+        if spots and not facts.holders[unit.name] - {member.name} and not is_moving_away(unit, member.name):
             found.append(Move(unit=unit.name, origin=member.name, target=spots[len(found) % len(spots)]))
     return tuple(found)
 
@@ -68,6 +68,6 @@ def droppable(facts: Facts, member: Member) -> bool:
     Without this rule a pool that keeps data in its pods, with as many members as copies, could never change.
     """
     units = facts.units_of(member.name)
-    if sole_units(facts, member.name) or any(moving(u, member.name) for u in units):
+    if sole_units(facts, member.name) or any(is_moving_away(u, member.name) for u in units):
         return False
-    return not any(targets(facts, unit) for unit in units)
+    return not any(move_targets(facts, unit) for unit in units)

@@ -21,8 +21,8 @@ CROSSING = "only versions that do not talk to each other, as those of Foundation
 NO_DATA = "nobody names a Secret or a ConfigMap of their own in these worlds, or secures the database"
 
 ONLY_FOUNDATIONDB: Mapping[str, str] = {
-    "action: Form": BY_WORD,
-    "action: Tend": BY_WORD,
+    "action: CreateDatabase": BY_WORD,
+    "action: ConfigureDatabase": BY_WORD,
     "wait: DatabaseGone": BY_WORD,
     "wait: MembersFirst": BY_WORD,
     "wait: Tending": BY_WORD,
@@ -37,7 +37,7 @@ ONLY_FOUNDATIONDB: Mapping[str, str] = {
 
 OUT_OF_REACH: Mapping[str, str] = {
     "effect: reload": "nothing that the model knows is set at run time yet",
-    "action: NoteData": NO_DATA,
+    "action: RecordData": NO_DATA,
     "wait: DataSettling": NO_DATA,
     "wait: DataUnknown": NO_DATA,
     "wait: SecretMissing": NO_DATA,

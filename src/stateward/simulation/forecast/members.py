@@ -6,7 +6,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from stateward.planning.facts.change import keeping
+from stateward.planning.facts.change import with_immutable_inputs
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Claim, Member, Observation, Pod, Pool, Ref, Workload
 from stateward.simulation.forecast.agenda import Agenda
@@ -93,7 +93,7 @@ class Members:
         """Write a member's template."""
         name, version, desired = action.member, action.version, self.pools[action.pool]
         inputs = desired.inputs if version == self._version else desired.held_inputs
-        inputs = keeping(desired, desired.crossings.get(action.crossing, inputs), action.keeps)
+        inputs = with_immutable_inputs(desired, desired.crossings.get(action.crossing, inputs), action.keeps)
         workload = Workload(ref=self._ref(name), inputs=inputs, version=version, replicas=1, observed=True)
         self.all[name] = replace(self.all[name], workload=workload, config=inputs)
 

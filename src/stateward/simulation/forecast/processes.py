@@ -4,7 +4,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from stateward.planning.facts.agents_to_ask import questions
+from stateward.planning.facts.agents_to_ask import members_to_ask
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Inputs, Member, Observation, Phase, Process, ProcessState
 from stateward.planning.model.phase import BEGUN
@@ -22,7 +22,7 @@ class Processes:
 
     def heard(self, seen: Observation) -> Observation:
         """Return the observation with the answers of the agents that the operator would ask."""
-        asked = {member.name for member in questions(seen)}
+        asked = {member.name for member in members_to_ask(seen)}
         return replace(seen, members=tuple(self._answer(m) if m.name in asked else m for m in seen.members))
 
     def take(self, action: a.Action) -> bool:
@@ -38,7 +38,7 @@ class Processes:
                 self._agenda.after(self._pace.start_of(pool), partial(self._started, action.member))
             case a.FinishRestart():
                 self._mark(action.member, Phase.NONE, action.inputs)
-            case a.NoteData():
+            case a.RecordData():
                 self._mark(action.member, None, action.inputs)
             case _:
                 return False

@@ -94,14 +94,14 @@ class TimedWorld:
             case a.Release():
                 members.release(action.member)
                 self._look_at_versions()
-            case a.Forget():
+            case a.DeleteMember():
                 members.forget(action.member)
             case a.DeleteVolume() | a.GrowVolume() | a.MarkVolume() | a.RetainVolume() | a.OwnVolume():
                 members.volume(action)
             case a.GrantBootstrap():
                 seconds = members.granted(action.member)
                 self.agenda.after(seconds, partial(self._form, action.member))
-            case a.RecordBootstrap() | a.RecordRemoval() | a.TakeBack():
+            case a.RecordBootstrap() | a.RecordRemoval() | a.CancelRemoval():
                 self._record(action)
             case _:
                 self._others(action)
@@ -116,7 +116,7 @@ class TimedWorld:
             self._obs = replace(self._obs, schedule=None)
         elif isinstance(action, a.ClearConsent):
             self._obs = replace(self._obs, bootstrap_again=False)
-        elif isinstance(action, a.CollectConfiguration):
+        elif isinstance(action, a.DeleteConfiguration):
             self._obs = replace(self._obs, orphans=())
         else:
             return False
@@ -222,7 +222,7 @@ class TimedWorld:
 
     # What the status remembers.
 
-    def _record(self, action: a.RecordBootstrap | a.RecordRemoval | a.TakeBack) -> None:
+    def _record(self, action: a.RecordBootstrap | a.RecordRemoval | a.CancelRemoval) -> None:
         if isinstance(action, a.RecordBootstrap):
             grant = Bootstrap(member=action.member, volume=action.volume, formed=False)
             self._obs = replace(self._obs, bootstrap=grant)

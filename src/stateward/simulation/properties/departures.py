@@ -129,7 +129,7 @@ def others(going: Departure, pools: set[str]) -> int:
 
     If the member itself does not serve, members that have ever joined count as well: its departure is no loss.
     """
-    store, count, idle = going.world.store, 0, not works(going)
+    store, count, idle = going.world.store, 0, not rendered_steps(going)
     for stored in store.all(SETS):
         labels = stored.labels
         same = labels.get(names.LABEL_CLUSTER) == going.cluster.name and labels.get(names.LABEL_POOL) in pools
@@ -143,7 +143,7 @@ def others(going: Departure, pools: set[str]) -> int:
     return count
 
 
-def works(going: Departure) -> bool:
+def rendered_steps(going: Departure) -> bool:
     """Return whether the member served at the operator's read: its pod was Ready, and its database listed it."""
     pod = going.world.store.past(PODS, Key(going.workload.key.namespace, names.pod(going.member)), going.read_at)
     unlisted = going.look is not None and going.look.at >= going.read_at and going.member not in going.look.nodes

@@ -9,7 +9,7 @@ import structlog
 
 from stateward.engines.connection.base import EngineError
 from stateward.kube.objects.errors import ApiError
-from stateward.operator.act.act import NotOurs
+from stateward.operator.act.act import NotOwnedError
 from stateward.operator.databases.agents import AgentError
 from stateward.operator.process import LostLease
 
@@ -36,4 +36,4 @@ def to(listener: Listener) -> Generator[None]:
 
 def expected(error: BaseException) -> bool:
     """Return whether an error is one that the operator handles: not a mistake in it."""
-    return isinstance(error, ApiError | EngineError | AgentError | NotOurs | LostLease | TimeoutError)
+    return isinstance(error, ApiError | EngineError | AgentError | NotOwnedError | LostLease | TimeoutError)

@@ -11,7 +11,7 @@ from stateward.cli.shared.ages import about
 from stateward.engines.search.database.recovery import Speed
 from stateward.kube.objects.metadata import ObjectMeta
 from stateward.kube.objects.pods import Condition, ContainerStatus, Pod, PodStatus
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from tests.unit.cli.clusters import SPEC, typed
 
 MIB = 2**20
@@ -26,28 +26,28 @@ def pod(seconds: float, pool: str = "hot", restarts: int = 0) -> Pod:
     return Pod(metadata=meta, status=PodStatus(phase="Running", conditions=(ready,), container_statuses=containers))
 
 
-def holdings(*pods: Pod, cluster: Cluster | None = None) -> Holdings:
-    return Holdings(cluster or typed(SPEC), (), pods, (), (), {}, {})
+def existing(*pods: Pod, cluster: Cluster | None = None) -> ClusterObjects:
+    return ClusterObjects(cluster or typed(SPEC), (), pods, (), (), {}, {})
 
 
 def test_the_last_starts_of_pods_are_the_start_of_their_pool() -> None:
-    found = pacing(holdings(pod(40), pod(50), pod(90), pod(20, "managers")), Speed())
+    found = pacing(existing(pod(40), pod(50), pod(90), pod(20, "managers")), Speed())
     assert found.pace.starts == {"hot": 50.0, "managers": 20.0}
     assert found.rests_on[0] == "a member of hot starts in 50 s: measured, the last starts of 3 pods"
     assert found.rests_on[1] == "a member of managers starts in 20 s: measured, the last start of its pod"
 
 
 def test_a_pool_that_is_new_starts_like_the_others() -> None:
-    assert pacing(holdings(pod(40), pod(50, "managers")), Speed()).pace.start_of("warm") == 45.0
+    assert pacing(existing(pod(40), pod(50, "managers")), Speed()).pace.start_of("warm") == 45.0
 
 
 def test_a_container_that_ended_meanwhile_tells_nothing() -> None:
-    found = pacing(holdings(pod(4000, restarts=1)), Speed())
+    found = pacing(existing(pod(4000, restarts=1)), Speed())
     assert found.rests_on[0] == "a member starts in 60 s: assumed, because no pod shows its last start"
 
 
 def test_what_the_database_tells_is_said_to_be_from_there() -> None:
-    found = pacing(holdings(), Speed(limit=100.0 * MIB, at_once=4, rate=20.0 * MIB, rates=7, reopen=0.6, reopened=9))
+    found = pacing(existing(), Speed(limit=100.0 * MIB, at_once=4, rate=20.0 * MIB, rates=7, reopen=0.6, reopened=9))
     assert (found.pace.rate, found.pace.at_once, found.pace.reopen) == (80.0 * MIB, 4, 0.6)
     assert found.rests_on[1:] == (
         "a node takes 80 MiB/s of recovering copies, 4 at once: measured, the last 7 recoveries",
@@ -56,7 +56,7 @@ def test_what_the_database_tells_is_said_to_be_from_there() -> None:
 
 
 def test_what_the_database_does_not_tell_is_said_to_be_assumed() -> None:
-    assert pacing(holdings(), Speed()).rests_on[1:] == (
+    assert pacing(existing(), Speed()).rests_on[1:] == (
         "a node takes 40 MiB/s of recovering copies, 2 at once: assumed, the database's default",
         "a copy whose data is on its node already is back in 2.0 s: assumed",
     )

@@ -8,7 +8,7 @@ import pytest
 
 from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.values import names
-from stateward.cli.preview.inputs import Carried, endpoints
+from stateward.cli.preview.inputs import ProxyTransport, endpoints
 from stateward.engines import opensearch
 from stateward.engines.connection.base import Call, RefusedError, UnreachableError
 from stateward.kube.objects.errors import Forbidden, Status
@@ -162,7 +162,7 @@ async def test_the_database_is_asked_through_the_api_server(running: FakeApi) ->
 
 
 async def test_only_questions_are_carried() -> None:
-    carried = Carried(FakeApi())
+    carried = ProxyTransport(FakeApi())
     for method, path in (("PUT", "/_cluster/settings"), ("POST", "/_flush"), ("DELETE", "/documents")):
         with pytest.raises(RefusedError, match="read-only"):
             await carried.send(Call("/api/v1/x", method, path))
@@ -172,7 +172,7 @@ async def test_a_missing_right_is_named() -> None:
     api = FakeApi()
     api.refusal = Forbidden("pods is forbidden", status=Status(code=403))
     with pytest.raises(UnreachableError, match="pods/proxy"):
-        await Carried(api).send(Call("/api/v1/x", "GET", "/"))
+        await ProxyTransport(api).send(Call("/api/v1/x", "GET", "/"))
 
 
 SECRET = """\

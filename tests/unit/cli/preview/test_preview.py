@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.cli.preview.forecast import forecast
-from stateward.cli.preview.inputs import Look
+from stateward.cli.preview.inputs import PlanInputs
 from stateward.cli.preview.preview import Kind, Preview, preview
 from stateward.cli.shared.screen import show
 from stateward.planning.model.observation import Database, Observation
@@ -64,8 +64,8 @@ def test_an_upgrade_rolls_data_first_and_the_elected_manager_last(capsys: pytest
     assert shown.goes_through
 
 
-def look_at(observed: Observation, cluster: Cluster | None = None) -> Look:
-    return Look(cluster or typed(SPEC, "2.17.1"), observed, (), (), exists=True)
+def look_at(observed: Observation, cluster: Cluster | None = None) -> PlanInputs:
+    return PlanInputs(cluster or typed(SPEC, "2.17.1"), observed, (), (), exists=True)
 
 
 def test_a_spec_that_did_not_change_touches_nobody() -> None:

@@ -18,7 +18,7 @@ from aiohttp.test_utils import TestServer
 from bench import answers
 from stateward.engines import opensearch
 from stateward.engines.connection import worker
-from stateward.engines.connection.answer_limits import LOOK, USUAL, LookRoom, Rooms
+from stateward.engines.connection.answer_limits import LOOK, USUAL, ObservationRoom, Rooms
 from stateward.engines.connection.base import Answer, Call, GarbledError, Target, TooLargeError, UnreachableError
 from stateward.engines.connection.http import HttpTransport, open_session
 from stateward.engines.foundationdb.database import reader as foundationdb
@@ -48,13 +48,13 @@ def test_ten_thousand_shards_have_room_also_when_all_their_replicas_failed(faile
 async def test_a_process_reads_large_answers_as_they_are_read_here() -> None:
     large = bodies(1500)
     assert large.size > USUAL
-    assert await reader.picture(EXPECTED, large) == read(EXPECTED, large)
+    assert await reader.decoded_observation(EXPECTED, large) == read(EXPECTED, large)
 
 
 async def test_errors_of_the_process_are_those_of_the_answers() -> None:
     large = bodies(1500)
     with pytest.raises(GarbledError, match="gives an answer that cannot be read"):
-        await reader.picture(EXPECTED, Bodies(large.state[:-1], large.info, large.stats, large.settings))
+        await reader.decoded_observation(EXPECTED, Bodies(large.state[:-1], large.info, large.stats, large.settings))
 
 
 async def test_what_takes_too_much_memory_to_read_is_a_reason() -> None:
@@ -62,7 +62,7 @@ async def test_what_takes_too_much_memory_to_read_is_a_reason() -> None:
     hostile = b'{"_nodes":{"failed":0},"cluster_name":"x","nodes":{"a":{"name":"a","indices":{"shards":{"a":['
     stats = hostile + b"{}," * (8 << 20) + b"{}]}}}}}"
     with pytest.raises(TooLargeError, match=r"more than 320\.0 MiB of memory to read"):
-        await reader.picture(EXPECTED, Bodies(large.state, large.info, stats, large.settings))
+        await reader.decoded_observation(EXPECTED, Bodies(large.state, large.info, stats, large.settings))
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -111,7 +111,7 @@ async def test_what_is_packed_is_not_unpacked() -> None:
             await HttpTransport(session).send(Call(str(server.make_url("")).rstrip("/"), "GET", "/"))
 
 
-async def failing(look: LookRoom) -> None:
+async def failing(look: ObservationRoom) -> None:
     with suppress(TooLargeError):
         async with look as room:
             await room.take(USUAL + 1)
@@ -240,10 +240,10 @@ async def test_only_a_status_may_be_long() -> None:
 async def test_a_worker_that_cannot_be_started_or_ends_early_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(UnreachableError, match="the process that reads large answers cannot be started:"):
-        await reader.picture(EXPECTED, bodies(1500))
+        await reader.decoded_observation(EXPECTED, bodies(1500))
     monkeypatch.setattr(sys, "executable", "/bin/true")
     with pytest.raises(GarbledError, match=r"MiB of answers of .* could not be read: the process"):
-        await reader.picture(EXPECTED, bodies(1500))
+        await reader.decoded_observation(EXPECTED, bodies(1500))
 
 
 def test_a_worker_finds_its_modules_where_its_parent_was_told_that_they_are() -> None:
@@ -268,6 +268,6 @@ async def test_a_worker_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sys, "executable", str(program))
     monkeypatch.setattr(worker, "SECONDS", 0.5)
     with pytest.raises(GarbledError, match=r"took more than 0\.5 s to read"):
-        await reader.picture(EXPECTED, bodies(1500))
+        await reader.decoded_observation(EXPECTED, bodies(1500))
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "slow.pid").read_text()), 0)

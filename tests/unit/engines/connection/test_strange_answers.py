@@ -218,8 +218,8 @@ class StrangeTown(Town):
 
 
 FOUNDATION: Mapping[str, Callable[[Town], Awaitable[object]]] = {
-    "form": lambda town: town.engine.form(town.target()),
-    "tend": lambda town: town.engine.tend(town.target()),
+    "form": lambda town: town.engine.create_database(town.target()),
+    "tend": lambda town: town.engine.configure(town.target()),
     "limit": lambda town: town.engine.limit_allocation(town.target(), Allocation.NONE, frozenset({"ledger-log-1"})),
     "restore": lambda town: town.engine.restore_allocation(town.target()),
     "drain": lambda town: town.engine.drain(town.target(), frozenset({"ledger-log-1"})),

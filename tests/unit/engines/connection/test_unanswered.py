@@ -12,7 +12,7 @@ import pytest
 from stateward.engines.connection import no_answer
 from stateward.engines.connection.base import Call, UnreachableError
 from stateward.engines.connection.http import HttpTransport
-from stateward.engines.connection.no_answer import in_words
+from stateward.engines.connection.no_answer import failure_text
 
 Peer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
 
@@ -74,10 +74,10 @@ async def test_encryption_on_one_side_only() -> None:
     ],
 )
 def test_what_the_system_says(error: Exception, text: str) -> None:
-    assert in_words(error) == text
+    assert failure_text(error) == text
 
 
 def test_a_certificate_that_is_not_trusted_is_said_with_its_reason() -> None:
     error = ssl.SSLCertVerificationError(1, "verify failed")
     error.verify_message = "certificate has expired"
-    assert in_words(error) == "its certificate is not trusted: certificate has expired"
+    assert failure_text(error) == "its certificate is not trusted: certificate has expired"

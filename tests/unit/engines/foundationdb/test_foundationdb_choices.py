@@ -162,7 +162,7 @@ MISSING = (
     ],
 )
 def test_only_words_prove_that_nothing_is_left(output: str, *, proved: bool) -> None:
-    assert (commands.emptied(Printed(0, output)) is None) == proved
+    assert (commands.not_empty_problem(Printed(0, output)) is None) == proved
 
 
 @pytest.mark.parametrize(

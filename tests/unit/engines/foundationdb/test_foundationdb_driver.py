@@ -23,7 +23,7 @@ async def test_only_a_database_that_says_that_it_is_not_there_is_made(town: Town
     assert len(database.nodes) == 11
     assert database.voters == {f"ledger-storage-{i}" for i in range(3)}
     with pytest.raises(RefusedError, match="does not report"):
-        await town.engine.form(town.target())
+        await town.engine.create_database(town.target())
     assert not [c for c in town.commands if c.startswith("configure")]
 
 
@@ -32,7 +32,7 @@ async def test_what_cannot_be_asked_is_unknown_and_is_never_made() -> None:
     found = await engine.observe(town.target())
     assert type(found) is Unknown
     with pytest.raises(Exception, match="no route"):
-        await engine.form(town.target())
+        await engine.create_database(town.target())
 
 
 async def test_another_database_at_the_same_place_is_not_this_one(town: Town) -> None:
@@ -148,12 +148,12 @@ async def test_an_address_that_another_member_has_by_now_proves_nothing_and_is_n
 
 async def test_the_redundancy_that_is_wanted_is_told(town: Town) -> None:
     await town.made()
-    assert (await town.seen()).untended == ""
+    assert (await town.seen()).pending_settings == ""
     security = town.of.spec.security
     town.of = cluster(redundancy="triple", pools=[{"name": "storage", "processClass": "storage", "replicas": 5}])
     town.of = msgspec.structs.replace(town.of, spec=msgspec.structs.replace(town.of.spec, security=security))
-    assert "triple is desired" in (await town.seen()).untended
-    await town.engine.tend(town.target())
+    assert "triple is desired" in (await town.seen()).pending_settings
+    await town.engine.configure(town.target())
     assert "configure triple" in town.commands
 
 
@@ -161,9 +161,9 @@ async def test_a_coordinator_that_stays_away_is_replaced_and_never_by_fewer(town
     await town.made()
     town.ensemble.end(town.addresses["ledger-storage-0"])
     await town.settle(60.0)
-    assert "coordinators" in (await town.seen()).untended
-    await town.engine.tend(town.target())
-    assert (await town.seen()).untended == ""
+    assert "coordinators" in (await town.seen()).pending_settings
+    await town.engine.configure(town.target())
+    assert (await town.seen()).pending_settings == ""
     assert len((await town.seen()).voters) == 3
 
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from stateward.engines.foundationdb.database.commands import MARK, Outcome, Printed, judge
-from stateward.engines.foundationdb.database.exclusion import whole
+from stateward.engines.foundationdb.database.exclusion import missing_data_problem
 from stateward.engines.foundationdb.database.status import Status
 from stateward.planning.model.observation import Database
 from stateward.simulation.foundationdb.commandline import FULL
@@ -195,7 +195,7 @@ WHOLE: dict[str, Any] = {
 def told(**team: Any) -> str | None:
     state = {**TEAM["state"], **team.pop("state", {})}
     data = {"team_trackers": [{**TEAM, **team, "state": state}]}
-    return whole(msgspec.convert({**WHOLE, "cluster": {**WHOLE["cluster"], "data": data}}, Status), 2)
+    return missing_data_problem(msgspec.convert({**WHOLE, "cluster": {**WHOLE["cluster"], "data": data}}, Status), 2)
 
 
 def test_what_the_database_does_not_say_is_not_whole() -> None:

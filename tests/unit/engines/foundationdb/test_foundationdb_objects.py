@@ -20,8 +20,8 @@ from stateward.engines.foundationdb.spec.pools import resolve
 from stateward.engines.foundationdb.spec.security import client_name, member_name, secured
 from stateward.engines.pods.objects import MemberObjects
 from stateward.operator.objects.translate import inputs
-from stateward.planning.facts.change import differing, effect_of, keeping
-from stateward.planning.model.observation import Crossing, Effect, Inputs, Pool
+from stateward.planning.facts.change import differing, effect_of, with_immutable_inputs
+from stateward.planning.model.observation import Effect, Inputs, Pool, ProtocolSwitch
 from tests.unit.engines.foundationdb_town import POOLS, cluster
 
 AT = Build("7.1.67")
@@ -145,7 +145,7 @@ def test_a_member_that_is_there_keeps_what_its_processes_have_written_by(change:
         pool, own = desired(first).pools[0], desired(second).pools[0]
         keeps = {name: digest for name, digest in pool.inputs.items() if name in pool.retained}
         kept, whole = (member_objects(second, "storage", 0, AT, keeps=keeps), member_objects(first, "storage", 0, AT))
-        assert inputs(kept.workload["metadata"]["annotations"]) == keeping(own, own.inputs, keeps)
+        assert inputs(kept.workload["metadata"]["annotations"]) == with_immutable_inputs(own, own.inputs, keeps)
         assert kept.config["data"]["processes"] == whole.config["data"]["processes"]
         assert [named(kept), named(whole)] == [named(whole)] * 2
         assert (kept.claim is None) is (whole.claim is None)
@@ -173,8 +173,8 @@ def test_a_version_that_cannot_talk_to_the_one_before_is_reached_in_steps() -> N
     wanted = desired(at("7.1.67", "7.3.63"))
     assert not wanted.refusals
     pool = wanted.pools[0]
-    before, beside = pool.held_inputs, pool.crossings[Crossing.BESIDE]
-    switched, after = pool.crossings[Crossing.SWITCHED], pool.inputs
+    before, beside = pool.held_inputs, pool.crossings[ProtocolSwitch.BESIDE]
+    switched, after = pool.crossings[ProtocolSwitch.SWITCHED], pool.inputs
     assert needs(pool, before, beside) == {"beside": Effect.RECREATE}
     assert needs(pool, beside, switched) == {"program": Effect.RESTART}
     assert needs(pool, switched, after) == {"version": Effect.RECREATE, "beside": Effect.RECREATE}
@@ -194,12 +194,13 @@ def test_nothing_goes_back_to_a_version_that_cannot_read_the_data() -> None:
 def test_a_pod_on_the_way_has_the_programs_of_both_versions_and_runs_those_that_its_configuration_names() -> None:
     of = at("7.1.67", "7.3.63", image="mine/fdb:7.3.63")
     found = {
-        step: member_objects(of, "storage", 0, Build("7.1.67", step), agent_image="stateward:1") for step in Crossing
+        step: member_objects(of, "storage", 0, Build("7.1.67", step), agent_image="stateward:1")
+        for step in ProtocolSwitch
     }
-    plain = found[Crossing.NONE].workload["spec"]["template"]
+    plain = found[ProtocolSwitch.NONE].workload["spec"]["template"]
     assert names.ANNOTATION_BESIDE not in plain["metadata"]["annotations"]
     assert [c["name"] for c in plain["spec"]["initContainers"]] == ["stateward-agent"]
-    for step, program in ((Crossing.BESIDE, "7.1.67"), (Crossing.SWITCHED, "7.3.63")):
+    for step, program in ((ProtocolSwitch.BESIDE, "7.1.67"), (ProtocolSwitch.SWITCHED, "7.3.63")):
         template = found[step].workload["spec"]["template"]
         assert template["metadata"]["annotations"][names.ANNOTATION_BESIDE] == "7.3.63"
         assert template["metadata"]["annotations"][names.ANNOTATION_VERSION] == "7.1.67"

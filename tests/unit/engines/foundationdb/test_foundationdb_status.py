@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from stateward.engines.connection.base import GarbledError
-from stateward.engines.foundationdb.database.exclusion import allowed, excludable, removal_problem, replicated, unclear
+from stateward.engines.foundationdb.database.exclusion import (
+    allowed,
+    excludable,
+    removal_problem,
+    replication_problem,
+    unclear_data_problem,
+)
 from stateward.engines.foundationdb.database.members import view
 from stateward.engines.foundationdb.database.status import Status, parse_status
 from stateward.engines.foundationdb.spec.connection import (
@@ -55,8 +61,8 @@ def test_a_real_status_is_read(name: str) -> None:
     assert status.client.database_status.available
     assert status.cluster.recovery_state is not None
     assert status.cluster.recovery_state.active_generations == 1
-    assert unclear(status) is None
-    assert replicated(status) is None
+    assert unclear_data_problem(status) is None
+    assert replication_problem(status) is None
 
 
 def test_every_path_that_is_read_is_in_the_schema_of_the_database() -> None:
@@ -98,7 +104,7 @@ def test_warnings_before_the_document_are_passed_over_and_what_is_no_document_is
 def test_an_empty_status_says_nothing_and_allows_nothing() -> None:
     empty = parse_status('{"client": {}, "cluster": {}}')
     assert view(empty, {}) is None
-    assert "not available" in str(unclear(empty))
+    assert "not available" in str(unclear_data_problem(empty))
     assert removal_problem(empty, None, "log-1", ()) is not None
 
 

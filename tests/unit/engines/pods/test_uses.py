@@ -65,7 +65,7 @@ def test_a_setting_under_another_name_says_the_key_that_it_comes_from() -> None:
     assert keystore.inputs(asked, DATA) == {"keystore/Secret/store:y as s3.z": "key/5"}
     (found,) = keystore.settings(asked[0], {"y": b"word", "other": b""})
     assert (found.name, found.input) == ("s3.z", "keystore/Secret/store:y as s3.z")
-    assert keystore.lacking(asked[0], []) == ("y",)
+    assert keystore.missing_keys(asked[0], []) == ("y",)
 
 
 def test_the_order_in_which_settings_are_asked_for_says_nothing() -> None:

@@ -89,7 +89,7 @@ def line(name: str, password: str, salt: bytes, rounds: int = 10_000) -> str:
 
 
 def test_passwords_are_kept_as_the_database_reads_them_with_salts_from_outside() -> None:
-    files = xpack.users({xpack.OPERATOR: "another", "admin": "a password"}, "", salts().__next__)
+    files = xpack.user_files({xpack.OPERATOR: "another", "admin": "a password"}, "", salts().__next__)
     first, second, *_ = salts()
     assert files["users"] == line("admin", "a password", first) + line(xpack.OPERATOR, "another", second)
     assert files["users_roles"] == "superuser:admin,stateward-operator\n"
@@ -98,9 +98,9 @@ def test_passwords_are_kept_as_the_database_reads_them_with_salts_from_outside()
 def test_what_proves_the_password_is_kept_and_what_does_not_is_made_anew() -> None:
     people = {"admin": "a password", "editor": "same", xpack.OPERATOR: "another"}
     more = salts()
-    before = xpack.users(people, "", more.__next__)["users"]
-    assert xpack.users(people, before, more.__next__)["users"] == before
-    after = xpack.users({**people, "admin": "changed"}, before, more.__next__)["users"]
+    before = xpack.user_files(people, "", more.__next__)["users"]
+    assert xpack.user_files(people, before, more.__next__)["users"] == before
+    after = xpack.user_files({**people, "admin": "changed"}, before, more.__next__)["users"]
     assert after.splitlines()[1:] == before.splitlines()[1:]
     assert after.splitlines()[0] == line("admin", "changed", [*salts()][3]).strip()
 
@@ -110,7 +110,7 @@ def test_a_salt_that_follows_from_the_password_is_replaced() -> None:
     sound = line("editor", "same", b"s" * 32)
     before = derived("admin", "a password") + sound + derived(xpack.OPERATOR, "another")
     people = {"admin": "a password", "editor": "same", xpack.OPERATOR: "another"}
-    after = xpack.users(people, before, salts().__next__)["users"]
+    after = xpack.user_files(people, before, salts().__next__)["users"]
     first, second, *_ = salts()
     assert after == line("admin", "a password", first) + sound + line(xpack.OPERATOR, "another", second)
 
@@ -132,7 +132,7 @@ def test_a_salt_that_follows_from_the_password_is_replaced() -> None:
     ],
 )
 def test_a_line_that_is_weak_or_makes_no_sense_is_made_anew(before: str) -> None:
-    assert xpack.users({"admin": "a password"}, before, salts().__next__)["users"] == line(
+    assert xpack.user_files({"admin": "a password"}, before, salts().__next__)["users"] == line(
         "admin", "a password", next(salts())
     )
 

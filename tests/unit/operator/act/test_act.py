@@ -21,7 +21,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
 from stateward.operator.act.act import Actor
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import OPENSEARCH
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Allocation, Ref
@@ -45,23 +45,23 @@ ACTIONS: tuple[a.Action, ...] = (
     a.StopProcess(why="x", member=MEMBER, pod=REF, address="10.0.0.1"),
     a.StartProcess(why="x", member=MEMBER, address="10.0.0.1", checksum=""),
     a.FinishRestart(why="x", member=MEMBER, pod=REF, inputs={}, checksum=""),
-    a.NoteData(why="x", member=MEMBER, pod=REF, inputs={}),
+    a.RecordData(why="x", member=MEMBER, pod=REF, inputs={}),
     a.ClearSchedule(why="x"),
     a.ClearConsent(why="x"),
-    a.CollectConfiguration(why="x", secret=REF),
+    a.DeleteConfiguration(why="x", secret=REF),
     a.Release(why="x", member=MEMBER, workload=REF),
-    a.Forget(why="x", member=MEMBER, workload=REF),
+    a.DeleteMember(why="x", member=MEMBER, workload=REF),
     a.DeleteVolume(why="x", member=MEMBER, claim=REF),
     a.GrowVolume(why="x", member=MEMBER, claim=REF, size=1 << 40),
     a.MarkVolume(why="x", member=MEMBER, claim=REF, left=True),
     a.RetainVolume(why="x", member=MEMBER, claim=REF),
     a.OwnVolume(why="x", member=MEMBER, claim=REF),
     a.RecordRemoval(why="x", member=MEMBER),
-    a.TakeBack(why="x", member=MEMBER),
+    a.CancelRemoval(why="x", member=MEMBER),
     a.RecordBootstrap(why="x", member=MEMBER, volume="v"),
     a.GrantBootstrap(why="x", member=MEMBER, pod=REF),
-    a.Form(why="x"),
-    a.Tend(why="x"),
+    a.CreateDatabase(why="x"),
+    a.ConfigureDatabase(why="x"),
     a.LimitAllocation(why="x", allocation=Allocation.PRIMARIES, members=SOME),
     a.RestoreAllocation(why="x"),
     a.ResumeBalancing(why="x"),
@@ -100,10 +100,10 @@ class Recorder:
         return told
 
 
-def holdings(cluster: OpenSearchCluster | None = None) -> Holdings:
+def existing(cluster: OpenSearchCluster | None = None) -> ClusterObjects:
     spec = OpenSearchSpec(version="2.19.5", pools=[Pool(name="hot", replicas=2)])
     made = OpenSearchCluster(metadata=Metadata(name="logs", namespace="data", uid="u"), spec=spec)
-    return Holdings(cluster or made, sets=(), pods=(), claims=(), secrets=(), nodes={}, classes={})
+    return ClusterObjects(cluster or made, sets=(), pods=(), claims=(), secrets=(), nodes={}, classes={})
 
 
 def actor(api: Any, fence: Fence = unfenced, heard: list[str] | None = None) -> Actor:
@@ -130,7 +130,7 @@ async def test_nothing_is_sent_anywhere_when_another_process_may_lead(action: a.
         raise LostLease
 
     with pytest.raises(LostLease):
-        await actor(Recorder(heard), lost, heard).carry_out(action, holdings(), Target((), "logs"))
+        await actor(Recorder(heard), lost, heard).carry_out(action, existing(), Target((), "logs"))
     assert heard == []
 
 
@@ -144,7 +144,7 @@ async def test_a_database_or_an_agent_is_told_within_the_fence_and_the_call_ends
         yield
         heard.append("may no longer")
 
-    await actor(Recorder(heard), fence, heard).carry_out(action, holdings(), Target((), "logs"))
+    await actor(Recorder(heard), fence, heard).carry_out(action, existing(), Target((), "logs"))
     assert len(heard) == 3
     assert [heard[0], heard[-1]] == ["may write", "may no longer"]
 
@@ -210,7 +210,7 @@ async def annotate(api: WorldApi, kind: Resource[Any], ref: Ref, **annotations: 
 
 
 async def carry_out(api: WorldApi, action: a.Action, cluster: OpenSearchCluster | None = None) -> None:
-    await actor(api).carry_out(action, holdings(cluster), Target((), "logs"))
+    await actor(api).carry_out(action, existing(cluster), Target((), "logs"))
 
 
 async def test_a_phase_is_not_written_on_the_pod_that_came_after_the_one_that_was_seen(api: WorldApi) -> None:
@@ -240,7 +240,7 @@ def taken_off(ref: Ref) -> a.Action:
 
 
 def noted(ref: Ref) -> a.Action:
-    return a.NoteData(why="x", member=MEMBER, pod=ref, inputs={"config/a": "2"})
+    return a.RecordData(why="x", member=MEMBER, pod=ref, inputs={"config/a": "2"})
 
 
 @pytest.mark.parametrize("ending", [finished, taken_off, noted])

@@ -36,29 +36,29 @@ class Hands:
             raise self._failing[action]
         self.done.append(action)
 
-    async def furnish(self, *_: object) -> None:
+    async def apply(self, *_: object) -> None:
         """Write what members share."""
 
     async def keep(self, *_: object) -> None:
         """Keep credentials."""
 
-    def carried_out(self, *_: object) -> None:
+    def action_done(self, *_: object) -> None:
         """Announce."""
 
 
 async def perform(*steps: a.Action, **failing: Any) -> tuple[list[a.Action], Outcome]:
     """Carry out steps of which some fail, named by their kind."""
-    hands = Hands({step: failing[type(step).__name__] for step in steps if type(step).__name__ in failing})
+    applier = Hands({step: failing[type(step).__name__] for step in steps if type(step).__name__ in failing})
     family: Any = SimpleNamespace(kind=SimpleNamespace(engine="opensearch"), target=repr)
-    liaison: Any = SimpleNamespace(credentials=hands)
-    anyone: Any = hands
-    performer = Performer(family, anyone, anyone, liaison, anyone, Metrics())
+    agent_requests: Any = SimpleNamespace(credentials=applier)
+    anyone: Any = applier
+    performer = Performer(family, anyone, anyone, agent_requests, anyone, Metrics())
     meta = SimpleNamespace(name="c", namespace="ns")
-    holdings: Any = SimpleNamespace(cluster=SimpleNamespace(metadata=meta))
+    existing: Any = SimpleNamespace(cluster=SimpleNamespace(metadata=meta))
     observed: Any = SimpleNamespace(desired=SimpleNamespace(pools=("hot",)))
     plan: Any = SimpleNamespace(endings=(), steps=steps, budgets=())
-    outcome = await performer.perform(holdings, observed, plan)
-    return hands.done, outcome
+    outcome = await performer.perform(existing, observed, plan)
+    return applier.done, outcome
 
 
 async def test_what_does_not_depend_on_a_refused_step_goes_on_and_the_refusal_is_told_in_the_databases_words() -> None:

@@ -15,7 +15,7 @@ from stateward.kube.objects.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.objects.workloads import StatefulSet
 from stateward.operator.admission.judge import Verdict, judge
 from stateward.operator.databases.engine import OpenSearchFamily, family_of
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import FOUNDATIONDB
 
 FAMILY = OpenSearchFamily(engine=None)  # type: ignore[arg-type]
@@ -33,11 +33,13 @@ def cluster(status: dict[str, Any] | None = None, **spec: Any) -> OpenSearchClus
     return msgspec.convert(body, OpenSearchCluster)
 
 
-def verdict(new: OpenSearchCluster, old: OpenSearchCluster | None = None, holdings: Holdings | None = None) -> Verdict:
-    return judge(FAMILY, new, old, holdings, 1000.0)
+def verdict(
+    new: OpenSearchCluster, old: OpenSearchCluster | None = None, existing: ClusterObjects | None = None
+) -> Verdict:
+    return judge(FAMILY, new, old, existing, 1000.0)
 
 
-def running(stored: OpenSearchCluster, size: str = "20Gi") -> Holdings:
+def running(stored: OpenSearchCluster, size: str = "20Gi") -> ClusterObjects:
     """Return a cluster of which one data member is seen."""
     labels = {
         names.LABEL_CLUSTER: "logs",
@@ -55,7 +57,7 @@ def running(stored: OpenSearchCluster, size: str = "20Gi") -> Holdings:
     }
     nodes: dict[str, Node] = {}
     classes: dict[str, StorageClass] = {}
-    return Holdings(
+    return ClusterObjects(
         cluster=stored,
         sets=(msgspec.convert({"metadata": meta, "spec": spec}, StatefulSet),),
         pods=(),
@@ -167,8 +169,8 @@ def test_switching_tls_of_a_foundationdb_cluster_that_is_there_is_refused_and_ta
     family = family_of(FOUNDATIONDB, None, None)  # type: ignore[arg-type]
 
     def found(new: Cluster, old: Cluster) -> Verdict:
-        holdings = Holdings(old, (), (), (), (), {}, {}) if known else None
-        return judge(family, new, old, holdings, 1000.0)
+        existing = ClusterObjects(old, (), (), (), (), {}, {}) if known else None
+        return judge(family, new, old, existing, 1000.0)
 
     for on in (True, False):
         runs = {"version": "7.1.67", "clusterUuid": "id", "security": {"enabled": on}}

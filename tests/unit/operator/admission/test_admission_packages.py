@@ -7,7 +7,7 @@ import msgspec
 
 from stateward.api.values.base import Json
 from stateward.kube.objects.errors import ApiError, Unavailable
-from stateward.operator.admission.packages import PackageDesk
+from stateward.operator.admission.packages import PackageReviews
 from stateward.packages.distribution.archive import pack
 from stateward.packages.format.reading import read_package
 from tests.unit.cli.fake_api import FakeApi
@@ -33,7 +33,7 @@ async def asked(api: FakeApi, new: Json | None, old: Json | None = None, namespa
     kind = (new or old or {}).get("kind", "")
     request = {"uid": "q-1", "kind": {"kind": kind}, "object": new, "oldObject": old}
     question = msgspec.json.encode({"kind": "AdmissionReview", "request": request})
-    answer = await PackageDesk(api, namespaces).respond(question)
+    answer = await PackageReviews(api, namespaces).respond(question)
     assert answer["response"]["uid"] == "q-1"
     return answer["response"]
 

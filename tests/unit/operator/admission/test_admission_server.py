@@ -16,7 +16,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import SystemClock
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.keys import SERVICE
-from stateward.operator.admission.packages import PackageDesk
+from stateward.operator.admission.packages import PackageReviews
 from stateward.operator.admission.server import PATH, Judge, Webhook, open_webhook, respond
 from stateward.operator.objects.kinds import CLUSTER_KINDS, ClusterKind
 from tests.unit.operator.admission.test_admission_judge import cluster
@@ -186,7 +186,7 @@ async def test_what_is_nested_too_deeply_to_be_read_is_refused() -> None:
 async def test_what_was_stored_with_such_a_nesting_can_be_corrected_and_deleted() -> None:
     """The last finalizer goes by a change, too, with which the object is as deep as before."""
     bomb = {"metadata": {"name": "deep"}, "spec": {"podTemplate": DEEP}}
-    desk = PackageDesk(cast("Any", None), ("data",))
+    package_reviews = PackageReviews(cast("Any", None), ("data",))
     for whole in (deeply(cluster(), bomb), deeply(bomb, bomb)):
-        for answer in (await respond(always(Verdict()), whole), await desk.respond(whole)):
+        for answer in (await respond(always(Verdict()), whole), await package_reviews.respond(whole)):
             assert (answer["response"]["uid"], answer["response"]["allowed"]) == ("q-1", True)

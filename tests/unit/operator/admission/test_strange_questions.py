@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.operator.admission.judge import Verdict
-from stateward.operator.admission.packages import PackageDesk
+from stateward.operator.admission.packages import PackageReviews
 from stateward.operator.admission.server import respond
 from tests.support.fuzz import fuzzed
 from tests.unit.operator.admission.test_admission_keys import Patched
@@ -37,7 +37,7 @@ async def refused(_new: Cluster, _old: Cluster | None) -> Verdict:
 @example(b'{"request": {"uid": "\\u0000", "kind": {"kind": "Package"}, "object": {"spec": {"archive": "\\u0000"}}}}')
 @given(QUESTIONS | st.binary(max_size=40))
 async def test_every_question_has_an_answer(question: bytes) -> None:
-    for answer in (await respond(refused, question), await PackageDesk(Patched(), ("",)).respond(question)):
+    for answer in (await respond(refused, question), await PackageReviews(Patched(), ("",)).respond(question)):
         assert msgspec.json.encode(answer)
         assert answer["kind"] == "AdmissionReview"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from stateward.api.kinds.replacement import RemovalStatus
 from stateward.api.kinds.status import ClusterStatus
 from stateward.kube.objects.metadata import ObjectMeta
-from stateward.operator.clusters.replacement_limit import ReplacementLimit, newly
+from stateward.operator.clusters.replacement_limit import ReplacementLimit, newly_listed
 from stateward.planning.model.observation import Removal
 
 
@@ -80,4 +80,4 @@ def test_more_in_flight_than_there_are_places_leaves_none_and_no_debt() -> None:
 
 def test_only_what_a_plan_adds_by_itself_is_new() -> None:
     old, chosen, asked = (Removal("r", 0.0, automatic=automatic) for automatic in (True, True, False))
-    assert newly({"a": old}, {"a": old, "b": chosen, "c": asked}) == {"b"}
+    assert newly_listed({"a": old}, {"a": old, "b": chosen, "c": asked}) == {"b"}

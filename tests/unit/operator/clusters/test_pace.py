@@ -13,11 +13,11 @@ from stateward.operator.clusters.pace import (
     CLOSELY_SECONDS,
     SETTLED_SECONDS,
     STUCK_SECONDS,
-    next_look,
-    repeats,
-    stillness,
+    next_reconciliation,
+    repeats_previous_round,
+    seconds_without_progress,
 )
-from stateward.planning.model.actions import Drain, Tend
+from stateward.planning.model.actions import ConfigureDatabase, Drain
 from stateward.planning.model.times import rfc3339
 
 times = st.floats(min_value=0, max_value=4e9, allow_nan=False)
@@ -25,24 +25,24 @@ times = st.floats(min_value=0, max_value=4e9, allow_nan=False)
 
 @given(st.text(max_size=20), times)
 def test_a_busy_cluster_is_looked_at_soon_whatever_it_is_called(name: str, now: float) -> None:
-    assert next_look(Key("x", name), settled=False, now=now) == BUSY_SECONDS
+    assert next_reconciliation(Key("x", name), settled=False, now=now) == BUSY_SECONDS
 
 
 @given(st.text(max_size=20), times)
 def test_a_settled_cluster_is_never_left_alone_for_long_nor_asked_at_once(name: str, now: float) -> None:
-    assert SETTLED_SECONDS / 2 <= next_look(Key("x", name), settled=True, now=now) <= SETTLED_SECONDS * 1.5
+    assert SETTLED_SECONDS / 2 <= next_reconciliation(Key("x", name), settled=True, now=now) <= SETTLED_SECONDS * 1.5
 
 
 @pytest.mark.parametrize("late", [-0.01, 0.0, 0.5, 5.0])
 def test_from_the_second_look_on_the_period_is_kept_even_when_a_look_was_late(late: float) -> None:
     key, now = Key("x", "logs"), 1_800_000_000.0
-    moment = now + next_look(key, settled=True, now=now)
-    after = moment + late + next_look(key, settled=True, now=moment + late)
+    moment = now + next_reconciliation(key, settled=True, now=now)
+    after = moment + late + next_reconciliation(key, settled=True, now=moment + late)
     assert after - moment == pytest.approx(SETTLED_SECONDS)
 
 
 def test_clusters_that_were_looked_at_together_are_spread_over_the_whole_period() -> None:
-    delays = (next_look(Key("x", f"c-{number}"), settled=True, now=1.8e9) for number in range(600))
+    delays = (next_reconciliation(Key("x", f"c-{number}"), settled=True, now=1.8e9) for number in range(600))
     by_second = Counter(int(delay) for delay in delays)
     # A burst would be 600 in one second; an even spread is 10.
     assert max(by_second.values()) <= 30
@@ -62,22 +62,24 @@ def test_clusters_that_were_looked_at_together_are_spread_over_the_whole_period(
     ],
 )
 def test_the_longer_nothing_moves_the_rarer_are_the_looks(*, closely: bool, idle: float, seconds: float) -> None:
-    assert next_look(Key("x", "logs"), settled=False, now=1e9, closely=closely, idle=idle) == pytest.approx(seconds)
+    assert next_reconciliation(Key("x", "logs"), settled=False, now=1e9, closely=closely, idle=idle) == pytest.approx(
+        seconds
+    )
 
 
 def test_a_new_reason_to_wait_is_a_change_like_any_progress() -> None:
     wait = WaitStatus(subject="logs", reason="NotSafeYet", message="because", since=rfc3339(900.0))
-    assert stillness(ClusterStatus(), 1000.0) == 0.0
-    assert stillness(ClusterStatus(last_progress=rfc3339(100.0)), 1000.0) == 900.0
-    assert stillness(ClusterStatus(last_progress=rfc3339(100.0), waiting=[wait]), 1000.0) == 100.0
-    assert stillness(ClusterStatus(last_progress=rfc3339(1001.0)), 1000.0) == 0.0
+    assert seconds_without_progress(ClusterStatus(), 1000.0) == 0.0
+    assert seconds_without_progress(ClusterStatus(last_progress=rfc3339(100.0)), 1000.0) == 900.0
+    assert seconds_without_progress(ClusterStatus(last_progress=rfc3339(100.0), waiting=[wait]), 1000.0) == 100.0
+    assert seconds_without_progress(ClusterStatus(last_progress=rfc3339(1001.0)), 1000.0) == 0.0
 
 
 def test_a_round_that_only_does_what_the_one_before_did_moves_nothing_on() -> None:
     refused, more = (Drain(why="x", members=frozenset(members)) for members in ({"c-0"}, {"c-0", "c-1"}))
-    assert repeats((), ())
-    assert repeats((), (refused,))
-    assert repeats((refused,), (refused, more))
-    assert not repeats((refused,), ())
-    assert not repeats((more,), (refused,))
-    assert not repeats((refused, Tend(why="x")), (refused,))
+    assert repeats_previous_round((), ())
+    assert repeats_previous_round((), (refused,))
+    assert repeats_previous_round((refused,), (refused, more))
+    assert not repeats_previous_round((refused,), ())
+    assert not repeats_previous_round((more,), (refused,))
+    assert not repeats_previous_round((refused, ConfigureDatabase(why="x")), (refused,))

@@ -10,7 +10,7 @@ import pytest
 
 from stateward import pki
 from stateward.operator.databases import agents
-from stateward.operator.databases.agents import Access, AgentError, HttpAgents, Peer, StrangeError, open_agents
+from stateward.operator.databases.agents import Access, AgentError, HttpAgents, MutualRejectionError, Peer, open_agents
 from stateward.planning.model.process import ProcessState
 from tests.unit.agent.authority import Authority
 from tests.unit.agent.pod import TOKEN, WAITS, Pod
@@ -63,14 +63,14 @@ async def test_a_process_is_stopped_and_started_with_what_was_asked_for(
 async def test_another_members_agent_is_not_believed(pod: Pod, client: HttpAgents, authority: pki.Authority) -> None:
     """Addresses of pods are used again: a word for one member must not stop another one."""
     access = Access(authority.bundle, TOKEN)
-    with pytest.raises(StrangeError, match="certificate"):
+    with pytest.raises(MutualRejectionError, match="certificate"):
         await client.stop(access, Peer("127.0.0.1", "logs-hot-1.prod.agent"))
     assert (await client.ask(access, PEER)).state is ProcessState.RUNNING
 
 
 async def test_another_clusters_authority_is_not_believed(pod: Pod, client: HttpAgents) -> None:
     other = pki.new_authority("logs", time.time())
-    with pytest.raises(StrangeError, match="certificate"):
+    with pytest.raises(MutualRejectionError, match="certificate"):
         await client.ask(Access(other.bundle, TOKEN), PEER)
 
 
@@ -87,7 +87,7 @@ async def test_a_configuration_that_cannot_be_read_is_told_with_the_reason(
 
 
 async def test_a_refusal_is_told_in_words(pod: Pod, client: HttpAgents, authority: pki.Authority) -> None:
-    with pytest.raises(StrangeError, match="refuses: 401"):
+    with pytest.raises(MutualRejectionError, match="refuses: 401"):
         await client.ask(Access(authority.bundle, "wrong"), PEER)
 
 
@@ -96,7 +96,7 @@ async def test_an_agent_that_has_the_token_of_before_is_talked_to_with_that(
 ) -> None:
     said = await client.ask(Access(authority.bundle, "new", TOKEN), PEER)
     assert said.state is ProcessState.RUNNING
-    with pytest.raises(StrangeError, match="refuses: 401"):
+    with pytest.raises(MutualRejectionError, match="refuses: 401"):
         await client.ask(Access(authority.bundle, "new", "wrong"), PEER)
 
 

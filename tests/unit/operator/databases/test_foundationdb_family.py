@@ -16,7 +16,7 @@ from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.storage import PersistentVolumeClaim
 from stateward.kube.objects.workloads import StatefulSet
 from stateward.operator.databases.foundationdb import FoundationDBFamily, addresses, domains
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from tests.unit.engines.foundationdb_town import Nobody, cluster
 
 
@@ -57,7 +57,7 @@ def test_an_address_is_remembered_after_its_pod_and_a_pods_own_counts_first() ->
 
 def made_of(count: int) -> dict[str, Any]:
     (pool,) = resolve(cluster([{"name": "log", "processClass": "log", "processesPerMember": count}]))
-    return pods.made_from(inputs(pool, Build("7.1.67")), "7.1.67")
+    return pods.input_annotations(inputs(pool, Build("7.1.67")), "7.1.67")
 
 
 def test_a_member_has_as_many_processes_as_it_was_made_with_whatever_its_pool_asks_for() -> None:
@@ -77,8 +77,8 @@ def test_a_member_has_as_many_processes_as_it_was_made_with_whatever_its_pool_as
     states = [{"name": "ledger-log-0", "state": "Down", "version": "7.1.67"}]
     status = msgspec.convert({**msgspec.to_builtins(of.status), "memberStates": states}, type(of.status))
     of = msgspec.structs.replace(of, status=status)
-    holdings = Holdings(of, tuple(sets), (msgspec.convert(running, Pod),), (), (), {}, {})
-    found = FoundationDBFamily(Nobody()).target(holdings)
+    existing = ClusterObjects(of, tuple(sets), (msgspec.convert(running, Pod),), (), (), {}, {})
+    found = FoundationDBFamily(Nobody()).target(existing)
     assert isinstance(found, FoundationTarget)
     assert found.processes == {"ledger-log-0": 1, "ledger-log-1": 2, "ledger-log-2": 1}
     assert found.known == {"ledger-log-2": {"10.0.0.2:4500"}}
@@ -131,9 +131,9 @@ def test_what_is_to_be_expected_of_members_is_read_from_their_objects_and_the_st
         volume("ledger-log-12", "10Gi", "fast"),
     )
     pods = tuple(pod(member, name) for member, name in where.items())
-    holdings = Holdings(of, (), pods, claims, (), nodes, {})
+    existing = ClusterObjects(of, (), pods, claims, (), nodes, {})
     goes, away = Prospect.GOES, Prospect.AWAY_SOON
-    target = FoundationDBFamily(Nobody()).target(holdings)
+    target = FoundationDBFamily(Nobody()).target(existing)
     assert isinstance(target, FoundationTarget)
     assert target.prospects == {
         **{f"ledger-log-{i}": goes for i in (0, 1, 2, 3, 10, 11)},

@@ -9,7 +9,7 @@ from stateward.api.values import names
 from stateward.engines import opensearch
 from stateward.kube.objects.pods import Pod
 from stateward.operator.databases.engine import OpenSearchFamily
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.planning.model.phase import Phase
 
 POOL = {"name": "hot", "replicas": 3, "roles": ["cluster_manager", "data"], "storage": {"size": "2Gi"}}
@@ -28,7 +28,7 @@ def asked(*pods: Pod) -> list[str]:
     body = {"metadata": {"name": "logs", "namespace": "prod"}, "spec": {"version": "2.19.5", "pools": [POOL]}}
     cluster = msgspec.convert(body, OpenSearchCluster)
     family = OpenSearchFamily(opensearch.driver(None))  # pyright: ignore[reportArgumentType] - nobody is asked here
-    target = family.target(Holdings(cluster, (), pods, (), (), {}, {}))
+    target = family.target(ClusterObjects(cluster, (), pods, (), (), {}, {}))
     return [url.rpartition(":")[0].rpartition(".")[2] for url in target.endpoints]
 
 

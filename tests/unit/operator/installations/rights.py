@@ -35,7 +35,7 @@ class Rules:
     denies: Callable[[Asked], bool] = field(default=lambda _: False)
     asked: list[Asked] = field(default_factory=list[Asked])
 
-    def on_behalf(self) -> list[Asked]:
+    def nested_installation(self) -> list[Asked]:
         """Return what was asked as another than the operator."""
         return [each for each in self.asked if each.user]
 

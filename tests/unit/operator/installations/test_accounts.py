@@ -10,7 +10,7 @@ from stateward.api.kinds.installation import Installation, InstallationSpec
 from stateward.api.values.base import Metadata
 from stateward.kube.objects.errors import Forbidden, TransportError
 from stateward.kube.objects.metadata import Key
-from stateward.operator.installations.execution.service_account import Accounts, own_user, reason_of, said, user
+from stateward.operator.installations.execution.service_account import Accounts, error_text, own_user, reason_of, user
 from stateward.operator.installations.objects.faults import NotAllowedError
 from stateward.operator.installations.objects.views import FINALIZER
 from stateward.operator.process import accounts_of
@@ -75,8 +75,8 @@ async def test_every_request_of_plans_adoption_repair_pruning_and_the_end_is_mad
         await town.until(lambda: town.ready() and town.get("Service", "web-extra") is None)
         town.uninstall()
         await town.until(lambda: town.get("Installation", "web") is None)
-    assert {each.user for each in rules.on_behalf()} == {user(HOME, account or "default")}
-    assert {"apply", "delete", "get", "list"} <= {each.verb for each in rules.on_behalf()}
+    assert {each.user for each in rules.nested_installation()} == {user(HOME, account or "default")}
+    assert {"apply", "delete", "get", "list"} <= {each.verb for each in rules.nested_installation()}
 
 
 async def test_a_right_that_is_missing_is_the_reason_at_once_and_nothing_is_made(town: Town, rules: Rules) -> None:
@@ -356,7 +356,7 @@ def test_the_account_of_jobs_that_look_for_members_is_refused_in_the_operators_n
 def test_a_missing_right_is_said_with_account_verb_and_object() -> None:
     error = denied(Asked(user(HOME, "default"), "apply", "secrets", HOME, "web"))
     start = f"service account default of namespace {HOME} may not patch secrets web in namespace {HOME}: give it"
-    assert said(error).startswith(start)
+    assert error_text(error).startswith(start)
     assert reason_of(error) == "NotAllowed"
 
 
@@ -366,7 +366,7 @@ def test_rights_that_the_account_does_not_have_itself_are_said_with_what_would_g
         ' (groups=["system:serviceaccounts" "system:authenticated"]) is attempting to grant RBAC permissions not'
         ' currently held:\n{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}'
     )
-    assert said(Forbidden(text)) == (
+    assert error_text(Forbidden(text)) == (
         'service account a of namespace prod may not create rolebindings.rbac.authorization.k8s.io "more", which grants'
         ' rights that the account does not have itself: {APIGroups:[""], Resources:["secrets"], Verbs:["get"]}'
     )
@@ -377,12 +377,12 @@ def test_an_operator_that_may_not_act_as_an_account_says_what_to_do() -> None:
         'serviceaccounts "a" is forbidden: User "system:serviceaccount:ops:stateward" cannot impersonate resource'
         ' "serviceaccounts" in API group "" in the namespace "prod"'
     )
-    assert said(Forbidden(text)).startswith(
+    assert error_text(Forbidden(text)).startswith(
         "the operator (service account stateward of namespace ops) may not act as serviceaccounts in namespace prod"
     )
 
 
 def test_a_refusal_for_other_reasons_is_told_in_the_servers_words() -> None:
     error = Forbidden('pods "a" is forbidden: exceeded quota: few')
-    assert said(error) == str(error)
+    assert error_text(error) == str(error)
     assert reason_of(error, "NotRemoved") == "NotRemoved"

@@ -144,7 +144,9 @@ def test_whatever_a_package_renders_every_request_for_it_is_made_as_its_account(
             await asyncio.sleep(60.0)
         as_itself = [asked for asked in rules.asked if not asked.user]
         assert [asked for asked in as_itself if not own(asked)] == []
-        assert {asked.user for asked in rules.on_behalf()} <= {user(HOME, name or "default") for name in ACCOUNTS}
-        assert any(asked.verb == "list" for asked in rules.on_behalf())
+        assert {asked.user for asked in rules.nested_installation()} <= {
+            user(HOME, name or "default") for name in ACCOUNTS
+        }
+        assert any(asked.verb == "list" for asked in rules.nested_installation())
 
     played(story())

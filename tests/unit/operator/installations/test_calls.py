@@ -12,13 +12,13 @@ from stateward.kube.cache.reflector import ReflectorOptions
 from stateward.kube.client.client import ApplyOptions, DeleteOptions, ListOptions, Page, Preconditions
 from stateward.kube.objects.metadata import Key, PartialObject, T
 from stateward.kube.objects.resource import Resource, Selection
-from stateward.operator.installations.objects.applier import Hands, Tools
-from stateward.operator.installations.objects.cached_objects import Familiar
+from stateward.operator.installations.objects.applier import Applier, ObjectTools
+from stateward.operator.installations.objects.cached_objects import CachedObjects
 from stateward.operator.installations.objects.faults import HeldError
 from stateward.operator.installations.objects.kinds import Raw
 from stateward.operator.installations.objects.views import INSTALLATIONS
 from stateward.operator.installations.objects.watches import Watches
-from stateward.operator.installations.objects.write_memory import Memory
+from stateward.operator.installations.objects.write_memory import WriteMemory
 from stateward.packages.format.reading import read_package
 from stateward.packages.format.yamltext import to_yaml
 from stateward.packages.plans.steps import set_id
@@ -134,7 +134,7 @@ async def test_what_is_rendered_no_more_is_pruned_by_who_has_made_it_and_by_who_
 
 
 @dataclass(frozen=True, slots=True)
-class Stale(Familiar):
+class Stale(CachedObjects):
     """Caches that still show what is gone."""
 
     shown: PartialObject
@@ -158,12 +158,12 @@ async def test_what_somebody_has_put_in_the_place_of_an_object_is_not_overwritte
     shown = msgspec.convert({"metadata": meta}, PartialObject)
     use = Use(read_package(files()), "web", HOME, {"LEVEL": "3"})
     watches = Watches(town.api, KnownKinds(), ("",), ReflectorOptions(), lambda _: None)
-    familiar = Stale(watches, Memory(), set_id("web", HOME), shown)
-    hands = Hands(Tools(town.api, KnownKinds(), DigestKey(b"k" * 32)), live, familiar)
+    cached_objects = Stale(watches, WriteMemory(), set_id("web", HOME), shown)
+    applier = Applier(ObjectTools(town.api, KnownKinds(), DigestKey(b"k" * 32)), live, cached_objects)
     place = next(iter(places(use.package, "deploy")))
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m0"}, "data": {"a": "3"}}
     with pytest.raises(HeldError, match="already exists"):
-        await hands.make(use, place, body)
+        await applier.make(use, place, body)
     assert town.there("ConfigMap", "m0")["data"] == {"a": "mine"}
 
 
@@ -177,11 +177,11 @@ async def test_what_others_may_scale_is_read_before_it_is_applied(town: Town) ->
     watches = Watches(api, KnownKinds(), ("",), ReflectorOptions(), lambda _: None)
     shown = msgspec.convert({"metadata": made["metadata"]}, PartialObject)
     live = await town.api.get(INSTALLATIONS, Key(HOME, "web"))
-    familiar = Stale(watches, Memory(), set_id("web", HOME), shown)
-    hands = Hands(Tools(api, KnownKinds(), DigestKey(b"k" * 32)), live, familiar)
+    cached_objects = Stale(watches, WriteMemory(), set_id("web", HOME), shown)
+    applier = Applier(ObjectTools(api, KnownKinds(), DigestKey(b"k" * 32)), live, cached_objects)
     place = next(iter(places(use.package, "deploy")))
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m1"}, "data": {"a": "4"}}
-    await hands.make(use, place, body)
+    await applier.make(use, place, body)
     assert api.calls == {"apply configmaps": 1}
-    await hands.make(use, place, body | {"spec": {"replicas": 2}})
+    await applier.make(use, place, body | {"spec": {"replicas": 2}})
     assert api.calls == {"get configmaps": 1, "apply configmaps": 2}

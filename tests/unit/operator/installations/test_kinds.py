@@ -13,7 +13,7 @@ from stateward.kube.objects.errors import BadRequest, UnknownResource
 from stateward.kube.objects.resources import SECRETS
 from stateward.operator.installations.objects import owned_objects as module
 from stateward.operator.installations.objects.kinds import ServedKinds
-from stateward.operator.installations.objects.owned_objects import belongings
+from stateward.operator.installations.objects.owned_objects import owned_objects
 from stateward.operator.installations.objects.views import ANNOTATION_KINDS
 
 
@@ -67,9 +67,9 @@ async def test_objects_of_a_kind_that_went_meanwhile_keep_no_installation(
 ) -> None:
     server = listing(monkeypatch, Server(v1=["Thing"]))
     kinds = ServedKinds(server)
-    assert await belongings(server, kinds, installation) == []
+    assert await owned_objects(server, kinds, installation) == []
     server.versions = {"v1": []}
-    assert await belongings(server, kinds, installation) == []
+    assert await owned_objects(server, kinds, installation) == []
 
 
 async def test_objects_of_a_kind_that_is_served_in_another_version_now_are_found_there(
@@ -77,9 +77,9 @@ async def test_objects_of_a_kind_that_is_served_in_another_version_now_are_found
 ) -> None:
     server = listing(monkeypatch, Server(v1beta1=["Thing"]))
     kinds = ServedKinds(server)
-    await belongings(server, kinds, installation)
+    await owned_objects(server, kinds, installation)
     server.versions = {"v1": ["Thing"]}
-    await belongings(server, kinds, installation)
+    await owned_objects(server, kinds, installation)
     assert server.listed == ["example.dev/v1beta1", "example.dev/v1beta1", "example.dev/v1"]
 
 
@@ -94,7 +94,7 @@ async def test_a_kind_that_is_said_to_be_there_and_not_served_is_not_known_to_be
 
     monkeypatch.setattr(server, "list", unserved)
     with pytest.raises(UnknownResource):
-        await belongings(server, kinds, installation)
+        await owned_objects(server, kinds, installation)
 
 
 @pytest.mark.parametrize(

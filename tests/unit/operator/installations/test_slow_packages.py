@@ -41,7 +41,7 @@ async def test_others_are_installed_changed_and_put_right_while_one_takes_long(h
     town.package("slow-1", package(tasks, {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
     town.package("shop-1.2.0")
     town.install("slow-1", "slow")
-    async with town.operator(aside=held):
+    async with town.operator(background=held):
         await town.until(held.begun.is_set)
         town.install("shop-1.2.0", "web", COUNT=3)
         await town.until(town.ready)

@@ -13,7 +13,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
 from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.installations.controller import InstallationControl, Setting
-from stateward.operator.installations.execution.background import Aside, at_once
+from stateward.operator.installations.execution.background import Background, in_foreground
 from stateward.operator.installations.execution.tasks import Exec, ExecAs
 from stateward.operator.installations.objects.kinds import Raw
 from stateward.packages.distribution.archive import pack
@@ -217,14 +217,14 @@ class Town:
 
     @asynccontextmanager
     async def operator(
-        self, api: Any = None, aside: Aside = at_once, execute: ExecAs | None = None
+        self, api: Any = None, background: Background = in_foreground, execute: ExecAs | None = None
     ) -> AsyncGenerator[InstallationControl]:
         """Have an operator at work."""
         api = api or self.api
         clock = VirtualClock()
         recorder = EventRecorder(api, "stateward.dev/test", "test", clock=clock)
         setting = Setting(api, recorder, clock, "stateward", kinds=KnownKinds(), image="r.example/stateward@sha256:ab")
-        setting = replace(setting, execute=execute or self._execute_as, aside=aside)
+        setting = replace(setting, execute=execute or self._execute_as, background=background)
         control = InstallationControl(setting)
         tasks = [asyncio.create_task(recorder.run()), asyncio.create_task(control.run())]
         try:

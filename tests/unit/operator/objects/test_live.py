@@ -91,8 +91,8 @@ async def delete(api: WorldApi, kind: Resource[Any], name: str) -> None:
 
 
 async def seen(api: WorldApi) -> Any:
-    holdings = await read_live(api, KEY, OPENSEARCH)
-    return observation(holdings, Desired("2.19.5", ()), Unknown("no answer"), "opensearch")
+    existing = await read_live(api, KEY, OPENSEARCH)
+    return observation(existing, Desired("2.19.5", ()), Unknown("no answer"), "opensearch")
 
 
 async def test_all_objects_of_a_cluster_are_read(api: Garbled) -> None:

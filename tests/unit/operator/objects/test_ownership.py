@@ -8,7 +8,7 @@ from stateward.api.values import names
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
 from stateward.operator.objects.copied_secrets import mark
-from stateward.operator.objects.ownership import NotOurs, exists
+from stateward.operator.objects.ownership import NotOwnedError, exists
 from tests.unit.engines.search_clusters import cluster
 from tests.unit.kube.memory_api import MemoryApi
 
@@ -31,7 +31,7 @@ async def test_a_volume_that_was_kept_is_ours_by_its_labels() -> None:
 
 @pytest.mark.parametrize("engine", [{}, {names.LABEL_ENGINE: "elasticsearch"}])
 async def test_a_kept_volume_that_another_engine_may_have_written_is_not(engine: dict[str, str]) -> None:
-    with pytest.raises(NotOurs):
+    with pytest.raises(NotOwnedError):
         await found({names.LABEL_CLUSTER: "logs", **engine})
 
 
@@ -40,7 +40,7 @@ async def test_what_the_cluster_controls_is_ours_also_from_before_there_were_eng
 
 
 async def test_what_another_cluster_controls_is_not() -> None:
-    with pytest.raises(NotOurs):
+    with pytest.raises(NotOwnedError):
         await found(LABELS, "another")
 
 
@@ -65,11 +65,11 @@ async def test_a_secret_without_an_owner_is_ours_by_its_mark() -> None:
     ],
 )
 async def test_a_secret_of_another_cluster_or_a_copy_is_not_ours(made_for: str) -> None:
-    with pytest.raises(NotOurs):
+    with pytest.raises(NotOwnedError):
         await secret_found(made_for)
 
 
 async def test_what_is_being_deleted_is_not_ours_any_more() -> None:
     """Written to once more it would seem to be there, and be gone a moment later."""
-    with pytest.raises(NotOurs):
+    with pytest.raises(NotOwnedError):
         await found(LABELS, cluster().metadata.uid, deletionTimestamp="2026-01-01T00:00:00Z")

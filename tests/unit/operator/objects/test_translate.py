@@ -12,7 +12,7 @@ from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.objects.workloads import StatefulSet
 from stateward.operator.objects import translate
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.planning.model.observation import Claim, Desired, Unknown
 
 LABELS = {
@@ -131,8 +131,8 @@ def test_a_class_that_there_is_not_is_told_from_classes_that_were_not_read() -> 
 
 def test_objects_whose_labels_contradict_each_other_are_no_members() -> None:
     odd = pod(labels=LABELS | {names.LABEL_ORDINAL: "3"})
-    holdings = holding(pods=(odd,))
-    assert translate.members(holdings, "opensearch") == ()
+    existing = holding(pods=(odd,))
+    assert translate.members(existing, "opensearch") == ()
 
 
 def test_a_member_is_what_any_of_its_objects_say() -> None:
@@ -174,7 +174,7 @@ def test_the_observation_remembers_what_the_status_says() -> None:
     assert found.bootstrap.formed
 
 
-def holding(status: dict[str, Any] | None = None, **parts: Any) -> Holdings:
+def holding(status: dict[str, Any] | None = None, **parts: Any) -> ClusterObjects:
     body = {
         "metadata": {"name": "logs", "namespace": "ns", "uid": "u"},
         "spec": {"version": "2.19.5", "pools": [{"name": "hot", "replicas": 3}]},
@@ -184,4 +184,4 @@ def holding(status: dict[str, Any] | None = None, **parts: Any) -> Holdings:
     nodes: dict[str, Node] = {}
     classes: dict[str, StorageClass] = {}
     empty: dict[str, Any] = {"sets": (), "pods": (), "claims": (), "secrets": (), "nodes": nodes, "classes": classes}
-    return Holdings(cluster=cluster, **(empty | parts))
+    return ClusterObjects(cluster=cluster, **(empty | parts))

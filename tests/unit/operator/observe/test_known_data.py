@@ -8,7 +8,15 @@ from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.values.base import Json
 from stateward.engines.pods.uses import uses_of
 from stateward.engines.search.configuration import keystore
-from stateward.operator.observe.known_data import MISSING, UNKNOWN, Known, Read, incomplete, known, unlocked
+from stateward.operator.observe.known_data import (
+    MISSING,
+    UNKNOWN,
+    KnownData,
+    ReadData,
+    incomplete,
+    known_data,
+    without_key,
+)
 from stateward.packages.restarts.digests import Key
 from tests.unit.engines.search_clusters import cluster
 
@@ -27,11 +35,11 @@ def secret(name: str, annotations: Json | None = None, **values: str) -> tuple[t
 
 
 def look(
-    made: OpenSearchCluster, *objects: tuple[tuple[str, str], Json], copy: Known | None = None, unread: str = ""
-) -> Known:
+    made: OpenSearchCluster, *objects: tuple[tuple[str, str], Json], copy: KnownData | None = None, unread: str = ""
+) -> KnownData:
     troubles = {("Secret", unread): "the server is on fire"} if unread else {}
     have = keystore.read(copy.files or {}) if copy is not None else ()
-    return known(made, uses_of(made), Read(dict(objects), troubles), have, KEY)
+    return known_data(made, uses_of(made), ReadData(dict(objects), troubles), have, KEY)
 
 
 def test_data_is_known_by_digests_that_say_nothing_of_it() -> None:
@@ -45,7 +53,7 @@ def test_data_is_known_by_digests_that_say_nothing_of_it() -> None:
 
 
 def test_what_is_away_is_not_known_and_holds_nothing_back() -> None:
-    assert look(cluster(podTemplate=ENV)) == Known()
+    assert look(cluster(podTemplate=ENV)) == KnownData()
 
 
 def test_what_cannot_be_read_is_as_it_was_known_and_is_said() -> None:
@@ -86,7 +94,7 @@ def test_a_key_that_is_named_and_not_there_is_waited_for_or_stays_as_members_hav
     half, whole = secret("store", a="1"), secret("store", a="1", b="2", c="3")
     (refusal,) = look(made, half).refusals
     assert refusal.message == "Secret store has no key b: members wait for it"
-    assert incomplete((made.spec.secure_settings or [])[0], Read(dict([half])))
+    assert incomplete((made.spec.secure_settings or [])[0], ReadData(dict([half])))
     both = look(made, whole)
     assert both.data.keys() == {"keystore/Secret/store:a", "keystore/Secret/store:b as s3.b"}
     assert look(made, half, copy=both) == both
@@ -100,5 +108,5 @@ def test_a_setting_that_is_taken_out_is_known_as_such() -> None:
 
 
 def test_without_the_key_of_digests_nothing_is_told_apart() -> None:
-    assert unlocked("logs", "no", held=True).everything
-    assert not unlocked("logs", "no", held=False).everything
+    assert without_key("logs", "no", held=True).everything
+    assert not without_key("logs", "no", held=False).everything

@@ -13,7 +13,7 @@ from stateward.api.kinds.status import BootstrapStatus, ClusterStatus
 from stateward.engines import opensearch
 from stateward.kube.objects.metadata import Key
 from stateward.operator.databases.engine import OpenSearchFamily
-from stateward.operator.observe.desired_state import Wanted
+from stateward.operator.observe.desired_state import DesiredStates
 from stateward.planning.model.observation import Desired
 
 POOL = {"name": "all", "replicas": 3, "roles": ["cluster_manager", "data"], "storage": {"size": "2Gi"}}
@@ -43,7 +43,7 @@ def cluster(status: ClusterStatus | None = None, seen: str = "7", **spec: Any) -
 
 
 def test_what_people_are_told_asks_for_nothing_new(family: Family) -> None:
-    wanted = Wanted(family)
+    wanted = DesiredStates(family)
     first = wanted.desired(cluster())
     told = ClusterStatus(doing="logs-all-0 restarts", ready="2/3", observed_generation=3)
     assert wanted.desired(cluster(told, seen="8")) is first
@@ -63,20 +63,20 @@ def test_what_people_are_told_asks_for_nothing_new(family: Family) -> None:
     ],
 )
 def test_a_change_of_the_spec_is_seen_at_once(family: Family, changes: dict[str, Any]) -> None:
-    wanted = Wanted(family)
+    wanted = DesiredStates(family)
     wanted.desired(cluster())
     wanted.desired(cluster(**changes))
     assert family.asked == 2
 
 
 def test_one_and_true_are_equal_in_python_and_not_the_same_setting(family: Family) -> None:
-    wanted = Wanted(family)
+    wanted = DesiredStates(family)
     numbers, truth = (wanted.desired(cluster(config={"a": value})).pools[0].inputs for value in (1, True))
     assert numbers != truth
 
 
 def test_a_spec_that_makes_no_sense_asks_for_nothing_until_it_does_again(family: Family) -> None:
-    wanted = Wanted(family)
+    wanted = DesiredStates(family)
     refused = wanted.desired(cluster(pools=[POOL, POOL]))
     assert not refused.pools
     assert refused.refusals
@@ -84,7 +84,7 @@ def test_a_spec_that_makes_no_sense_asks_for_nothing_until_it_does_again(family:
 
 
 def test_a_cluster_that_is_gone_is_forgotten(family: Family) -> None:
-    wanted = Wanted(family)
+    wanted = DesiredStates(family)
     wanted.desired(cluster())
     wanted.forget(Key("data", "logs"))
     wanted.desired(cluster())
@@ -103,4 +103,4 @@ def test_it_is_what_the_driver_says_of_the_whole_cluster(
 ) -> None:
     status = ClusterStatus(version=version, cluster_uuid=identity, bootstrap=grant, doing=doing)
     whole = msgspec.structs.replace(cluster(version=asked), status=status)
-    assert Wanted(Family()).desired(whole) == Family().desired(whole)
+    assert DesiredStates(Family()).desired(whole) == Family().desired(whole)

@@ -27,14 +27,14 @@ from stateward.operator.act.act import Actor
 from stateward.operator.admission.judge import judge
 from stateward.operator.databases.engine import unconnected
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import kind_of
-from stateward.operator.observe.desired_state import Wanted, wanted
-from stateward.operator.pod_rights.finished import finished
+from stateward.operator.observe.desired_state import DesiredStates, desired_or_refused
+from stateward.operator.pod_rights.finished import final_templates
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.pod_rights.policy import PodNotAllowed, problems
 from stateward.planning.model import actions as a
-from stateward.planning.model.observation import Crossing, Refusal
+from stateward.planning.model.observation import ProtocolSwitch, Refusal
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
@@ -101,7 +101,9 @@ def test_pods_that_nobody_has_changed_are_restricted(cluster: Cluster) -> None:
 
 
 def test_the_way_to_another_version_is_looked_at_too() -> None:
-    seen = {c["name"] for made in finished(unconnected(kind_of(foundation())), foundation()) for c in initial(made)}
+    seen = {
+        c["name"] for made in final_templates(unconnected(kind_of(foundation())), foundation()) for c in initial(made)
+    }
     assert seen == {"stateward-agent", "stateward-beside"}
 
 
@@ -141,12 +143,15 @@ def test_a_sidecar_has_to_be_restricted_itself() -> None:
 def test_a_cluster_whose_pods_are_refused_is_still_asked_for_with_all_its_pools() -> None:
     family = unconnected(kind_of(search()))
     bad = search(podTemplate={"spec": {"hostPID": True}})
-    for desired in (wanted(family, bad, Level.BASELINE), Wanted(family, Level.BASELINE).desired(bad)):
+    for desired in (
+        desired_or_refused(family, bad, Level.BASELINE),
+        DesiredStates(family, Level.BASELINE).desired(bad),
+    ):
         assert [(r.subject, r.reason, r.everything) for r in desired.refusals] == [
             ("spec.podTemplate.spec.hostPID", "PodNotAllowed", True)
         ]
         assert [pool.name for pool in desired.pools] == ["managers", "hot"]
-    assert wanted(family, bad, Level.PRIVILEGED).refusals == ()
+    assert desired_or_refused(family, bad, Level.PRIVILEGED).refusals == ()
 
 
 def test_the_webhook_refuses_what_is_new_of_it_and_lets_a_repair_in() -> None:
@@ -257,14 +262,14 @@ async def stages(action: a.Action, cluster: Cluster, level: Level) -> bool:
     anyone: Any = api
     actor = Actor(anyone, Caches(), family, anyone, unfenced, level)
     try:
-        await actor.carry_out(action, Holdings(cluster, (), (), (), (), {}, {}), Target((), "logs"))
+        await actor.carry_out(action, ClusterObjects(cluster, (), (), (), (), {}, {}), Target((), "logs"))
     except (PodNotAllowed, ApiError):
         return bool(api.sent)
     raise AssertionError("it is one or the other")
 
 
-@pytest.mark.parametrize("crossing", list(Crossing))
-async def test_programs_of_another_version_are_brought_with_no_more_rights(crossing: Crossing) -> None:
+@pytest.mark.parametrize("crossing", list(ProtocolSwitch))
+async def test_programs_of_another_version_are_brought_with_no_more_rights(crossing: ProtocolSwitch) -> None:
     power: Json = {"initContainers": [{"name": "stateward-beside", "securityContext": {"privileged": True}}]}
     for record in (foundation(), foundation(podTemplate={"spec": power})):
         action = a.Stage(why="x", member="logs-log-0", pool="log", version="7.1.61", crossing=crossing)
@@ -274,7 +279,7 @@ async def test_programs_of_another_version_are_brought_with_no_more_rights(cross
 async def test_nothing_is_made_of_a_cluster_that_names_what_it_may_not_use() -> None:
     api: Any = Recorder()
     actor = Actor(api, Caches(), unconnected(kind_of(search())), api, unfenced, Level.PRIVILEGED)
-    barred = Holdings(search(), (), (), (), (), {}, {}, barred=(Refusal("spec.x", "PodNotAllowed", "no"),))
+    barred = ClusterObjects(search(), (), (), (), (), {}, {}, barred=(Refusal("spec.x", "PodNotAllowed", "no"),))
     create = a.Create(why="x", member="logs-hot-1", pool="hot", ordinal=1, version="2.19.5")
     stage = a.Stage(why="x", member="logs-hot-1", pool="hot", version="2.19.5")
     for action in (create, stage):

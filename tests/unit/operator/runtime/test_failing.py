@@ -5,7 +5,7 @@ import pytest
 from stateward.kube.objects.errors import Conflict, Forbidden, Invalid
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.virtual_time import VirtualClock
-from stateward.operator.runtime.failing import Failing, told
+from stateward.operator.runtime.failing import Failing, sentence
 from stateward.operator.runtime.metrics import Metrics
 from stateward.planning.model.times import parse_time
 from stateward.simulation.timing.loop import run_virtual
@@ -33,18 +33,18 @@ def in_the_program() -> Exception:
 
 @pytest.mark.parametrize("error", [raised(ValueError("hunter2")), raised(Invalid("Secret: hunter2 is no key"))])
 def test_what_an_error_says_is_not_told_but_its_type_is(error: Exception) -> None:
-    assert "hunter2" not in told(error)
-    assert type(error).__name__ in told(error)
+    assert "hunter2" not in sentence(error)
+    assert type(error).__name__ in sentence(error)
 
 
 def test_the_place_in_the_program_is_told() -> None:
-    said = told(in_the_program())
+    said = sentence(in_the_program())
     assert "hunter2" not in said
     assert " in stateward/planning/model/times.py, line " in said
 
 
 def test_which_right_is_missing_is_told() -> None:
-    assert "cannot list secrets" in told(Forbidden('User "stateward" cannot list secrets'))
+    assert "cannot list secrets" in sentence(Forbidden('User "stateward" cannot list secrets'))
 
 
 def test_the_same_resource_is_written_once_a_minute_and_counted_each_time() -> None:

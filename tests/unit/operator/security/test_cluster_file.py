@@ -21,11 +21,11 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.workloads import StatefulSet
-from stateward.operator.databases.foundationdb import mapped
+from stateward.operator.databases.foundationdb import uses_config_map
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import FOUNDATIONDB
-from stateward.operator.security.cluster_file import ClusterFiles, told
+from stateward.operator.security.cluster_file import ClusterFiles, with_cluster_file
 from stateward.planning.model.observation import Database, Health, Unknown
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
@@ -59,9 +59,9 @@ async def api() -> Unreadable:
     return made
 
 
-def holdings(**status: Any) -> Holdings:
+def existing(**status: Any) -> ClusterObjects:
     of = msgspec.structs.replace(cluster(), status=ClusterStatus(**status))
-    return Holdings(of, (), (), (), (), {}, {})
+    return ClusterObjects(of, (), (), (), (), {}, {})
 
 
 def named(generation: str) -> str:
@@ -80,7 +80,7 @@ async def give(api: WorldApi, text: str) -> None:
 
 
 async def known(api: WorldApi, **status: Any) -> str | None:
-    return (await ClusterFiles(api, Caches(FOUNDATIONDB)).known(holdings(**status))).connection
+    return (await ClusterFiles(api, Caches(FOUNDATIONDB)).known(existing(**status))).connection
 
 
 async def test_a_new_cluster_begins_with_its_first_coordinators(api: Unreadable) -> None:
@@ -108,41 +108,41 @@ async def test_it_is_not_made_up_while_the_secret_cannot_be_read(api: Unreadable
 async def test_one_that_is_lost_is_told_and_comes_back_by_the_databases_word(api: Unreadable, wrong: str) -> None:
     if wrong:
         await give(api, wrong)
-    held = await ClusterFiles(api, Caches(FOUNDATIONDB)).known(holdings(bootstrap=FORMED))
+    held = await ClusterFiles(api, Caches(FOUNDATIONDB)).known(existing(bootstrap=FORMED))
     assert held.connection is None
-    lost, refused = told(held, Unknown("nobody answers"))
+    lost, refused = with_cluster_file(held, Unknown("nobody answers"))
     assert lost.connection is None
     assert [each.reason for each in refused] == ["ClusterFileLost"]
     assert all(wrong not in each.message for each in refused if wrong)
-    found, refused = told(held, ANSWERS)
+    found, refused = with_cluster_file(held, ANSWERS)
     assert (found.connection, refused) == ("said:now@z.a:4500", ())
 
 
 async def test_what_the_database_says_counts_more_than_what_was_kept(api: Unreadable) -> None:
     await give(api, named("kept"))
-    held = await ClusterFiles(api, Caches(FOUNDATIONDB)).known(holdings(bootstrap=FORMED))
-    assert told(held, ANSWERS)[0].connection == "said:now@z.a:4500"
-    assert told(held, Unknown("nobody answers"))[0].connection == named("kept")
+    held = await ClusterFiles(api, Caches(FOUNDATIONDB)).known(existing(bootstrap=FORMED))
+    assert with_cluster_file(held, ANSWERS)[0].connection == "said:now@z.a:4500"
+    assert with_cluster_file(held, Unknown("nobody answers"))[0].connection == named("kept")
 
 
 def test_it_is_not_shown_with_the_holdings() -> None:
-    held, _ = told(holdings(), ANSWERS)
+    held, _ = with_cluster_file(existing(), ANSWERS)
     assert "said:now" not in repr(held)
 
 
 @pytest.mark.parametrize("volume", [{"configMap": {"name": NAME}}, {"secret": {"secretName": NAME}}])
 def test_pods_and_templates_that_mount_the_config_map_of_before_are_known(volume: dict[str, Any]) -> None:
     spec = {"volumes": [{"name": "cluster", **volume}]}
-    held = holdings()
+    held = existing()
     of: Any = held.cluster
     body = {"spec": spec}
     pod = msgspec.structs.replace(msgspec.convert(body, Pod))
     sets = msgspec.convert({"spec": {"template": body}}, StatefulSet)
     for each in (
-        Holdings(of, (), (pod,), (), (), {}, {}),
-        Holdings(of, (sets,), (), (), (), {}, {}),
+        ClusterObjects(of, (), (pod,), (), (), {}, {}),
+        ClusterObjects(of, (sets,), (), (), (), {}, {}),
     ):
-        assert mapped(of, each) is ("configMap" in volume)
+        assert uses_config_map(of, each) is ("configMap" in volume)
 
 
 def test_errors_do_not_tell_it() -> None:

@@ -15,7 +15,7 @@ from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.kube.timing.clock import SystemClock
 from stateward.operator.databases.agents import Access
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.ownership import NotOurs
+from stateward.operator.objects.ownership import NotOwnedError
 from stateward.operator.security.credentials import ANNOTATION_EARLIER, RAW_SECRETS, Credentials, agent_name
 from tests.unit.engines.search_clusters import cluster
 from tests.unit.kube.memory_api import MemoryApi
@@ -161,7 +161,7 @@ async def test_what_makes_no_sense_is_made_anew(stage: Stage) -> None:
 async def test_a_secret_of_somebody_else_is_left_alone(stage: Stage) -> None:
     other: dict[str, Any] = {"metadata": {"name": "logs-agents", "namespace": "prod"}, "data": {}}
     await stage.api.create(RAW_SECRETS, other, namespace="prod")
-    with pytest.raises(NotOurs):
+    with pytest.raises(NotOwnedError):
         await stage.ensure()
 
 
@@ -213,7 +213,7 @@ async def test_a_secret_that_somebody_has_changed_is_put_right_once_its_agent_is
     changed = dict(found["data"])
     await stage.ensure()
     assert found["data"] == changed
-    stage.credentials.doubt(stage.cluster, "logs-hot-0")
+    stage.credentials.request_check(stage.cluster, "logs-hot-0")
     await stage.ensure()
     keys = stage.data("logs-agents")
     pair = stage.pair("logs-hot-0")
@@ -223,7 +223,7 @@ async def test_a_secret_that_somebody_has_changed_is_put_right_once_its_agent_is
 
 async def test_one_that_is_as_it_should_be_is_read_once_and_left_alone(stage: Stage) -> None:
     pair = await stage.ensure()
-    stage.credentials.doubt(stage.cluster, "logs-hot-0")
+    stage.credentials.request_check(stage.cluster, "logs-hot-0")
     stage.api.calls.clear()
     assert await stage.ensure() == pair
     assert await stage.ensure() == pair

@@ -19,10 +19,10 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.workloads import StatefulSet
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import FOUNDATIONDB
-from stateward.operator.security.foundationdb_tls import Secured, TransportKeeper, made, runs_with
-from stateward.operator.security.given_secrets import decoded
+from stateward.operator.security.foundationdb_tls import Secured, TransportKeeper, desired_certificates, runs_with
+from stateward.operator.security.given_secrets import text_content
 from stateward.operator.security.material import Stored
 from stateward.operator.security.own_secrets import RAW_SECRETS
 from stateward.pki.files import authority_files
@@ -66,7 +66,7 @@ def asking(**security: Any) -> FoundationDBCluster:
 
 
 async def contents(api: WorldApi, name: str) -> dict[str, str]:
-    return dict(decoded(await api.get(RAW_SECRETS, Key("bank", name))))
+    return dict(text_content(await api.get(RAW_SECRETS, Key("bank", name))))
 
 
 async def give(api: WorldApi, name: str, data: dict[str, str]) -> None:
@@ -133,17 +133,17 @@ def asyncio_now() -> float:
 
 def test_a_certificate_is_renewed_before_it_ends_and_the_authority_stays() -> None:
     of, none = asking(), dict[str, str]()
-    first = made(of, Stored(), NOW, none)
+    first = desired_certificates(of, Stored(), NOW, none)
     assert first is not None
     stored = Stored(
         authority=authority_files(first.authority),
         members={"tls.crt": first.member.certificate, "tls.key": first.member.key},
         operator={"tls.crt": first.client.certificate, "tls.key": first.client.key},
     )
-    soon = made(of, stored, NOW + 30 * 86400, none)
+    soon = desired_certificates(of, stored, NOW + 30 * 86400, none)
     assert soon is not None
     assert (soon.member, soon.client) == (first.member, first.client)
-    late = made(of, stored, NOW + 61 * 86400, none)
+    late = desired_certificates(of, stored, NOW + 61 * 86400, none)
     assert late is not None
     assert late.member != first.member
     assert late.client != first.client
@@ -154,18 +154,18 @@ def test_a_certificate_is_renewed_before_it_ends_and_the_authority_stays() -> No
 
 def test_another_ca_is_trusted_for_a_day_before_it_signs() -> None:
     of, none = asking(), dict[str, str]()
-    first = made(of, Stored(), NOW, none)
+    first = desired_certificates(of, Stored(), NOW, none)
     assert first is not None
     other = pki.new_authority("other", NOW).signs
     given = {"tls.crt": other.certificate, "tls.key": other.key}
     members = {"tls.crt": first.member.certificate, "tls.key": first.member.key}
     stored = Stored(authority=authority_files(first.authority), members=members, given_authority=given)
-    meanwhile = made(of, stored, NOW + 60, none)
+    meanwhile = desired_certificates(of, stored, NOW + 60, none)
     assert meanwhile is not None
     assert set(pki.split(meanwhile.authority.bundle)) >= {first.authority.signs.certificate, other.certificate}
     assert meanwhile.member == first.member
     stored = msgspec.structs.replace(stored, authority=authority_files(meanwhile.authority))
-    after = made(of, stored, NOW + 2 * 86400, none)
+    after = desired_certificates(of, stored, NOW + 2 * 86400, none)
     assert after is not None
     assert after.authority.signs.certificate == other.certificate
     assert first.authority.signs.certificate in after.authority.bundle
@@ -176,19 +176,19 @@ def test_a_ca_that_another_one_has_signed_is_refused() -> None:
     below = pki.issue(above, "below", ("below",), NOW)
     faults = dict[str, str]()
     given = {"tls.crt": below.certificate, "tls.key": below.key}
-    assert made(asking(), Stored(given_authority=given), NOW, faults) is None
+    assert desired_certificates(asking(), Stored(given_authority=given), NOW, faults) is None
     assert "the CA in it is signed by another CA" in faults["spec.security.caSecretName"]
 
 
-def holdings(of: FoundationDBCluster, connection: str | None = "", *, sets: int = 1, **status: Any) -> Holdings:
+def existing(of: FoundationDBCluster, connection: str | None = "", *, sets: int = 1, **status: Any) -> ClusterObjects:
     known = msgspec.structs.replace(of, status=ClusterStatus(**status))
-    return Holdings(known, (StatefulSet(),) * sets, (), (), (), {}, {}, connection=connection)
+    return ClusterObjects(known, (StatefulSet(),) * sets, (), (), (), {}, {}, connection=connection)
 
 
 def test_what_runs_goes_by_the_cluster_file_and_not_by_the_spec_or_a_lost_status() -> None:
     tls, plain = str(first_connection(asking())), str(first_connection(cluster()))
-    assert runs_with(holdings(cluster(), tls))
-    assert not runs_with(holdings(asking(), plain))
-    assert runs_with(holdings(asking(), "", sets=0))
-    assert not runs_with(holdings(cluster(), tls, sets=0)), "before there is any of it, the spec decides"
-    assert runs_with(holdings(cluster(), tls, sets=0, cluster_uuid="id"))
+    assert runs_with(existing(cluster(), tls))
+    assert not runs_with(existing(asking(), plain))
+    assert runs_with(existing(asking(), "", sets=0))
+    assert not runs_with(existing(cluster(), tls, sets=0)), "before there is any of it, the spec decides"
+    assert runs_with(existing(cluster(), tls, sets=0, cluster_uuid="id"))

@@ -18,8 +18,8 @@ from stateward.kube.objects.errors import ApiError, NotFound, Unavailable
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.ownership import NotOurs
-from stateward.operator.security.given_secrets import decoded
+from stateward.operator.objects.ownership import NotOwnedError
+from stateward.operator.security.given_secrets import text_content
 from stateward.operator.security.protection import refusals
 from stateward.operator.security.security import RAW_SECRETS, Keeper
 from stateward.simulation.apiserver.client import Bell, WorldApi
@@ -65,7 +65,7 @@ def cluster(status: ClusterStatus | None = None, *, enabled: bool | None = True,
 
 
 async def contents(api: WorldApi, name: str) -> dict[str, str]:
-    return dict(decoded(await api.get(RAW_SECRETS, Key("data", name))))
+    return dict(text_content(await api.get(RAW_SECRETS, Key("data", name))))
 
 
 async def give(api: WorldApi, name: str, data: dict[str, str]) -> None:
@@ -98,7 +98,7 @@ async def test_what_cannot_be_read_is_not_made_anew(name: str, api: Unreadable, 
 
 async def test_somebody_elses_secret_is_not_taken(api: Unreadable, keeper: Keeper) -> None:
     await give(api, "logs-ca", {"tls.crt": "theirs"})
-    with pytest.raises(NotOurs):
+    with pytest.raises(NotOwnedError):
         await keeper.keep(cluster())
 
 

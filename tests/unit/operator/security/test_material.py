@@ -19,7 +19,7 @@ from stateward.api.kinds.security import HttpSecurity, Security
 from stateward.api.kinds.status import ClusterStatus
 from stateward.api.values.base import Metadata
 from stateward.engines.search.configuration.security import alternatives
-from stateward.operator.security.material import Material, Stored, made
+from stateward.operator.security.material import Material, Stored, desired_material
 from stateward.operator.security.protection import protection
 
 NOW = 1_800_000_000.0
@@ -41,7 +41,7 @@ def stored(material: Material, **given: dict[str, str]) -> Stored:
 
 
 def material(of: SearchCluster, known: Stored, now: float = NOW) -> Material:
-    found = made(of, known, now).material
+    found = desired_material(of, known, now).material
     assert found is not None
     return found
 
@@ -90,7 +90,7 @@ def test_a_deleted_authority_is_followed_by_one_that_goes_on_trusting_it() -> No
 
 def test_an_authority_that_makes_no_sense_is_left_alone_and_named() -> None:
     broken = replace(stored(FIRST), authority={"tls.crt": "nonsense", "tls.key": "nonsense"})
-    found = made(cluster(), broken, NOW)
+    found = desired_material(cluster(), broken, NOW)
     assert found.material is None
     assert list(found.faults) == ["status.security.caSecretName"]
 
@@ -105,7 +105,7 @@ def test_a_given_certificate_is_for_clients_only_and_both_are_trusted() -> None:
     assert found.member == FIRST.member
     assert theirs.bundle in found.trusted
     assert FIRST.authority.bundle in found.trusted
-    again = made(asked, stored(found, given_server={}), NOW)
+    again = desired_material(asked, stored(found, given_server={}), NOW)
     assert again.material is not None
     assert again.material.server == pair
     assert again.faults == {"spec.security.http.secretName": "there is no such Secret"}
@@ -113,7 +113,7 @@ def test_a_given_certificate_is_for_clients_only_and_both_are_trusted() -> None:
 
 @pytest.mark.parametrize("given", [{}, {"tls.crt": "x", "tls.key": "y"}])
 def test_without_a_usable_authority_nothing_is_made(given: dict[str, str]) -> None:
-    found = made(cluster(ca_secret_name="ca"), Stored(given_authority=given), NOW)
+    found = desired_material(cluster(ca_secret_name="ca"), Stored(given_authority=given), NOW)
     assert found.material is None
     assert list(found.faults) == ["spec.security.caSecretName"]
 
@@ -127,7 +127,7 @@ def test_a_given_authority_signs_from_the_beginning() -> None:
 
 
 def test_no_key_is_in_what_people_see_of_it() -> None:
-    known = protection(cluster(), made(cluster(), Stored(), NOW), "", on=True)
+    known = protection(cluster(), desired_material(cluster(), Stored(), NOW), "", on=True)
     assert "PRIVATE" not in repr(known)
     assert "PRIVATE" not in repr(known.status())
     assert "PRIVATE" not in repr(FIRST.access(cluster()))
@@ -202,17 +202,17 @@ def test_a_part_of_an_authority_that_makes_no_sense_signs_nothing_and_is_named(n
     late = NOW + 5 * 365 * DAY * 0.7
     before = stored(material(cluster(), stored(FIRST), late))
     broken = replace(before, authority={**(before.authority or {}), name: content}, members={}, operator={})
-    found = made(cluster(), broken, late)
+    found = desired_material(cluster(), broken, late)
     assert found.material is None
     assert list(found.faults) == ["status.security.caSecretName"]
 
 
 def test_while_the_authority_makes_no_sense_the_operator_gets_in_and_nobody_restarts() -> None:
     before = stored(FIRST)
-    found = made(cluster(), replace(before, authority={"tls.crt": "nonsense"}), NOW)
+    found = desired_material(cluster(), replace(before, authority={"tls.crt": "nonsense"}), NOW)
     assert found.material is None
     assert found.access == FIRST.access(cluster())
-    was = protection(cluster(), made(cluster(), before, NOW), "", on=True)
+    was = protection(cluster(), desired_material(cluster(), before, NOW), "", on=True)
     assert was.mark
     known = replace(cluster(), status=ClusterStatus(security=was.status()))
     assert protection(known, found, "", on=True).mark == was.mark
@@ -225,7 +225,7 @@ def test_without_a_whole_certificate_for_clients_the_members_one_is_shown(left: 
     given = {"tls.crt": pair.certificate, "tls.key": pair.key, "ca.crt": theirs.bundle}
     asked = cluster(http=HttpSecurity(secret_name="web"))
     before = stored(material(asked, stored(FIRST, given_server=given)), given_server={})
-    found = made(asked, replace(before, members={**(before.members or {}), **left}), NOW)
+    found = desired_material(asked, replace(before, members={**(before.members or {}), **left}), NOW)
     assert found.material is not None
     assert found.material.server == found.material.member
 

@@ -11,7 +11,7 @@ from stateward.api.values.base import Condition, Metadata
 from stateward.engines.opensearch import OPENSEARCH
 from stateward.engines.search.configuration.security import alternatives, inputs
 from stateward.engines.search.spec.pools import find
-from stateward.operator.security.material import Made, Material, Stored, made
+from stateward.operator.security.material import Material, MaterialResult, Stored, desired_material
 from stateward.operator.security.protection import protection
 
 NOW = 1_800_000_000.0
@@ -25,7 +25,7 @@ def theirs(name: str = "company CA") -> dict[str, str]:
     return {"tls.crt": pair.certificate, "tls.key": pair.key, "ca.crt": pair.certificate}
 
 
-def cluster(version: str, *, known: Made | None = None, ready: bool = True) -> OpenSearchCluster:
+def cluster(version: str, *, known: MaterialResult | None = None, ready: bool = True) -> OpenSearchCluster:
     """Return a cluster whose members run with what was made."""
     security = Security(enabled=True, ca_secret_name="company")
     spec = OpenSearchSpec(version=version, pools=[Pool(name="all", replicas=3)], security=security)
@@ -45,21 +45,21 @@ def cluster(version: str, *, known: Made | None = None, ready: bool = True) -> O
     return replace(bare, status=status)
 
 
-def status_of(of: OpenSearchCluster, known: Made) -> SecurityStatus:
+def status_of(of: OpenSearchCluster, known: MaterialResult) -> SecurityStatus:
     return protection(of, known, "", on=True).status()
 
 
-def stored(known: Made, given: dict[str, str] | None = None) -> Stored:
+def stored(known: MaterialResult, given: dict[str, str] | None = None) -> Stored:
     authority, members, operator = material(known).files
     return Stored(authority, members, operator, given)
 
 
-def material(known: Made) -> Material:
+def material(known: MaterialResult) -> Material:
     assert known.material is not None
     return known.material
 
 
-def subjects(known: Made) -> list[str]:
+def subjects(known: MaterialResult) -> list[str]:
     """Return the certificates that are trusted."""
     return list(pki.split(material(known).authority.bundle))
 
@@ -68,19 +68,19 @@ def subjects(known: Made) -> list[str]:
 def test_a_ca_follows_another_with_both_trusted_from_before_until_after(version: str) -> None:
     """Each step is told: trusted for a day, then signing, with the last one trusted until it ends."""
     one, two = theirs(), theirs()
-    first = made(cluster(version), Stored(given_authority=one), NOW)
+    first = desired_material(cluster(version), Stored(given_authority=one), NOW)
     assert first.rotation == ""
-    both = made(cluster(version, known=first), stored(first, two), NOW)
+    both = desired_material(cluster(version, known=first), stored(first, two), NOW)
     assert subjects(both) == [one["tls.crt"], two["tls.crt"]]
     assert material(both).member == material(first).member
     assert both.rotation == "the next CA is trusted, and signs from 2027-01-16T08:00:00Z"
-    waiting = made(cluster(version, known=both), stored(both, two), NOW + DAY / 2)
+    waiting = desired_material(cluster(version, known=both), stored(both, two), NOW + DAY / 2)
     assert material(waiting) == material(both)
-    after = made(cluster(version, known=both), stored(both, two), NOW + DAY + 1)
+    after = desired_material(cluster(version, known=both), stored(both, two), NOW + DAY + 1)
     assert subjects(after) == [two["tls.crt"], one["tls.crt"]]
     assert after.rotation.startswith("the last CA is trusted until 20")
     assert material(after).member == material(first).member
-    renewed = made(cluster(version, known=after), stored(after, two), NOW + 61 * DAY)
+    renewed = desired_material(cluster(version, known=after), stored(after, two), NOW + 61 * DAY)
     signs = material(after).authority.signs
     assert pki.fits(material(renewed).member, signs, alternatives(cluster(version)))
     assert material(renewed).server == material(renewed).member
@@ -89,23 +89,26 @@ def test_a_ca_follows_another_with_both_trusted_from_before_until_after(version:
 
 def test_where_trust_takes_a_restart_the_next_ca_signs_only_after_all_have_restarted() -> None:
     """A roll-out may be held back for longer than a day; whoever has not restarted would be cut off."""
-    first = made(cluster(RESTARTS), Stored(given_authority=theirs()), NOW)
+    first = desired_material(cluster(RESTARTS), Stored(given_authority=theirs()), NOW)
     two = theirs()
-    both = made(cluster(RESTARTS, known=first), stored(first, two), NOW)
+    both = desired_material(cluster(RESTARTS, known=first), stored(first, two), NOW)
     late = NOW + 9 * DAY
     for known in (cluster(RESTARTS, known=both, ready=False), cluster(RESTARTS, known=first)):
-        waits = made(known, stored(both, two), late)
+        waits = desired_material(known, stored(both, two), late)
         assert material(waits) == material(both)
         assert "once the cluster is Ready" in waits.rotation
-    assert subjects(made(cluster(RESTARTS, known=both), stored(both, two), late))[0] == two["tls.crt"]
-    assert subjects(made(cluster(RELOADS, known=both, ready=False), stored(both, two), late))[0] == two["tls.crt"]
+    assert subjects(desired_material(cluster(RESTARTS, known=both), stored(both, two), late))[0] == two["tls.crt"]
+    assert (
+        subjects(desired_material(cluster(RELOADS, known=both, ready=False), stored(both, two), late))[0]
+        == two["tls.crt"]
+    )
 
 
 def test_members_that_do_not_reload_restart_for_each_step_and_others_for_none() -> None:
-    first = made(cluster(RESTARTS), Stored(given_authority=theirs()), NOW)
-    both = made(cluster(RESTARTS, known=first), stored(first, theirs()), NOW)
+    first = desired_material(cluster(RESTARTS), Stored(given_authority=theirs()), NOW)
+    both = desired_material(cluster(RESTARTS, known=first), stored(first, theirs()), NOW)
 
-    def made_from(version: str, known: Made) -> dict[str, object]:
+    def made_from(version: str, known: MaterialResult) -> dict[str, object]:
         return dict(inputs(find(OPENSEARCH, cluster(version, known=known), "all"), version))
 
     assert made_from(RESTARTS, first) != made_from(RESTARTS, both)
@@ -113,34 +116,34 @@ def test_members_that_do_not_reload_restart_for_each_step_and_others_for_none() 
 
 
 def test_a_cluster_in_the_middle_of_an_upgrade_is_as_slow_to_hear_as_its_older_members() -> None:
-    first = made(cluster(RESTARTS), Stored(given_authority=theirs()), NOW)
+    first = desired_material(cluster(RESTARTS), Stored(given_authority=theirs()), NOW)
     two = theirs()
-    both = made(cluster(RESTARTS, known=first), stored(first, two), NOW)
+    both = desired_material(cluster(RESTARTS, known=first), stored(first, two), NOW)
     mixed = cluster(RESTARTS, known=both, ready=False)
     mixed = replace(mixed, spec=replace(mixed.spec, version=RELOADS))
-    assert material(made(mixed, stored(both, two), NOW + 9 * DAY)) == material(both)
+    assert material(desired_material(mixed, stored(both, two), NOW + 9 * DAY)) == material(both)
 
 
 def test_a_ca_that_ended_is_followed_at_once_whoever_has_heard() -> None:
-    first = made(cluster(RESTARTS), Stored(given_authority=theirs()), NOW)
+    first = desired_material(cluster(RESTARTS), Stored(given_authority=theirs()), NOW)
     late = NOW + 6 * 365 * DAY
     new = pki.new_authority("company CA", late).signs
     given = {"tls.crt": new.certificate, "tls.key": new.key}
-    after = made(cluster(RESTARTS, known=first, ready=False), stored(first, given), late)
+    after = desired_material(cluster(RESTARTS, known=first, ready=False), stored(first, given), late)
     assert subjects(after) == [new.certificate]
 
 
 def test_a_ca_made_for_a_lost_one_signs_nothing_on_its_first_day_that_can_wait() -> None:
     """The members have not heard of it, and the old key that could sign meanwhile is gone."""
-    first = made(cluster(RELOADS), Stored(given_authority=theirs()), NOW)
+    first = desired_material(cluster(RELOADS), Stored(given_authority=theirs()), NOW)
     due = NOW + 61 * DAY
     lost = replace(stored(first), authority=None)
-    fresh = made(cluster(RELOADS, known=first), lost, due)
+    fresh = desired_material(cluster(RELOADS, known=first), lost, due)
     assert material(fresh).member == material(first).member
     assert len(subjects(fresh)) == 2
-    settled = made(cluster(RELOADS, known=fresh), stored(fresh), due + DAY + 1)
+    settled = desired_material(cluster(RELOADS, known=fresh), stored(fresh), due + DAY + 1)
     assert pki.fits(material(settled).member, material(fresh).authority.signs, alternatives(cluster(RELOADS)))
-    ending = made(cluster(RELOADS, known=first), lost, NOW + 89.5 * DAY)
+    ending = desired_material(cluster(RELOADS, known=first), lost, NOW + 89.5 * DAY)
     assert material(ending).member != material(first).member
 
 
@@ -159,11 +162,11 @@ def test_who_signs_for_clients_may_change_and_the_operator_goes_on_knowing_membe
     served = replace(asked.spec, security=replace(asked.spec.security, http=HttpSecurity(secret_name="web")))
     given = theirs()
 
-    def after(known: Made, server: dict[str, str], now: float, *, ready: bool) -> Made:
+    def after(known: MaterialResult, server: dict[str, str], now: float, *, ready: bool) -> MaterialResult:
         state = replace(cluster(version, known=known, ready=ready), spec=served)
-        return made(state, replace(stored(known, given), given_server=server), now)
+        return desired_material(state, replace(stored(known, given), given_server=server), now)
 
-    first = made(replace(asked, spec=served), Stored(given_authority=given, given_server=web(one)), NOW)
+    first = desired_material(replace(asked, spec=served), Stored(given_authority=given, given_server=web(one)), NOW)
     other = web(two)
     both = after(first, other, NOW + 60, ready=True)
     assert material(both).server.certificate == other["tls.crt"]

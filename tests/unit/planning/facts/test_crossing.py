@@ -36,7 +36,7 @@ POOL = o.Pool(
     },
     volume_size=1,
     coordinated=frozenset({PROGRAM}),
-    crossings={o.Crossing.BESIDE: BESIDE, o.Crossing.SWITCHED: SWITCHED},
+    crossings={o.ProtocolSwitch.BESIDE: BESIDE, o.ProtocolSwitch.SWITCHED: SWITCHED},
 )
 DESIRED = o.Desired(NEW, (POOL,), formed_by_word=True)
 
@@ -85,7 +85,7 @@ def seen(
     return msgspec.structs.replace(base, **{"records": records, **more})
 
 
-def step(obs: o.Observation) -> o.Crossing:
+def step(obs: o.Observation) -> o.ProtocolSwitch:
     return derive(obs, NOW).crossing
 
 
@@ -103,17 +103,17 @@ def three(pod: Mapping[str, str], config: Mapping[str, str] | None = None) -> tu
 
 def test_programs_are_brought_one_pod_at_a_time_and_nothing_is_switched_before_all_have_them() -> None:
     obs = seen(member(0, PLAIN), member(1, PLAIN), member(2))
-    assert step(obs) is o.Crossing.BESIDE
+    assert step(obs) is o.ProtocolSwitch.BESIDE
     (stage,) = [x for x in made(obs).actions if isinstance(x, a.Stage)]
-    assert (stage.version, stage.crossing) == (OLD, o.Crossing.BESIDE)
+    assert (stage.version, stage.crossing) == (OLD, o.ProtocolSwitch.BESIDE)
     assert "ProgramsBeside" in reasons(made(obs))
 
 
 def test_when_all_serve_with_both_everybody_is_written_to_before_anybody_stops() -> None:
     obs = seen(*three(BESIDE))
-    assert step(obs) is o.Crossing.SWITCHED
+    assert step(obs) is o.ProtocolSwitch.SWITCHED
     staged = [x for x in made(obs).actions if isinstance(x, a.Stage)]
-    assert [x.crossing for x in staged] == [o.Crossing.SWITCHED] * 3
+    assert [x.crossing for x in staged] == [o.ProtocolSwitch.SWITCHED] * 3
     assert not [x for x in made(obs).actions if isinstance(x, a.SetPhase | a.StopProcess)]
     half = seen(member(0), member(1, BESIDE, SWITCHED), member(2, BESIDE, SWITCHED))
     assert [x.member for x in made(half).actions if isinstance(x, a.Stage)] == ["c-s-0"]
@@ -149,30 +149,30 @@ def test_the_switch_waits_for_a_database_that_is_whole() -> None:
 
 def test_what_was_told_is_not_taken_back_because_a_member_is_away_for_a_moment() -> None:
     obs = seen(member(0, None, SWITCHED), member(1, BESIDE, SWITCHED), member(2, BESIDE, SWITCHED))
-    assert step(obs) is o.Crossing.SWITCHED
+    assert step(obs) is o.ProtocolSwitch.SWITCHED
 
 
 def test_after_the_switch_images_change_one_after_the_other() -> None:
     obs = seen(*three(SWITCHED), runs=NEW)
-    assert step(obs) is o.Crossing.NONE
+    assert step(obs) is o.ProtocolSwitch.NONE
     staged = [x for x in made(obs).actions if isinstance(x, a.Stage)]
-    assert [(x.version, x.crossing) for x in staged] == [(NEW, o.Crossing.NONE)]
+    assert [(x.version, x.crossing) for x in staged] == [(NEW, o.ProtocolSwitch.NONE)]
 
 
 def test_one_that_has_joined_with_the_new_version_decides_for_all() -> None:
     """A member that nobody has heard of since goes on to the new version, too: the old one would find nobody."""
     records = {"c-s-0": o.Record(NEW, "claim"), "c-s-1": o.Record(OLD, "claim"), "c-s-2": o.Record(OLD, "claim")}
     obs = seen(*three(BESIDE, SWITCHED), records=records)
-    assert step(obs) is o.Crossing.NONE
+    assert step(obs) is o.ProtocolSwitch.NONE
     assert set(derive(obs, NOW).versions.values()) == {NEW}
 
 
 def test_taken_back_before_the_switch_the_programs_go_again() -> None:
     pool = msgspec.structs.replace(POOL, inputs=PLAIN, crossings={})
     obs = seen(*three(BESIDE, SWITCHED), desired=o.Desired(OLD, (pool,), formed_by_word=True))
-    assert step(obs) is o.Crossing.NONE
+    assert step(obs) is o.ProtocolSwitch.NONE
     staged = [x for x in made(obs).actions if isinstance(x, a.Stage)]
-    assert {(x.version, x.crossing) for x in staged} == {(OLD, o.Crossing.NONE)}
+    assert {(x.version, x.crossing) for x in staged} == {(OLD, o.ProtocolSwitch.NONE)}
 
 
 def test_taken_back_after_the_switch_it_is_refused() -> None:
@@ -198,12 +198,12 @@ def test_the_switch_waits_for_those_who_leave(draining: frozenset[str]) -> None:
     obs = seen(*three(BESIDE))
     assert isinstance(obs.database, o.Database)
     obs = msgspec.structs.replace(obs, database=msgspec.structs.replace(obs.database, draining=draining))
-    assert (step(obs) is o.Crossing.BESIDE) == bool(draining)
+    assert (step(obs) is o.ProtocolSwitch.BESIDE) == bool(draining)
 
 
 def test_what_the_database_does_not_say_is_no_reason_to_switch() -> None:
     obs = msgspec.structs.replace(seen(*three(BESIDE)), database=o.Unknown("no answer"))
-    assert step(obs) is o.Crossing.BESIDE
+    assert step(obs) is o.ProtocolSwitch.BESIDE
     assert not made(obs).actions
 
 

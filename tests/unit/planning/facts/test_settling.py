@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.api.values.settling import LONGEST_SETTLE_SECONDS, SETTLE_SECONDS
-from stateward.planning.facts.debounce import SETTLING, heard, settles
+from stateward.planning.facts.debounce import SETTLING, is_settling, with_observed_change
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Changing, Phase
 from stateward.planning.plan import Plan, plan
@@ -99,29 +99,29 @@ digests = st.dictionaries(
 def test_only_a_change_that_could_restart_somebody_begins_to_settle(
     was: dict[str, str], data: dict[str, str], before: Changing | None
 ) -> None:
-    now = heard(before, was, data, 100.0)
+    now = with_observed_change(before, was, data, 100.0)
     if data and now != before:
         assert now is not None
         assert now.last == 100.0
         assert was != data
     if was == data and data:
         assert now == before
-    assert heard(now, data, data, 200.0) == (now if data else None)
+    assert with_observed_change(now, data, data, 200.0) == (now if data else None)
 
 
 def test_what_appears_goes_or_is_written_with_another_key_changes_nothing() -> None:
-    assert heard(None, {}, ONE, 5.0) is None
-    assert heard(None, {"Secret/word:WORD": "key/1"}, {"Secret/word:WORD": "other/2"}, 5.0) is None
-    assert heard(Changing(1.0, 1.0), ONE, {}, 5.0) is None
-    assert heard(None, ONE, TWO, 5.0) == Changing(5.0, 5.0)
+    assert with_observed_change(None, {}, ONE, 5.0) is None
+    assert with_observed_change(None, {"Secret/word:WORD": "key/1"}, {"Secret/word:WORD": "other/2"}, 5.0) is None
+    assert with_observed_change(Changing(1.0, 1.0), ONE, {}, 5.0) is None
+    assert with_observed_change(None, ONE, TWO, 5.0) == Changing(5.0, 5.0)
 
 
 def test_a_burst_keeps_its_beginning_and_one_that_is_over_does_not() -> None:
-    first = heard(None, ONE, TWO, 100.0)
-    second = heard(first, TWO, ONE, 104.0)
+    first = with_observed_change(None, ONE, TWO, 100.0)
+    second = with_observed_change(first, TWO, ONE, 104.0)
     assert second == Changing(100.0, 104.0)
-    assert heard(second, ONE, TWO, 109.0) == Changing(109.0, 109.0)
-    assert settles(second, ["Secret/word:WORD"], 108.9)
-    assert not settles(second, ["Secret/word:WORD"], 109.0)
-    assert not settles(second, ["config/a", "version"], 104.0)
-    assert not settles(None, ["Secret/word:WORD"], 104.0)
+    assert with_observed_change(second, ONE, TWO, 109.0) == Changing(109.0, 109.0)
+    assert is_settling(second, ["Secret/word:WORD"], 108.9)
+    assert not is_settling(second, ["Secret/word:WORD"], 109.0)
+    assert not is_settling(second, ["config/a", "version"], 104.0)
+    assert not is_settling(None, ["Secret/word:WORD"], 104.0)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from stateward.planning.facts.change import differing
 from stateward.planning.model import actions as a
-from stateward.planning.model.referenced_data import noted
+from stateward.planning.model.referenced_data import recorded_inputs
 from tests.unit.planning.steps.rollout.test_restart import uids, world
 from tests.unit.planning.world import World, hot, managers
 
@@ -27,7 +27,7 @@ def test_data_that_appears_makes_nothing_anew_and_is_known_of_from_then_on() -> 
     before = uids(made)
     using(ONE, made)
     assert uids(made) == before
-    assert len(made.did(a.NoteData)) == 3
+    assert len(made.did(a.RecordData)) == 3
     using(TWO, made)
     assert {name for name in before if uids(made)[name] != before[name]} == {"c-hot-0", "c-hot-1", "c-hot-2"}
 
@@ -103,5 +103,7 @@ def test_nothing_that_was_written_down_differs_afterwards_and_only_what_has_anot
 ) -> None:
     found = differing(was, target)
     assert set(found) <= {name for name in was.keys() | target.keys() if was.get(name) != target.get(name)}
-    assert not [name for name in differing(noted(was, target), target) if not name.startswith(("template", "version"))]
-    assert noted(noted(was, target), target) == noted(was, target)
+    assert not [
+        name for name in differing(recorded_inputs(was, target), target) if not name.startswith(("template", "version"))
+    ]
+    assert recorded_inputs(recorded_inputs(was, target), target) == recorded_inputs(was, target)

@@ -8,7 +8,7 @@ from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.plan import Plan, plan
-from stateward.planning.steps.membership.create_database import by_word
+from stateward.planning.steps.membership.create_database import create_database
 from tests.unit.planning.chaos import observations
 
 NOW = 10_000.0
@@ -45,8 +45,8 @@ RECORDED = o.Bootstrap("c-s-0", "claim", formed=False)
 def test_it_is_recorded_and_then_told_and_only_when_all_members_run() -> None:
     assert a.RecordBootstrap not in kinds(seen(NOT_THERE, ready=False))
     assert a.RecordBootstrap in kinds(seen(NOT_THERE))
-    assert a.Form not in kinds(seen(NOT_THERE))
-    assert a.Form in kinds(seen(NOT_THERE, bootstrap=RECORDED))
+    assert a.CreateDatabase not in kinds(seen(NOT_THERE))
+    assert a.CreateDatabase in kinds(seen(NOT_THERE, bootstrap=RECORDED))
 
 
 def test_whoever_is_not_ready_is_named_with_the_reason() -> None:
@@ -64,21 +64,21 @@ def test_whoever_is_not_ready_is_named_with_the_reason() -> None:
 
 def test_silence_is_no_word() -> None:
     silent = seen(o.Unknown("no answer"), bootstrap=RECORDED)
-    assert {a.Form, a.RecordBootstrap}.isdisjoint(kinds(silent))
+    assert {a.CreateDatabase, a.RecordBootstrap}.isdisjoint(kinds(silent))
 
 
 def test_what_was_formed_is_never_formed_again() -> None:
     made = seen(NOT_THERE, bootstrap=msgspec.structs.replace(RECORDED, formed=True))
-    assert a.Form not in kinds(made)
+    assert a.CreateDatabase not in kinds(made)
     assert "DatabaseGone" in {wait.reason for wait in made.waits}
 
 
 def test_what_it_should_be_told_waits_for_members_that_come_back() -> None:
     nodes = {"c-s-0": o.Node("c-s-0", "7.1.67", data=True, voting=True)}
-    database = o.Database("x", o.Health.GREEN, nodes, voters=frozenset(nodes), untended="it should be told")
-    assert a.Tend not in kinds(seen(database))
-    assert a.Tend in kinds(seen(database, waits={"c Tending": NOW - 61.0}))
-    assert seen(msgspec.structs.replace(database, untended="")).waits == ()
+    database = o.Database("x", o.Health.GREEN, nodes, voters=frozenset(nodes), pending_settings="it should be told")
+    assert a.ConfigureDatabase not in kinds(seen(database))
+    assert a.ConfigureDatabase in kinds(seen(database, waits={"c Tending": NOW - 61.0}))
+    assert seen(msgspec.structs.replace(database, pending_settings="")).waits == ()
 
 
 asked = observations.map(
@@ -95,7 +95,7 @@ def test_whatever_is_seen_a_database_is_made_on_its_own_word_only_and_never_twic
     if answer is not None:
         obs = msgspec.structs.replace(obs, database=answer)
     made = plan(obs, NOW)
-    if a.Form in kinds(made):
+    if a.CreateDatabase in kinds(made):
         assert isinstance(obs.database, o.Unformed)
         assert obs.bootstrap is not None
         assert not obs.bootstrap.formed
@@ -103,12 +103,12 @@ def test_whatever_is_seen_a_database_is_made_on_its_own_word_only_and_never_twic
     if a.GrantBootstrap in kinds(made):
         raise AssertionError("a database that is told needs no grant")
     if isinstance(obs.database, o.Unknown):
-        assert a.Tend not in kinds(made)
+        assert a.ConfigureDatabase not in kinds(made)
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(asked)
 def test_making_it_never_waits_without_a_reason(obs: o.Observation) -> None:
     obs = msgspec.structs.replace(obs, database=NOT_THERE)
-    part = by_word(derive(obs, NOW))
+    part = create_database(derive(obs, NOW))
     assert part.actions or part.waits

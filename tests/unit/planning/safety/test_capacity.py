@@ -5,7 +5,7 @@ import pytest
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
-from stateward.planning.safety.capacity import still_on
+from stateward.planning.safety.capacity import units_to_move
 from tests.unit.planning.steps.membership.test_leave import reasons
 from tests.unit.planning.world import Index, hot, managers, settled
 
@@ -50,13 +50,13 @@ def test_a_member_whose_copies_are_all_elsewhere_leaves_only_when_those_are_whol
 
 def test_where_no_member_remains_every_copy_is_still_on_the_one_that_leaves() -> None:
     facts = derive(settled(managers(), hot(1), indices=((2,),)).observe(), 0.0)
-    assert [unit.name for unit in still_on(facts, "c-hot-0", frozenset())] == ["logs[0]"]
+    assert [unit.name for unit in units_to_move(facts, "c-hot-0", frozenset())] == ["logs[0]"]
 
 
 def test_a_copy_that_the_database_gives_up_by_itself_is_waited_for() -> None:
     world = settled(managers(), hot(2)).index(Index("security[0]", 2, flexible=True))
     rest = frozenset({"c-hot-0"})
-    assert [unit.name for unit in still_on(derive(world.observe(), 0.0), "c-hot-1", rest)] == ["security[0]"]
+    assert [unit.name for unit in units_to_move(derive(world.observe(), 0.0), "c-hot-1", rest)] == ["security[0]"]
 
 
 @pytest.mark.parametrize("wanted", [1, 2])
@@ -67,6 +67,6 @@ def test_a_copy_on_its_way_to_a_member_that_leaves_is_waited_for(wanted: int) ->
     free = {"c-hot-0", "c-hot-1", "c-hot-2"} - {copy.member for copy in index.copies}
     leaving, moving = min(free), index.copies[0]
     rest = frozenset(copy.member for copy in index.copies)
-    assert still_on(derive(world.observe(), 0.0), leaving, rest) == []
+    assert units_to_move(derive(world.observe(), 0.0), leaving, rest) == []
     moving.target = leaving
-    assert [unit.name for unit in still_on(derive(world.observe(), 0.0), leaving, rest)] == [index.name]
+    assert [unit.name for unit in units_to_move(derive(world.observe(), 0.0), leaving, rest)] == [index.name]

@@ -3,7 +3,7 @@
 from msgspec import structs
 
 from stateward.planning.model import observation as o
-from stateward.planning.safety.health_gate import HELD_PATIENCE, lost, unit_problem
+from stateward.planning.safety.health_gate import HELD_PATIENCE, lost_units, unit_problem
 
 NOW = 10_000.0
 NODES = ("a", "b", "c")
@@ -91,4 +91,4 @@ def test_a_limit_that_somebody_else_has_set_is_named() -> None:
 def test_a_copy_that_fell_behind_is_no_live_copy() -> None:
     stale = o.Copy(o.CopyState.STARTED, primary=True, member="a", in_sync=False)
     base = o.Database("x", o.Health.RED, {}, (o.Unit("logs[0]", 1, (stale,)),))
-    assert lost(base) == ["logs[0]"]
+    assert lost_units(base) == ["logs[0]"]

@@ -7,13 +7,13 @@ from msgspec.structs import replace
 
 from stateward.planning.facts.facts import Facts, derive
 from stateward.planning.facts.missing_members import Cause, Missing
-from stateward.planning.facts.removals import obeyed
+from stateward.planning.facts.removals import active_removals
 from stateward.planning.model import observation as o
-from stateward.planning.safety.availability import needed, sole_units
+from stateward.planning.safety.availability import copies_needed, sole_units
 from stateward.planning.steps.membership.bootstrap import changed_volume, everything_lost
 from stateward.planning.steps.membership.decommission import hidden_data
-from stateward.planning.steps.membership.orphaned_volumes import given_up
-from stateward.planning.steps.membership.replacement import entry, held
+from stateward.planning.steps.membership.orphaned_volumes import is_abandoned
+from stateward.planning.steps.membership.replacement import entry, problems
 from tests.unit.planning.chaos import NOW
 from tests.unit.planning.pools import hot, managers
 from tests.unit.planning.safety.test_choice import chosen, facts_of
@@ -39,7 +39,7 @@ def with_database(facts: Facts, *units: o.Unit, **more: object) -> Facts:
 
 
 def reasons(facts: Facts, name: str = "hot-3") -> list[str]:
-    return list(held(facts, facts.members[name], GONE, {}))
+    return list(problems(facts, facts.members[name], GONE, {}))
 
 
 # Copies that stay
@@ -49,7 +49,7 @@ def test_a_unit_is_never_asked_to_keep_more_copies_than_all_but_one() -> None:
     """Where as many have to stay as it has, no member with a copy could ever be changed."""
     facts = with_live_copies(facts_of([hot(4)], [("hot-0", "hot-1"), ("hot-1", "hot-2", "hot-3")]), 5)
     assert facts.database is not None
-    assert [needed(facts, unit) for unit in facts.database.units] == [1, 2]
+    assert [copies_needed(facts, unit) for unit in facts.database.units] == [1, 2]
     assert len(chosen(facts)) == 2
 
 
@@ -117,9 +117,9 @@ def test_a_volume_is_not_called_left_while_something_is_lost() -> None:
         return replace(obs, members=tuple(gone if m is member else m for m in obs.members))
 
     facts = again(facts_of([hot(4)], [("hot-0", "hot-1")], down="hot-3"), let_go)
-    assert given_up(facts, facts.members["hot-3"])
+    assert is_abandoned(facts, facts.members["hot-3"])
     red = with_database(facts, LOST)
-    assert not given_up(red, red.members["hot-3"])
+    assert not is_abandoned(red, red.members["hot-3"])
 
 
 # Volumes are told apart by their UIDs
@@ -136,7 +136,7 @@ def listed(obs: o.Observation, volume: str) -> o.Observation:
 @pytest.mark.parametrize(("volume", "obeys"), [("hot-3", True), ("", True), ("of-the-one-before", False)])
 def test_a_replacement_is_over_when_the_volume_under_its_name_is_another_one(volume: str, *, obeys: bool) -> None:
     facts = facts_of([hot(4)], [("hot-0", "hot-1")], down="hot-3")
-    assert ("hot-3" in obeyed(listed(facts.obs, volume))) is obeys
+    assert ("hot-3" in active_removals(listed(facts.obs, volume))) is obeys
 
 
 def test_what_is_written_down_of_a_replacement_names_the_volume() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from stateward.engines.foundationdb.database import commands
-from stateward.engines.foundationdb.database.commands import Outcome, Printed, emptied, judge
+from stateward.engines.foundationdb.database.commands import Outcome, Printed, judge, not_empty_problem
 from stateward.engines.foundationdb.spec.connection import parse_address
 from tests.unit.simulation.foundationdb.town import Town
 
@@ -35,7 +35,7 @@ async def test_a_blocking_exclusion_ends_when_the_data_has_moved_and_says_so() -
     town = await Town().made()
     began = town.now
     printed = Printed(*await town.run(commands.exclude(["storage-4"], wait=True)))
-    assert emptied(printed) is None
+    assert not_empty_problem(printed) is None
     assert town.now > began
 
 
@@ -44,7 +44,7 @@ async def test_its_time_is_up_and_the_data_goes_on_moving() -> None:
     assert await outcome(town, commands.exclude(["storage-4"], wait=True), seconds=1.0) is Outcome.GOES_ON
     town.now += 30
     printed = Printed(*await town.run(commands.exclude(["storage-4"], wait=True), seconds=1.0))
-    assert emptied(printed) is None
+    assert not_empty_problem(printed) is None
 
 
 async def test_without_waiting_it_says_that_it_goes_on_and_later_that_it_is_done() -> None:

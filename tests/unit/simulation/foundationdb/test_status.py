@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from stateward.engines.foundationdb.database.exclusion import removal_problem, replicated, unclear
+from stateward.engines.foundationdb.database.exclusion import removal_problem, replication_problem, unclear_data_problem
 from stateward.engines.foundationdb.database.members import view
 from stateward.engines.foundationdb.database.status import parse_status
 from tests.unit.simulation.foundationdb import schema
@@ -68,8 +68,8 @@ async def test_its_status_is_one_of_the_schema_whatever_is_the_matter() -> None:
 async def test_its_healthy_status_has_all_that_decisions_are_made_from() -> None:
     town = await Town().made()
     status = parse_status(json.dumps(await town.status()))
-    assert unclear(status) is None
-    assert replicated(status) is None
+    assert unclear_data_problem(status) is None
+    assert replication_problem(status) is None
     seen = view(status, {})
     assert seen is not None
     assert not seen.strangers
@@ -98,7 +98,7 @@ async def test_without_a_majority_of_coordinators_there_is_nothing_but_the_clien
     town.ensemble.end("10.0.0.2:4500")
     status = parse_status(json.dumps(await town.status()))
     assert view(status, {}) is None
-    assert "not available" in str(unclear(status))
+    assert "not available" in str(unclear_data_problem(status))
     assert removal_problem(status, None, "storage-3", ()) is not None
 
 

@@ -152,7 +152,7 @@ def judge(printed: Printed) -> tuple[Outcome, str]:
     return Outcome.DONE, ""
 
 
-def emptied(printed: Printed) -> str | None:
+def not_empty_problem(printed: Printed) -> str | None:
     """Return why a blocking `exclude` did not prove that its targets are empty; None if it did.
 
     A missing message proves nothing: the answer must name the targets as safe to remove, or as addresses without a

@@ -11,19 +11,25 @@ from stateward.engines.connection.base import NO, EngineError, RefusedError, Tar
 from stateward.engines.foundationdb.database import commands
 from stateward.engines.foundationdb.database.commands import STATUS, Outcome, Printed, judge
 from stateward.engines.foundationdb.database.exclusion import draining
-from stateward.engines.foundationdb.database.leaving import Exclusions, askable, exclusions, known_addresses, marked
-from stateward.engines.foundationdb.database.maintenance import PERIOD, own, zone_of
+from stateward.engines.foundationdb.database.leaving import (
+    Exclusions,
+    addresses_to_prove,
+    exclusions,
+    known_addresses,
+    marked,
+)
+from stateward.engines.foundationdb.database.maintenance import PERIOD, is_own, zone_of
 from stateward.engines.foundationdb.database.members import view
-from stateward.engines.foundationdb.database.picture import NEVER, absent, picture, provable
+from stateward.engines.foundationdb.database.picture import NEVER, absent, decoded_observation, members_to_prove
 from stateward.engines.foundationdb.database.reader import status as read_status
 from stateward.engines.foundationdb.database.status import Status
 from stateward.engines.foundationdb.database.target import FoundationTarget, Shell, meant
 from stateward.engines.foundationdb.database.upkeep import (
     candidates,
-    chosen,
-    coordinating,
-    coordination,
-    redundancy,
+    coordinator_change,
+    current_coordinators,
+    desired_coordinators,
+    redundancy_change,
     unmovable,
 )
 from stateward.engines.foundationdb.spec.connection import Address
@@ -59,9 +65,9 @@ class FoundationEngine:
             return Unknown(str(error), TOO_LARGE)
         except EngineError as error:
             return Unknown(str(error))
-        return picture(mine, status, proved)
+        return decoded_observation(mine, status, proved)
 
-    async def form(self, target: Target) -> None:
+    async def create_database(self, target: Target) -> None:
         """Create an empty database; raise `RefusedError` if one exists, or if that is uncertain."""
         mine = meant(target)
         pod, status = await self._status(mine)
@@ -72,16 +78,18 @@ class FoundationEngine:
         command = commands.configure(spec.redundancy.value, spec.storage_engine.value, new=True)
         await self._told(pod, command)
 
-    async def tend(self, target: Target) -> None:
+    async def configure(self, target: Target) -> None:
         """Set the redundancy mode or the coordinators, if they differ from the desired state."""
         mine = meant(target)
         pod, status = await self._certain(mine)
-        if redundancy(mine, status):
+        if redundancy_change(mine, status):
             await self._told(pod, f"configure {mine.cluster.spec.redundancy.value}")
             return
-        seen, now = view(status, mine.known), coordinating(mine, status)
-        if seen is not None and now is not None and coordination(mine, seen, now):
-            await self._coordinators(mine, pod, chosen(mine, candidates(mine, seen, frozenset()), now).members)
+        seen, now = view(status, mine.known), current_coordinators(mine, status)
+        if seen is not None and now is not None and coordinator_change(mine, seen, now):
+            await self._coordinators(
+                mine, pod, desired_coordinators(mine, candidates(mine, seen, frozenset()), now).members
+            )
 
     async def drain(self, target: Target, members: frozenset[str]) -> None:
         """Exclude these members, and include all others that were excluded as members.
@@ -113,7 +121,7 @@ class FoundationEngine:
         pod, status = await self._certain(mine)
         now, seen = status.cluster.maintenance_zone, view(status, mine.known)
         zone = zone_of(seen, members) if seen is not None else ""
-        if now and not own(status):
+        if now and not is_own(status):
             if zone != now:
                 raise RefusedError(f"zone {now} is in maintenance, which a user started", NO)
         elif zone:
@@ -123,7 +131,7 @@ class FoundationEngine:
         """End Stateward's own maintenance of a zone; a user's maintenance continues."""
         mine = meant(target)
         pod, status = await self._certain(mine)
-        if own(status):
+        if is_own(status):
             await self._told(pod, commands.MAINTENANCE_OFF)
 
     async def flush(self, target: Target) -> None:
@@ -190,7 +198,7 @@ class FoundationEngine:
         if left:
             await self._include(pod, left)
         found = set[str]()
-        for name, there in provable(target, status).items():
+        for name, there in members_to_prove(target, status).items():
             if await (self._empty(pod, [name], ()) if there else self._empty_addresses(target, pod, name, status)):
                 found.add(name)
         return frozenset(found)
@@ -198,7 +206,7 @@ class FoundationEngine:
     async def _empty(self, pod: str, members: list[str], addresses: tuple[Address, ...]) -> bool:
         """Return whether a blocking `exclude` proves that no data is left."""
         command = commands.exclude(members, addresses, wait=True)
-        return commands.emptied(await self._shell.run(pod, command, PROOF)) is None
+        return commands.not_empty_problem(await self._shell.run(pod, command, PROOF)) is None
 
     async def _empty_addresses(self, target: FoundationTarget, pod: str, name: str, status: Status) -> bool:
         """Return whether no data is left at the last known addresses of a member without a process.
@@ -207,7 +215,7 @@ class FoundationEngine:
         addresses are included again at once, because another pod may get them next; the member itself stays excluded by
         its locality. They are marked first, so that the next observation includes those that a crash has left excluded.
         """
-        addresses = askable(target, status, name)
+        addresses = addresses_to_prove(target, status, name)
         if not addresses:
             return False
         await self._told(pod, commands.mark(addresses), Outcome.MATCHES_NOBODY)
@@ -222,12 +230,14 @@ class FoundationEngine:
 
     async def _away(self, target: FoundationTarget, pod: str, status: Status, members: frozenset[str]) -> None:
         """Change the coordinators if one of them leaves and enough others are available."""
-        seen, now = view(status, target.known), coordinating(target, status)
+        seen, now = view(status, target.known), current_coordinators(target, status)
         if seen is None or now is None:
             raise RefusedError("the database lists no processes, or no coordinators")
         if not now & members or unmovable(target, seen, now, members):
             return
-        await self._coordinators(target, pod, chosen(target, candidates(target, seen, members), now).members)
+        await self._coordinators(
+            target, pod, desired_coordinators(target, candidates(target, seen, members), now).members
+        )
 
     async def _coordinators(self, target: FoundationTarget, pod: str, members: frozenset[str]) -> None:
         await self._told(pod, commands.coordinators(coordinator(target.cluster, name) for name in members))

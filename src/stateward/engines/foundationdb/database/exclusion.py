@@ -19,7 +19,7 @@ CARRIES = frozenset({"storage", "log", "coordinator"})
 """Roles that keep data on the disk of their process."""
 
 
-def unclear(status: Status) -> str | None:
+def unclear_data_problem(status: Status) -> str | None:
     """Return why a status does not show where the data is; None if it is complete."""
     cluster = status.cluster
     if status.client.database_status is None or status.client.database_status.available is not True:
@@ -36,7 +36,7 @@ def unclear(status: Status) -> str | None:
     return None
 
 
-def replicated(status: Status) -> str | None:
+def replication_problem(status: Status) -> str | None:
     """Return why data is not fully replicated, or not known to be; None if it is."""
     cluster = status.cluster
     data = cluster.data
@@ -54,12 +54,12 @@ def replicated(status: Status) -> str | None:
     return "the logs tolerate fewer failures than configured" if weak is not None else None
 
 
-def whole(status: Status, copies: int) -> str | None:
+def missing_data_problem(status: Status, copies: int) -> str | None:
     """Return why the database may miss data that is on no listed process; None if it misses nothing.
 
     A failed storage server stays listed, as an unhealthy one, until its data is elsewhere.
     """
-    problem = unclear(status) or replicated(status)
+    problem = unclear_data_problem(status) or replication_problem(status)
     if problem is not None:
         return problem
     for team in (status.cluster.data.team_trackers if status.cluster.data is not None else None) or ():
@@ -83,7 +83,7 @@ def removal_problem(status: Status, seen: View | None, name: str, coordinators: 
     Even then a blocking `exclude` must succeed before the member goes: the status is a snapshot, and data may have been
     moving.
     """
-    problem = unclear(status) or replicated(status)
+    problem = unclear_data_problem(status) or replication_problem(status)
     if problem is not None or seen is None:
         return problem or "the status lists no processes"
     if name in set(coordinators):

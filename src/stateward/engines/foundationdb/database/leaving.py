@@ -15,13 +15,13 @@ from stateward.engines.foundationdb.database.exclusion import (
     draining,
     excludable,
     listed,
-    unclear,
-    whole,
+    missing_data_problem,
+    unclear_data_problem,
 )
 from stateward.engines.foundationdb.database.members import MemberView, View, view
 from stateward.engines.foundationdb.database.status import Status
 from stateward.engines.foundationdb.database.target import FoundationTarget
-from stateward.engines.foundationdb.database.upkeep import coordinating, unmovable
+from stateward.engines.foundationdb.database.upkeep import current_coordinators, unmovable
 from stateward.engines.foundationdb.spec.connection import Address, ConnectionStringError, parse_address
 
 
@@ -36,17 +36,17 @@ class Exclusions:
 def exclusions(target: FoundationTarget, status: Status, leaving: frozenset[str]) -> Exclusions:
     """Return which of the leaving members to exclude now."""
     new = leaving - draining(status)
-    seen, coordinators = view(status, target.known), coordinating(target, status)
+    seen, coordinators = view(status, target.known), current_coordinators(target, status)
     if not new or seen is None or coordinators is None:
         return Exclusions(why="the database lists no processes, or no coordinators" if new else "")
-    doubt = unclear(status)
+    doubt = unclear_data_problem(status)
     if doubt is not None:
         return Exclusions(why=doubt)
     found, reasons = set[str](), list[str]()
     for kind in (*ProcessClass, None):
         of_kind = [n for n in sorted(new) if class_of(seen, n) == (kind.value if kind else "")]
-        places = room(target, seen, kind, draining(status)) if kind else len(of_kind)
-        now, why = excludable(seen.members, of_kind, places, missing(target, status, seen, leaving))
+        places = room_to_exclude(target, seen, kind, draining(status)) if kind else len(of_kind)
+        now, why = excludable(seen.members, of_kind, places, seconds_missing(target, status, seen, leaving))
         found |= set(now)
         reasons += [why] if why else []
     stuck = unmovable(target, seen, coordinators, leaving)
@@ -56,14 +56,16 @@ def exclusions(target: FoundationTarget, status: Status, leaving: frozenset[str]
     return Exclusions(frozenset(found), "; ".join(dict.fromkeys(reasons)))
 
 
-def held_back(target: FoundationTarget, status: Status, seen: View, coordinators: frozenset[str]) -> dict[str, str]:
+def problems_to_leave(
+    target: FoundationTarget, status: Status, seen: View, coordinators: frozenset[str]
+) -> dict[str, str]:
     """Return for each member why it would not be excluded now if it were the next to leave; empty if it would be."""
-    doubt, before = unclear(status), draining(status)
+    doubt, before = unclear_data_problem(status), draining(status)
     everybody = sorted(seen.members.keys() | target.processes.keys())
     if doubt is not None:
         return dict.fromkeys(everybody, doubt)
-    away = missing(target, status, seen, before)
-    places = {kind.value: room(target, seen, kind, before) for kind in ProcessClass}
+    away = seconds_missing(target, status, seen, before)
+    places = {kind.value: room_to_exclude(target, seen, kind, before) for kind in ProcessClass}
     found = dict[str, str]()
     for name in everybody:
         _, why = excludable(seen.members, (name,), places.get(class_of(seen, name), 1), away)
@@ -77,7 +79,7 @@ def class_of(seen: View, name: str) -> str:
     return seen.members[name].kind if name in seen.members and seen.members[name].kind in kinds else ""
 
 
-def room(target: FoundationTarget, seen: View, kind: ProcessClass, excluded: frozenset[str]) -> int:
+def room_to_exclude(target: FoundationTarget, seen: View, kind: ProcessClass, excluded: frozenset[str]) -> int:
     """Return how many more members of a class may be excluded."""
     spec = target.cluster.spec
     wanted = sum(replicas(spec, pool) for pool in spec.pools if pool.process_class is kind)
@@ -91,7 +93,7 @@ def busy(member: MemberView) -> bool:
     return member.roles is None or bool(member.roles)
 
 
-def missing(target: FoundationTarget, status: Status, seen: View, leaving: frozenset[str]) -> dict[str, float]:
+def seconds_missing(target: FoundationTarget, status: Status, seen: View, leaving: frozenset[str]) -> dict[str, float]:
     """Return the seconds for which members that should stay have been missing; 0 if the start is not known.
 
     A member that has never joined does not count: it may wait for the place of one that leaves.
@@ -121,22 +123,22 @@ def addresses_of(target: FoundationTarget, name: str) -> list[Address]:
     return parsed(sorted(target.known.get(name, ())))
 
 
-def askable(target: FoundationTarget, status: Status, name: str) -> tuple[Address, ...]:
+def addresses_to_prove(target: FoundationTarget, status: Status, name: str) -> tuple[Address, ...]:
     """Return the addresses that can prove a member without a process empty: those that no other process has now."""
     taken = {(process.address or "").removesuffix(":tls") for process in (status.cluster.processes or {}).values()}
     return tuple(a for a in addresses_of(target, name) if a.endpoint not in taken)
 
 
-def unaddressed(target: FoundationTarget, status: Status, seen: View, name: str) -> str | None:
+def address_problem(target: FoundationTarget, status: Status, seen: View, name: str) -> str | None:
     """Return why a member without a process and without an address may not count as empty; None if it may.
 
     No blocking `exclude` can prove it. So the database must be whole without it, with no missing storage server, for as
     long as a member may be coming back. Its locality is excluded, so it gets no new data either.
     """
     unproved = f"the address of {name} is not known, so the operator cannot ask the database about it"
-    if name in seen.members or askable(target, status, name):
+    if name in seen.members or addresses_to_prove(target, status, name):
         return "the database has not confirmed yet that it holds no data"
-    problem = whole(status, COPIES[target.cluster.spec.redundancy])
+    problem = missing_data_problem(status, COPIES[target.cluster.spec.redundancy])
     if problem is not None:
         return f"{unproved}, and {problem}"
     now, since = status.client.timestamp, target.silent.get(name)

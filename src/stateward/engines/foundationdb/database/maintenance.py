@@ -15,7 +15,7 @@ PERIOD = 300
 """Seconds. As long as copies are not rebuilt for a member that comes back; the database ends it automatically."""
 
 
-def own(status: Status) -> bool:
+def is_own(status: Status) -> bool:
     """Return whether Stateward has put a zone into maintenance; a maintenance without a known end is not its own."""
     left = status.cluster.maintenance_seconds_remaining
     return bool(status.cluster.maintenance_zone) and left is not None and left <= PERIOD
@@ -27,7 +27,7 @@ def zone_of(seen: View, members: Iterable[str]) -> str:
     return zones.pop() if len(zones) == 1 else ""
 
 
-def maintained(status: Status, seen: View, domains: Mapping[str, str]) -> frozenset[str]:
+def members_in_maintenance(status: Status, seen: View, domains: Mapping[str, str]) -> frozenset[str]:
     """Return the members of the zone in maintenance, including those without a process, by their last fault domain."""
     zone = status.cluster.maintenance_zone
     if not zone:

@@ -64,10 +64,10 @@ def view(status: Status, known: Mapping[str, frozenset[str]]) -> View | None:
     for address in sorted(lost - {p.address for p in status.cluster.processes.values()}):
         if host_of(address) not in hosts:
             strangers.add(address)
-    return View({name: one(name, found[name], lost) for name in sorted(found)}, frozenset(strangers))
+    return View({name: member_view(name, found[name], lost) for name in sorted(found)}, frozenset(strangers))
 
 
-def one(name: str, processes: list[Process], lost: set[str]) -> MemberView:
+def member_view(name: str, processes: list[Process], lost: set[str]) -> MemberView:
     """Return one member from the reports of its processes."""
     first = next((p for p in processes if p.locality), processes[0])
     silent = any(p.roles is None or not p.locality for p in processes)

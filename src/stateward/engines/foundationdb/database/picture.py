@@ -8,13 +8,18 @@ all data is replicated. A leaving member holds its unit until a blocking `exclud
 from collections.abc import Iterable, Mapping
 
 from stateward.api.kinds.foundationdb import COPIES
-from stateward.engines.foundationdb.database.exclusion import draining, removal_problem, replicated, unclear
-from stateward.engines.foundationdb.database.leaving import askable, held_back, unaddressed
-from stateward.engines.foundationdb.database.maintenance import maintained, own
+from stateward.engines.foundationdb.database.exclusion import (
+    draining,
+    removal_problem,
+    replication_problem,
+    unclear_data_problem,
+)
+from stateward.engines.foundationdb.database.leaving import address_problem, addresses_to_prove, problems_to_leave
+from stateward.engines.foundationdb.database.maintenance import is_own, members_in_maintenance
 from stateward.engines.foundationdb.database.members import MemberView, View, view
 from stateward.engines.foundationdb.database.status import Status
 from stateward.engines.foundationdb.database.target import FoundationTarget
-from stateward.engines.foundationdb.database.upkeep import coordinating, unmovable, untended
+from stateward.engines.foundationdb.database.upkeep import current_coordinators, pending_settings, unmovable
 from stateward.engines.foundationdb.spec.connection import ConnectionStringError, parse_connection_string
 from stateward.engines.foundationdb.spec.identity import description
 from stateward.planning.model.observation import Copy, CopyState, Database, Health, Node, Unformed, Unit, Unknown
@@ -27,16 +32,18 @@ KEEPS = frozenset({"storage", "log"})
 """Roles that hold data."""
 
 
-def picture(target: FoundationTarget, status: Status, proved: frozenset[str] = frozenset()) -> Database | Unknown:
+def decoded_observation(
+    target: FoundationTarget, status: Status, proved: frozenset[str] = frozenset()
+) -> Database | Unknown:
     """Return the observation; `proved` are members that a blocking `exclude` has proved empty."""
     why = absent(target, status)
     if why is not None:
         return why
-    seen, coordinators = view(status, target.known), coordinating(target, status)
+    seen, coordinators = view(status, target.known), current_coordinators(target, status)
     if seen is None or coordinators is None:
         return Unknown("the database lists no processes, or no coordinators")
-    doubt = unclear(status) or replicated(status)
-    leaving, held = draining(status), held_back(target, status, seen, coordinators)
+    doubt = unclear_data_problem(status) or replication_problem(status)
+    leaving, held = draining(status), problems_to_leave(target, status, seen, coordinators)
     stuck = {name: unmovable(target, seen, coordinators, frozenset({name})) for name in sorted(coordinators)}
     return Database(
         identity=description(target.cluster),
@@ -50,11 +57,11 @@ def picture(target: FoundationTarget, status: Status, proved: frozenset[str] = f
         undrainable={name: why for name, why in held.items() if why},
         unmovable={name: why for name, why in stuck.items() if why},
         maintenance=status.cluster.maintenance_zone or "",
-        maintained=maintained(status, seen, target.domains),
-        limited=own(status),
+        maintained=members_in_maintenance(status, seen, target.domains),
+        limited=is_own(status),
         tolerance=tolerance(status),
         connection=status.cluster.connection_string or "",
-        untended=untended(target, status, seen, coordinators),
+        pending_settings=pending_settings(target, status, seen, coordinators),
     )
 
 
@@ -101,7 +108,7 @@ def units(
     held: Mapping[str, str],
 ) -> Iterable[Unit]:
     """Yield the data of each member, and why it would not move away now if the member were to leave."""
-    doubt = unclear(status) or replicated(status)
+    doubt = unclear_data_problem(status) or replication_problem(status)
     elsewhere = Copy(CopyState.STARTED, member=OTHERS)
     if doubt is not None:
         elsewhere = Copy(CopyState.UNASSIGNED, why=doubt)
@@ -114,10 +121,10 @@ def units(
     if lost(status):
         yield Unit("(some of the data)", wanted, (Copy(CopyState.UNASSIGNED, why="no replica of it is left"),))
     for name in sorted(leaving & target.processes.keys()):
-        problem = removal_problem(status, seen, name, coordinators) or unaddressed(target, status, seen, name)
+        problem = removal_problem(status, seen, name, coordinators) or address_problem(target, status, seen, name)
         if problem is None:
             continue
-        if name in seen.members or askable(target, status, name):
+        if name in seen.members or addresses_to_prove(target, status, name):
             own = Copy(CopyState.RELOCATING, member=name, target=OTHERS, in_sync=name in seen.members, why=problem)
         else:  # Nothing is moving, so there is nothing to wait for: report the reason.
             own = Copy(CopyState.STARTED, member=name, in_sync=False, why=problem)
@@ -141,12 +148,12 @@ def tolerance(status: Status) -> int | None:
     return min(known) if len(known) == len(both) else None
 
 
-def provable(target: FoundationTarget, status: Status) -> Mapping[str, bool]:
+def members_to_prove(target: FoundationTarget, status: Status) -> Mapping[str, bool]:
     """Return the leaving members that can be proved empty now; the value says whether the member has processes.
 
     A member that is not meant to run any more was proved empty before its release.
     """
-    seen, coordinators = view(status, target.known), coordinating(target, status)
+    seen, coordinators = view(status, target.known), current_coordinators(target, status)
     if seen is None or coordinators is None:
         return {}
     return {

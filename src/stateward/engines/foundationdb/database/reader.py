@@ -7,7 +7,7 @@ import msgspec
 from msgspec import structs
 
 from stateward.engines.connection.answer_limits import USUAL
-from stateward.engines.connection.worker import serve, worked
+from stateward.engines.connection.worker import run_in_worker, serve
 from stateward.engines.foundationdb.database.status import Process, Status, parse_status
 
 PROCESSES = 300
@@ -21,7 +21,7 @@ async def status(output: str, usual: int = USUAL) -> Status:
     """
     if len(output) <= usual:
         return parse_status(output)
-    async with worked(__name__, (output.encode(errors="replace"),), "a status of fdbcli") as parts:
+    async with run_in_worker(__name__, (output.encode(errors="replace"),), "a status of fdbcli") as parts:
         found = msgspec.msgpack.decode(await anext(parts), type=Status)
         processes: dict[str, Process] = {}
         async for part in parts:
@@ -29,7 +29,7 @@ async def status(output: str, usual: int = USUAL) -> Status:
     return _with(found, processes) if processes else found
 
 
-def parted(frames: Iterator[bytes]) -> Iterable[bytes]:
+def status_frames(frames: Iterator[bytes]) -> Iterable[bytes]:
     """Yield the status without its processes, then the processes; raise `EngineError` if there is no status."""
     found = parse_status(next(frames))
     processes = found.cluster.processes
@@ -44,4 +44,4 @@ def _with(found: Status, processes: dict[str, Process]) -> Status:
 
 
 if __name__ == "__main__":
-    serve(parted)
+    serve(status_frames)

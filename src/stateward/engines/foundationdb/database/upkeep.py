@@ -17,12 +17,12 @@ from stateward.engines.foundationdb.spec.coordinators import (
 from stateward.engines.foundationdb.spec.identity import member_of
 
 
-def untended(target: FoundationTarget, status: Status, seen: View, coordinators: frozenset[str]) -> str:
+def pending_settings(target: FoundationTarget, status: Status, seen: View, coordinators: frozenset[str]) -> str:
     """Return what the database needs, as a clause; empty if nothing."""
-    return redundancy(target, status) or coordination(target, seen, coordinators)
+    return redundancy_change(target, status) or coordinator_change(target, seen, coordinators)
 
 
-def redundancy(target: FoundationTarget, status: Status) -> str:
+def redundancy_change(target: FoundationTarget, status: Status) -> str:
     """Return that the redundancy mode differs from the desired one, as a clause; empty if not."""
     configuration = status.cluster.configuration
     found = configuration.redundancy_mode if configuration is not None else None
@@ -30,18 +30,18 @@ def redundancy(target: FoundationTarget, status: Status) -> str:
     return f"its redundancy is {found}, and {wanted} is desired" if found not in (None, wanted) else ""
 
 
-def coordination(target: FoundationTarget, seen: View, coordinators: frozenset[str]) -> str:
+def coordinator_change(target: FoundationTarget, seen: View, coordinators: frozenset[str]) -> str:
     """Return that other coordinators are better, as a clause; empty if not."""
     fit = candidates(target, seen, frozenset())
-    choice = chosen(target, fit, coordinators)
-    if choice.members == coordinators or len(choice.members) < min(len(coordinators), wanted(target)):
+    choice = desired_coordinators(target, fit, coordinators)
+    if choice.members == coordinators or len(choice.members) < min(len(coordinators), coordinator_count(target)):
         return ""
     if not has_to_change(coordinators, choice, fit, reachable(seen, coordinators)):
         return ""
     return f"its coordinators are {', '.join(sorted(coordinators))}, and {', '.join(sorted(choice.members))} are better"
 
 
-def coordinating(target: FoundationTarget, status: Status) -> frozenset[str] | None:
+def current_coordinators(target: FoundationTarget, status: Status) -> frozenset[str] | None:
     """Return the coordinators as members, others by their addresses; None if the status does not say."""
     known = status.client.coordinators
     if known is None or known.coordinators is None:
@@ -56,21 +56,21 @@ def unmovable(target: FoundationTarget, seen: View, coordinators: frozenset[str]
     """Return why coordinators cannot move away from leaving members, as a clause; empty if they can."""
     if not coordinators & leaving:
         return ""
-    choice = chosen(target, candidates(target, seen, leaving), coordinators)
+    choice = desired_coordinators(target, candidates(target, seen, leaving), coordinators)
     if len(choice.members) >= len(coordinators):
         return ""
     names = ", ".join(sorted(coordinators & leaving))
     return f"coordinators cannot move away from {names}: {choice.problem}"
 
 
-def wanted(target: FoundationTarget) -> int:
+def coordinator_count(target: FoundationTarget) -> int:
     """Return the desired number of coordinators."""
     return count_of(target.cluster.spec.redundancy.value)
 
 
-def chosen(target: FoundationTarget, fit: Iterable[Candidate], coordinators: frozenset[str]) -> Choice:
+def desired_coordinators(target: FoundationTarget, fit: Iterable[Candidate], coordinators: frozenset[str]) -> Choice:
     """Return the desired coordinators."""
-    return choose(fit, coordinators, wanted(target))
+    return choose(fit, coordinators, coordinator_count(target))
 
 
 def candidates(target: FoundationTarget, seen: View, leaving: frozenset[str]) -> list[Candidate]:

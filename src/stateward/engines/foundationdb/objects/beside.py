@@ -15,7 +15,7 @@ _SCRIPT = (
 )
 
 
-def bring(version: str, image: str) -> Json:
+def copy_container(version: str, image: str) -> Json:
     """Return the init container that copies the programs of a version from its image."""
     return {
         "name": CONTAINER,

@@ -3,7 +3,7 @@
 from stateward.api.kinds.foundationdb import FaultDomain
 from stateward.api.values import names
 from stateward.api.values.base import Json
-from stateward.engines.foundationdb.objects.beside import BESIDE, bring
+from stateward.engines.foundationdb.objects.beside import BESIDE, copy_container
 from stateward.engines.foundationdb.objects.configuration import config_files
 from stateward.engines.foundationdb.objects.labels import ENGINE, member_labels
 from stateward.engines.foundationdb.spec import security
@@ -37,7 +37,7 @@ def annotations(pool: ResolvedPool, build: Build) -> dict[str, str]:
 
 def made_from(pool: ResolvedPool, build: Build) -> dict[str, str]:
     """Return the annotations that record the inputs of an object."""
-    return pods.made_from(inputs(pool, build), build.version)
+    return pods.input_annotations(inputs(pool, build), build.version)
 
 
 def _spec(pool: ResolvedPool, ordinal: int, build: Build) -> Json:
@@ -62,7 +62,7 @@ def _initial(pool: ResolvedPool, build: Build) -> list[Json]:
     """Return the init containers for the agent and for the programs of another version."""
     brought = [agent.init_container(pool.agent_image)] if pool.managed else []
     beside = build.beside(pool.cluster.spec.version)
-    return [*brought, bring(beside, image(pool, beside))] if beside else brought
+    return [*brought, copy_container(beside, image(pool, beside))] if beside else brought
 
 
 def _container(pool: ResolvedPool, ordinal: int, build: Build) -> Json:
@@ -149,4 +149,6 @@ def _volumes(pool: ResolvedPool, ordinal: int) -> list[Json]:
 def _affinity(pool: ResolvedPool) -> Json:
     """Return an affinity that separates members, above all of one pool; a hard rule would block their return."""
     cluster = {names.LABEL_CLUSTER: pool.cluster.metadata.name}
-    return pods.preferred(pods.apart(50, cluster), pods.apart(100, {**cluster, names.LABEL_POOL: pool.name}))
+    return pods.preferences(
+        pods.spread_preference(50, cluster), pods.spread_preference(100, {**cluster, names.LABEL_POOL: pool.name})
+    )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from stateward.planning.model.observation import Crossing
+from stateward.planning.model.observation import ProtocolSwitch
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,7 +10,7 @@ class Build:
     """The version of a member's image, and the progress of its cluster towards the version of its spec."""
 
     version: str
-    crossing: Crossing = Crossing.NONE
+    crossing: ProtocolSwitch = ProtocolSwitch.NONE
 
     def beside(self, wanted: str) -> str:
         """Return the version of the programs beside those of the image, if any; `wanted` is the spec's."""
@@ -18,7 +18,7 @@ class Build:
 
     def program(self, wanted: str) -> str:
         """Return the version of the running programs."""
-        return wanted if self.crossing is Crossing.SWITCHED else self.version
+        return wanted if self.crossing is ProtocolSwitch.SWITCHED else self.version
 
 
 def series(version: str) -> str:

@@ -72,7 +72,7 @@ def choose(candidates: Iterable[Candidate], now: frozenset[str], count: int) -> 
         return Choice(
             names, f"{count} coordinators are desired, and only {len(fit)} of the remaining members can be one"
         )
-    return Choice(names, crowded(chosen))
+    return Choice(names, crowded_zone(chosen))
 
 
 def spread(fit: Sequence[Candidate], count: int) -> list[Candidate]:
@@ -88,7 +88,7 @@ def spread(fit: Sequence[Candidate], count: int) -> list[Candidate]:
     return chosen
 
 
-def crowded(chosen: Sequence[Candidate]) -> str:
+def crowded_zone(chosen: Sequence[Candidate]) -> str:
     """Return which zone has so many coordinators that its loss loses the majority; empty if none has."""
     zones = [c.zone for c in chosen]
     worst = max(sorted(set(zones)), key=zones.count, default="")
@@ -110,5 +110,5 @@ def has_to_change(
         return True
     if len(now) < len(choice.members) or not now <= reachable:
         return True
-    before = crowded([known[name] for name in sorted(now)])
+    before = crowded_zone([known[name] for name in sorted(now)])
     return bool(before) and not choice.problem

@@ -10,7 +10,7 @@ from stateward.engines.foundationdb.spec.identity import cluster_file
 from stateward.engines.foundationdb.spec.inputs import COORDINATED, EFFECTS, RETAINED, inputs
 from stateward.engines.foundationdb.spec.pools import TIERS, ResolvedPool, resolve
 from stateward.engines.pods.replacement import replacement, wait_between_removals
-from stateward.planning.model.observation import Crossing, Desired, Inputs, Pool, Refusal, SoleCopy, Surge
+from stateward.planning.model.observation import Desired, Inputs, Pool, ProtocolSwitch, Refusal, SoleCopy, Surge
 
 WAIT_BETWEEN_REMOVALS = 60.0
 """Seconds, as in FoundationDB's own operator: the database must notice the loss of a process, and recover."""
@@ -20,7 +20,7 @@ def desired(cluster: FoundationDBCluster) -> Desired:
     """Return the desired state. A refused version is left out: the cluster keeps its current version."""
     reason = refuse_upgrade(cluster.status.version, cluster.spec.version)
     refusals = () if reason is None else (Refusal("spec.version", "UpgradeRefused", reason, everything=False),)
-    switched = security.refused(cluster)
+    switched = security.refusal(cluster)
     if switched is not None:
         refusals = (*refusals, Refusal("spec.security.enabled", "SecurityFixed", switched, everything=False))
     version = cluster.spec.version if reason is None else cluster.status.version
@@ -56,18 +56,18 @@ def refuse_upgrade(deployed: str, asked: str) -> str | None:
     return None
 
 
-def apart(first: str, second: str) -> bool:
+def are_incompatible(first: str, second: str) -> bool:
     """Return whether processes of two versions are incompatible: they talk only within one major and minor version."""
     one, other = parse_version(first), parse_version(second)
     return one is not None and other is not None and (one.major, one.minor) != (other.major, other.minor)
 
 
-def crossings(pool: ResolvedPool, version: str) -> dict[Crossing, Inputs]:
+def crossings(pool: ResolvedPool, version: str) -> dict[ProtocolSwitch, Inputs]:
     """Return the inputs of members in each step of the cut-over to an incompatible version."""
     deployed = pool.cluster.status.version
-    if not apart(deployed, version):
+    if not are_incompatible(deployed, version):
         return {}
-    return {step: inputs(pool, Build(deployed, step)) for step in (Crossing.BESIDE, Crossing.SWITCHED)}
+    return {step: inputs(pool, Build(deployed, step)) for step in (ProtocolSwitch.BESIDE, ProtocolSwitch.SWITCHED)}
 
 
 def _pool(pool: ResolvedPool, version: str) -> Pool:

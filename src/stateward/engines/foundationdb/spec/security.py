@@ -27,13 +27,13 @@ def formed(cluster: FoundationDBCluster) -> bool:
     return grant.formed if grant is not None else bool(cluster.status.cluster_uuid)
 
 
-def begun(cluster: FoundationDBCluster) -> bool:
+def may_run_already(cluster: FoundationDBCluster) -> bool:
     """Return whether anything may already run with or without TLS, according to the status."""
     status = cluster.status
     return bool(status.bootstrap is not None or status.cluster_uuid or status.version or status.member_states)
 
 
-def asked(cluster: FoundationDBCluster) -> bool | None:
+def requested(cluster: FoundationDBCluster) -> bool | None:
     """Return the choice of the spec; None if it leaves it open."""
     return cluster.spec.security.enabled if cluster.spec.security is not None else None
 
@@ -41,12 +41,12 @@ def asked(cluster: FoundationDBCluster) -> bool | None:
 def secured(cluster: FoundationDBCluster) -> bool:
     """Return whether its processes use TLS: as decided at creation, or (before that) as the spec says."""
     known = cluster.status.security
-    return known.enabled if known is not None else bool(asked(cluster)) and not begun(cluster)
+    return known.enabled if known is not None else bool(requested(cluster)) and not may_run_already(cluster)
 
 
-def refused(cluster: FoundationDBCluster) -> str | None:
+def refusal(cluster: FoundationDBCluster) -> str | None:
     """Return why the spec's choice of TLS is refused; None if it is not."""
-    wanted, now = asked(cluster), secured(cluster)
+    wanted, now = requested(cluster), secured(cluster)
     if wanted is None or wanted is now:
         return None
     return (
@@ -90,12 +90,12 @@ def environment(cluster: FoundationDBCluster) -> list[Json]:
         "FDB_TLS_KEY_FILE": f"{FOLDER}/tls.key",
         "FDB_TLS_CA_FILE": f"{FOLDER}/ca.crt",
         # Either name is enough: a bar separates alternative rules.
-        "FDB_TLS_VERIFY_PEERS": f"{believed(member_name(cluster))}|{believed(client_name(cluster))}",
+        "FDB_TLS_VERIFY_PEERS": f"{trust_rule(member_name(cluster))}|{trust_rule(client_name(cluster))}",
     }
     return [{"name": name, "value": value} for name, value in values.items()]
 
 
-def believed(name: str) -> str:
+def trust_rule(name: str) -> str:
     """Return the rule that trusts a valid certificate with a common name."""
     return f"S.CN={name}"
 

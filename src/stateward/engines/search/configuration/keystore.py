@@ -65,7 +65,7 @@ def settings(asked: SecureSettings, data: Mapping[str, bytes]) -> Iterator[Setti
             yield Setting(name, Dependency(SECRET, asked.secret_name, entry.key), data[entry.key])
 
 
-def lacking(asked: SecureSettings, found: Sequence[Setting]) -> tuple[str, ...]:
+def missing_keys(asked: SecureSettings, found: Sequence[Setting]) -> tuple[str, ...]:
     """Return the keys that the spec names and the Secret lacks."""
     there = {setting.source.key for setting in found}
     return tuple(entry.key for entry in asked.entries or () if entry.key not in there)

@@ -44,7 +44,7 @@ def secured(cluster: SearchCluster) -> bool:
     return cluster.status.security is not None and cluster.status.security.enabled
 
 
-def reloads(version: str) -> bool:
+def reloads_certificates(version: str) -> bool:
     """Return whether nodes of an OpenSearch version reload new certificates without a restart."""
     parsed = parse_version(version)
     return parsed is not None and parsed[:2] >= RELOADS
@@ -100,17 +100,17 @@ def files(pool: ResolvedPool) -> dict[str, str]:
     """Return the files of a secured member besides its settings."""
     if not secured(pool.cluster):
         return {}
-    return {SWITCH: "on\n", **({USERS: NO_USERS} if plugged(pool) else {xpack.ROLES_FILE: xpack.ROLES})}
+    return {SWITCH: "on\n", **({USERS: NO_USERS} if uses_plugin(pool) else {xpack.ROLES_FILE: xpack.ROLES})}
 
 
-def plugged(pool: ResolvedPool) -> bool:
+def uses_plugin(pool: ResolvedPool) -> bool:
     """Return whether members of a pool are secured by OpenSearch's plugin."""
     return pool.flavor.shield is Shield.PLUGIN and secured(pool.cluster)
 
 
 def question(pool: ResolvedPool) -> Question:
     """Return the requests that show whether a member is alive and whether it serves."""
-    if plugged(pool):
+    if uses_plugin(pool):
         return Question(f"{HEALTH}?mode=lenient", HEALTH, "https")
     return xpack.QUESTION if secured(pool.cluster) else Question(pool.flavor.alive)
 
@@ -121,13 +121,13 @@ def inputs(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
         return
     yield TOGETHER, True
     status = pool.cluster.status.security
-    if plugged(pool) and status is not None and status.mark and not reloads(version):
+    if uses_plugin(pool) and status is not None and status.mark and not reloads_certificates(version):
         yield CERTIFICATES, status.mark
 
 
 def settings(pool: ResolvedPool, version: str) -> dict[str, Any]:
     """Return the security settings that Stateward owns; empty if the cluster is not secured."""
-    if not plugged(pool):
+    if not uses_plugin(pool):
         return xpack.settings(FOLDER) if secured(pool.cluster) else {}
     return {
         **_layer("transport", "tls"),
@@ -139,14 +139,14 @@ def settings(pool: ResolvedPool, version: str) -> dict[str, Any]:
         "plugins.security.nodes_dn": [f"CN={member_name(pool.cluster)}"],
         "plugins.security.authcz.admin_dn": [f"CN={operator_name(pool.cluster)}"],
         "plugins.security.allow_default_init_securityindex": True,
-        **(_RELOAD if reloads(version) else {}),
+        **(_RELOAD if reloads_certificates(version) else {}),
     }
 
 
 def defaults(pool: ResolvedPool) -> dict[str, Any]:
     """Return the settings of a secured member that users may override."""
     roles = ["all_access", "security_rest_api_access"]
-    return {"plugins.security.restapi.roles_enabled": roles} if plugged(pool) else {}
+    return {"plugins.security.restapi.roles_enabled": roles} if uses_plugin(pool) else {}
 
 
 _RELOAD = {

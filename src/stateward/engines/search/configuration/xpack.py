@@ -57,7 +57,9 @@ def usable(name: str) -> bool:
     return re.fullmatch(NAME, name) is not None and name != OPERATOR
 
 
-def users(people: Mapping[str, str], before: str, salt: Callable[[], bytes], *, others: bool = False) -> dict[str, str]:
+def user_files(
+    people: Mapping[str, str], before: str, salt: Callable[[], bytes], *, others: bool = False
+) -> dict[str, str]:
     """Return the files of superusers from their passwords by name.
 
     `before` is the existing users file: valid digests in it stay, so that nothing is rewritten without need. With

@@ -21,10 +21,10 @@ from stateward.engines.connection.base import (
 )
 from stateward.engines.search.database import marks, shutdown
 from stateward.engines.search.database.decode import excluded
-from stateward.engines.search.database.explain import explained
-from stateward.engines.search.database.reader import picture
+from stateward.engines.search.database.explain import with_explanations
+from stateward.engines.search.database.reader import decoded_observation
 from stateward.engines.search.database.reading import INFO, SETTINGS, STATE, STATS, Bodies, Expected
-from stateward.engines.search.database.session import Session, at_any
+from stateward.engines.search.database.session import Session, at_any_node
 from stateward.engines.search.database.wire import (
     Acknowledged,
     ClusterSettings,
@@ -77,13 +77,13 @@ class SearchEngine:
         """Return one consistent observation of the database, or the reason why there is none; never a partial one."""
 
         async def look(session: Session) -> Database:
-            going = await shutdown.told(session) if self._flavor.announces else None
+            going = await shutdown.all_records(session) if self._flavor.announces else None
             expected = Expected(
                 session.endpoint, target.name, target.identity, self._flavor.data_roles, going=going or ()
             )
             async with self._rooms.look(f"{target.name} {target.identity}") as room:
-                found = await picture(expected, await ask(session, room), self._rooms.usual)
-            found = await explained(session, found)
+                found = await decoded_observation(expected, await ask(session, room), self._rooms.usual)
+            found = await with_explanations(session, found)
             secured = session.endpoint.startswith("https:")
             return msgspec.structs.replace(found, secured=secured) if secured else found
 
@@ -102,7 +102,7 @@ class SearchEngine:
         async def work(session: Session) -> None:
             await change(session, lambda settings: marks.limit(settings, allocation))
             if self._flavor.announces:
-                await shutdown.tell(session, shutdown.Kind.RESTART, members)
+                await shutdown.register(session, shutdown.Kind.RESTART, members)
 
         await self._at_any(target, work)
 
@@ -112,7 +112,7 @@ class SearchEngine:
         async def work(session: Session) -> None:
             await change(session, marks.restore)
             if self._flavor.announces:
-                await shutdown.take_back(session, shutdown.Kind.RESTART)
+                await shutdown.deregister(session, shutdown.Kind.RESTART)
 
         await self._at_any(target, work)
 
@@ -122,8 +122,8 @@ class SearchEngine:
         async def work(session: Session) -> None:
             await change(session, lambda settings: marks.drain(settings, members))
             if self._flavor.announces:
-                await shutdown.take_back(session, shutdown.Kind.REMOVE, members)
-                await shutdown.tell(session, shutdown.Kind.REMOVE, members)
+                await shutdown.deregister(session, shutdown.Kind.REMOVE, members)
+                await shutdown.register(session, shutdown.Kind.REMOVE, members)
 
         await self._at_any(target, work)
 
@@ -201,7 +201,7 @@ class SearchEngine:
     async def _at_any(self, target: Target, work: Callable[[Session], Awaitable[T]], patience: float = PATIENCE) -> T:
         try:
             async with asyncio.timeout(patience):
-                return await at_any(self._transport, target, work)
+                return await at_any_node(self._transport, target, work)
         except TimeoutError as error:
             raise UnreachableError(f"the cluster did not answer within {patience:.0f} s") from error
 

@@ -24,7 +24,7 @@ EVERYWHERE = "every data node has a copy of it already"
 _FIELDS = "can_allocate,allocate_explanation,node_allocation_decisions.node_name,node_allocation_decisions.deciders"
 
 
-async def explained(session: Session, database: Database) -> Database:
+async def with_explanations(session: Session, database: Database) -> Database:
     """Return the observation with its unassigned copies explained."""
     if database.allocation is not Allocation.ALL:
         return database

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from stateward.engines.connection.answer_limits import USUAL
 from stateward.engines.connection.base import GarbledError
-from stateward.engines.connection.worker import serve, worked
+from stateward.engines.connection.worker import run_in_worker, serve
 from stateward.engines.search.database.reading import Bodies, Expected, read
 from stateward.planning.model.observation import Database, Unit
 
@@ -15,7 +15,7 @@ COPIES = 2000
 """Copies in one message from the worker: decoding them takes 10 ms of the event loop."""
 
 
-async def picture(expected: Expected, bodies: Bodies, usual: int = USUAL) -> Database:
+async def decoded_observation(expected: Expected, bodies: Bodies, usual: int = USUAL) -> Database:
     """Return the decoded observation; raise `EngineError` if there is none.
 
     Answers up to the usual size are decoded in this process, larger ones in a worker.
@@ -23,7 +23,7 @@ async def picture(expected: Expected, bodies: Bodies, usual: int = USUAL) -> Dat
     if bodies.size <= usual:
         return read(expected, bodies)
     frames = (msgspec.msgpack.encode(expected), bodies.state, bodies.info, bodies.stats, bodies.settings)
-    async with worked(__name__, frames, f"answers of {expected.endpoint}") as parts:
+    async with run_in_worker(__name__, frames, f"answers of {expected.endpoint}") as parts:
         head = msgspec.msgpack.decode(await anext(parts), type=Database)
         units: list[Unit] = []
         async for part in parts:
@@ -31,7 +31,7 @@ async def picture(expected: Expected, bodies: Bodies, usual: int = USUAL) -> Dat
     return structs.replace(head, units=tuple(units))
 
 
-def parted(frames: Iterator[bytes]) -> Iterable[bytes]:
+def observation_frames(frames: Iterator[bytes]) -> Iterable[bytes]:
     """Yield the observation without its units, then the units; raise `EngineError` if there is no observation."""
     expected, *bodies = frames
     if len(bodies) != len(structs.fields(Bodies)):
@@ -57,4 +57,4 @@ def grouped(units: Sequence[Unit]) -> Iterator[list[Unit]]:
 
 
 if __name__ == "__main__":
-    serve(parted)
+    serve(observation_frames)

@@ -49,13 +49,13 @@ def read(expected: Expected, bodies: Bodies) -> Database:
     info = decoded(NodesInfo, bodies.info, said(INFO))
     stats = decoded(NodesStats, bodies.stats, said(STATS))
     for counts, name in ((info.counts, info.cluster_name), (stats.counts, stats.cluster_name)):
-        whole(counts, name, expected.name)
+        check_complete(counts, name, expected.name)
     settings = decoded(ClusterSettings, bodies.settings, said(SETTINGS))
     answers = Answers(state=state, info=info, stats=stats, settings=settings, going=expected.going)
     return database(expected.data_roles, answers)
 
 
-def whole(counts: Counts, name: str, meant: str) -> None:
+def check_complete(counts: Counts, name: str, meant: str) -> None:
     """Raise when an answer lacks nodes, or comes from another cluster."""
     if name != meant:
         raise GarbledError(f"the parts of the answer come from different clusters: {name[:200]} and {meant}")

@@ -9,7 +9,7 @@ from statistics import median
 from msgspec import Struct
 
 from stateward.engines.connection.base import Target, Transport
-from stateward.engines.search.database.session import Session, at_any
+from stateward.engines.search.database.session import Session, at_any_node
 from stateward.engines.search.database.wire import Whole
 
 SETTINGS_FIELDS = (
@@ -77,12 +77,12 @@ async def speed(transport: Transport, target: Target) -> Speed:
         params = {"include_defaults": "true", "filter_path": SETTINGS_FIELDS}
         settings = await session.get(dict[str, dict[str, object]], "/_cluster/settings", params)
         found = await session.get(dict[str, Recoveries], "/_recovery", {"filter_path": RECOVERY_FIELDS})
-        return told(settings, [shard for index in found.values() for shard in index.shards])
+        return measured_speed(settings, [shard for index in found.values() for shard in index.shards])
 
-    return await at_any(transport, target, work)
+    return await at_any_node(transport, target, work)
 
 
-def told(settings: dict[str, dict[str, object]], recovered: list[Recovered]) -> Speed:
+def measured_speed(settings: dict[str, dict[str, object]], recovered: list[Recovered]) -> Speed:
     """Return the speed that the answers imply."""
     peers = [r for r in recovered if (r.type, r.stage) == ("PEER", "DONE") and r.total_time_in_millis > 0]
     large = [r for r in peers if r.index.size.recovered_in_bytes >= LARGE]
@@ -90,9 +90,9 @@ def told(settings: dict[str, dict[str, object]], recovered: list[Recovered]) -> 
     again = [r for r in peers if r.index.size.reused_in_bytes > r.index.size.recovered_in_bytes * 10]
     times = [r.total_time_in_millis / 1000 for r in again]
     concurrent = "cluster.routing.allocation.node_concurrent_"
-    at_once = first(settings, (f"{concurrent}incoming_recoveries", f"{concurrent}recoveries"))
+    at_once = effective(settings, (f"{concurrent}incoming_recoveries", f"{concurrent}recoveries"))
     return Speed(
-        limit=size(first(settings, ("indices.recovery.max_bytes_per_sec",))),
+        limit=size(effective(settings, ("indices.recovery.max_bytes_per_sec",))),
         at_once=int(at_once) if re.fullmatch(r"[0-9]{1,9}", at_once) else 0,
         rate=median(rates) if len(rates) >= FEW else 0.0,
         rates=len(rates),
@@ -101,18 +101,18 @@ def told(settings: dict[str, dict[str, object]], recovered: list[Recovered]) -> 
     )
 
 
-def first(settings: dict[str, dict[str, object]], names: tuple[str, ...]) -> str:
+def effective(settings: dict[str, dict[str, object]], names: tuple[str, ...]) -> str:
     """Return the effective value: explicit settings before defaults, the narrower setting before the wider."""
     for section in (("transient", "persistent"), ("defaults",)):
         for name in names:
             for level in section:
-                value = at(settings.get(level, {}), name)
+                value = nested(settings.get(level, {}), name)
                 if value:
                     return value
     return ""
 
 
-def at(section: dict[str, object], name: str) -> str:
+def nested(section: dict[str, object], name: str) -> str:
     """Return a nested setting; empty if absent."""
     found: object = section
     for part in name.split("."):

@@ -79,7 +79,7 @@ class Session:
         return answer
 
 
-async def at_any(transport: Transport, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
+async def at_any_node(transport: Transport, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
     """Run `work` at the first node of the cluster that can; raise the most informative error if none can.
 
     Two nodes with answers that are too large end the attempt: the others would answer the same, and reading them takes
@@ -90,7 +90,7 @@ async def at_any(transport: Transport, target: Target, work: Callable[[Session],
     for endpoint in target.endpoints:
         try:
             session = Session(transport, endpoint)
-            await greet(session, target)
+            await verify_cluster(session, target)
             return await work(session)
         except RefusedError as error:
             if error.lasting:
@@ -107,7 +107,7 @@ async def at_any(transport: Transport, target: Target, work: Callable[[Session],
     raise min(failures, key=_rank)
 
 
-async def greet(session: Session, target: Target) -> None:
+async def verify_cluster(session: Session, target: Target) -> None:
     """Verify that a node belongs to the cluster and that the cluster can answer; raise otherwise."""
     greeting = await session.get(Greeting, GREETING, {"local": "true", "filter_path": _GREETING_FIELDS})
     check(session.endpoint, greeting, target)

@@ -64,7 +64,7 @@ class Names(Struct, frozen=True):
     nodes: dict[str, StateNode] = {}
 
 
-async def told(session: Session) -> tuple[Record, ...] | None:
+async def all_records(session: Session) -> tuple[Record, ...] | None:
     """Return all records; None if the database has no such API. Raise `EngineError` if they cannot be read."""
     try:
         nodes = (await session.get(Records, PATH)).nodes
@@ -80,12 +80,12 @@ def members(records: Iterable[Record], kind: Kind) -> frozenset[str]:
     return frozenset(record.member for record in records if record.ours(kind))
 
 
-async def tell(session: Session, kind: Kind, going: frozenset[str]) -> None:
+async def register(session: Session, kind: Kind, going: frozenset[str]) -> None:
     """Register members for shutdown; skip members that are absent or already registered.
 
     A removal implies more than a restart, so it is never replaced by one.
     """
-    records = await told(session) if going else None
+    records = await all_records(session) if going else None
     if records is None:
         return
     known = {r.node_id for r in records if not r.member or kind is Kind.RESTART or r.ours(kind)}
@@ -97,9 +97,9 @@ async def tell(session: Session, kind: Kind, going: frozenset[str]) -> None:
                 await session.command("PUT", path_of(identifier), None, body)
 
 
-async def take_back(session: Session, kind: Kind, staying: frozenset[str] = frozenset()) -> None:
+async def deregister(session: Session, kind: Kind, staying: frozenset[str] = frozenset()) -> None:
     """Remove Stateward's records of this kind, except those of `staying`."""
-    for record in await told(session) or ():
+    for record in await all_records(session) or ():
         if record.ours(kind) and record.member not in staying:
             try:
                 await session.command("DELETE", path_of(record.node_id))

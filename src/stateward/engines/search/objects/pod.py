@@ -55,7 +55,7 @@ def _agent_annotations(pool: ResolvedPool, ordinal: int, version: str) -> dict[s
 
 def made_from(pool: ResolvedPool, version: str) -> dict[str, str]:
     """Return the annotations that record the inputs of an object."""
-    return pods.made_from(inputs(pool, version), version)
+    return pods.input_annotations(inputs(pool, version), version)
 
 
 def _spec(pool: ResolvedPool, ordinal: int, version: str, *, waits: bool) -> Json:

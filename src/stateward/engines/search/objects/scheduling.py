@@ -10,5 +10,5 @@ from stateward.engines.search.spec.pools import ResolvedPool
 def affinity(pool: ResolvedPool) -> Json:
     """Return an affinity that prefers nodes without other members; for voters, above all without other voters."""
     cluster = {names.LABEL_CLUSTER: pool.cluster.metadata.name}
-    voters = [pods.apart(100, {**cluster, LABEL_VOTES: "true"})] if pool.voting else []
-    return pods.preferred(pods.apart(50, cluster), *voters)
+    voters = [pods.spread_preference(100, {**cluster, LABEL_VOTES: "true"})] if pool.voting else []
+    return pods.preferences(pods.spread_preference(50, cluster), *voters)

@@ -23,7 +23,7 @@ Result_co = TypeVar("Result_co", covariant=True)
 _THREAD = ThreadPoolExecutor(1, "aside")
 
 
-class Doable(Protocol[Result_co]):
+class Job(Protocol[Result_co]):
     """A job, and its result."""
 
     def do(self, allowance: Allowance | None = None) -> Result_co:
@@ -31,20 +31,20 @@ class Doable(Protocol[Result_co]):
         ...
 
 
-class Aside(Protocol):
+class Background(Protocol):
     """Does jobs without keeping the event loop from going on; raises what they raise, and NotNowError."""
 
-    async def __call__(self, job: Doable[Result_co]) -> Result_co:
+    async def __call__(self, job: Job[Result_co]) -> Result_co:
         """Return the result of the job."""
         ...
 
 
-async def at_once(job: Doable[Result_co]) -> Result_co:
+async def in_foreground(job: Job[Result_co]) -> Result_co:
     """Return the result, while everything else waits: for virtual time, which no real process follows."""
     return job.do()
 
 
-class Beside:
+class WorkerPool:
     """The thread, the slots for processes, and the queue of namespaces."""
 
     def __init__(self, places: int = PLACES) -> None:

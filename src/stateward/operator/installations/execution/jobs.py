@@ -10,7 +10,7 @@ import msgspec
 
 from stateward.api.kinds.package import Package as PackageObject
 from stateward.api.values.base import Json
-from stateward.operator.installations.execution.opening import NoPackageError, opened
+from stateward.operator.installations.execution.opening import NoPackageError, open_package
 from stateward.packages.format.parameters import BadValue
 from stateward.packages.format.records import Package, Task
 from stateward.packages.plans.steps import Work, work_of
@@ -105,7 +105,7 @@ class OpenPackage(msgspec.Struct, frozen=True, tag=True):
 
     def do(self, allowance: Allowance | None = None) -> Package:  # noqa: ARG002 - each of its templates has bounds
         """Return the package; raises NoPackageError."""
-        return opened(self.body)
+        return open_package(self.body)
 
     def exceeds(self, why: str) -> Exception:
         """Return the error of a package that takes more than it may."""

@@ -10,7 +10,7 @@ from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.kube.objects.resource import Resource, Selection
-from stateward.operator.installations.execution.background import Aside
+from stateward.operator.installations.execution.background import Background
 from stateward.operator.installations.execution.jobs import OpenPackage
 from stateward.operator.installations.execution.opening import NoPackageError
 from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, PACKAGES
@@ -26,9 +26,9 @@ class Library:
     An operator for certain namespaces knows no packages of the cluster.
     """
 
-    def __init__(self, api: Api, namespaces: tuple[str, ...], aside: Aside) -> None:
+    def __init__(self, api: Api, namespaces: tuple[str, ...], background: Background) -> None:
         self._api = api
-        self._aside = aside
+        self._background = background
         self._namespaces = namespaces
         self.packages: Store[PartialObject] = Store("packages", namespaces=namespaces)
         self.shared: Store[PartialObject] = Store("clusterpackages")
@@ -87,7 +87,7 @@ class Library:
             body = await self._api.get(resource, key)
         except NotFound as error:
             raise NoPackageError("PackageMissing", f"{resource.kind} {key} is being deleted") from error
-        found = await self._aside(OpenPackage(body))
+        found = await self._background(OpenPackage(body))
         self._read[body.metadata.uid] = found
         if len(self._read) > MOST:
             self._read.popitem(last=False)

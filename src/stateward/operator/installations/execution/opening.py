@@ -19,7 +19,7 @@ class NoPackageError(Exception):
         self.message = message
 
 
-def opened(body: PackageObject) -> Package:
+def open_package(body: PackageObject) -> Package:
     """Return the package that an object holds; raises NoPackageError for one that cannot work."""
     where = f"{body.kind} {body.metadata.name}"
     try:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from stateward.operator.installations.execution.background import Aside
+from stateward.operator.installations.execution.background import Background
 from stateward.operator.installations.execution.jobs import RenderStep
 from stateward.packages.plans.steps import Work
 from stateward.packages.rendering.rendering import Place, Use
@@ -18,11 +18,11 @@ MOST = 128
 """Steps that are remembered; each is a few kilobytes for each of its objects."""
 
 
-class Works:
+class RenderedSteps:
     """The steps that were rendered last."""
 
-    def __init__(self, aside: Aside, most: int = MOST) -> None:
-        self._aside = aside
+    def __init__(self, background: Background, most: int = MOST) -> None:
+        self._background = background
         self._most = most
         self._known: OrderedDict[tuple[str | bytes, ...], Work] = OrderedDict()
 
@@ -32,7 +32,7 @@ class Works:
         name = (use.package.digest, use.name, use.namespace, values, place.plan, place.phase, place.step.name)
         found = self._known.get(name)
         if found is None:
-            found = self._known[name] = await self._aside(RenderStep(use, place))
+            found = self._known[name] = await self._background(RenderStep(use, place))
             if len(self._known) > self._most:
                 self._known.popitem(last=False)
         self._known.move_to_end(name)

@@ -124,7 +124,7 @@ def refusal(error: Exception) -> str:
     )
 
 
-def said(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """Return what went wrong, and for a right that is missing which one, to whom, and what to do.
 
     For a status or an event: it holds no value of a parameter and nothing of what was rendered, but names of objects.

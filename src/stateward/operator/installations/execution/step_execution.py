@@ -5,10 +5,10 @@ from typing import Protocol
 
 from stateward.api.values.base import GROUP, Json
 from stateward.kube.objects.errors import ApiError, BadRequest, Invalid
-from stateward.operator.installations.execution.rendered_steps import Works
-from stateward.operator.installations.execution.service_account import reason_of, said
+from stateward.operator.installations.execution.rendered_steps import RenderedSteps
+from stateward.operator.installations.execution.service_account import error_text, reason_of
 from stateward.operator.installations.execution.tasks import Tasks
-from stateward.operator.installations.objects.applier import Hands, Made
+from stateward.operator.installations.objects.applier import AppliedObject, Applier
 from stateward.operator.installations.objects.faults import FatalError, HeldError
 from stateward.operator.installations.objects.views import GroupKind
 from stateward.operator.restarts.views import SOURCES
@@ -29,7 +29,7 @@ class Mark(Protocol):
         ...
 
 
-class Carrier:
+class StepExecution:
     """Performs steps of one installation.
 
     `mark` records the kinds of objects before they are created; `restarted` collects the reasons for restarts of pods.
@@ -37,13 +37,13 @@ class Carrier:
 
     def __init__(
         self,
-        hands: Hands,
+        applier: Applier,
         tasks: Tasks,
         mark: Mark,
-        works: Works,
+        rendered_steps: RenderedSteps,
     ) -> None:
-        self._hands = hands
-        self._works = works
+        self._applier = applier
+        self._rendered_steps = rendered_steps
         self._tasks = tasks
         self._mark = mark
         self.restarted: list[str] = []
@@ -54,19 +54,19 @@ class Carrier:
         `again`: all of it was created in this run, and is waited for.
         """
         try:
-            return await self._work(use, place, await self._works.of(use, place), again=again)
+            return await self._work(use, place, await self._rendered_steps.of(use, place), again=again)
         except (FatalError, TemplateProblem, BadValue, Invalid, BadRequest) as error:
-            return Result(Stage.FAILED, said(error))
+            return Result(Stage.FAILED, error_text(error))
         except (HeldError, ApiError) as error:
-            return Result(Stage.RETRYING, said(error), reason_of(error))
+            return Result(Stage.RETRYING, error_text(error), reason_of(error))
 
     async def _work(self, use: Use, place: Place, work: Work, *, again: bool) -> Result:
         await self._mark(kinds_of(work), sure=False)
-        waits = [text for rendered in work.delete if (text := await self._hands.delete(rendered.body))]
+        waits = [text for rendered in work.delete if (text := await self._applier.delete(rendered.body))]
         near: dict[tuple[str, str], Json] = {}
         for rendered in work.apply:
             await self._mark([(rendered.identity.group, rendered.identity.kind)])  # A step may define a kind first.
-            made = await self._hands.make(use, place, rendered.body, again=again, near=near)
+            made = await self._applier.make(use, place, rendered.body, again=again, near=near)
             if made.live and rendered.identity.kind in SOURCES:
                 near[rendered.identity.kind, rendered.identity.name] = made.body
             waits += self._waits(made)
@@ -78,7 +78,7 @@ class Carrier:
                 return failed
         return Result(Stage.WAITING, "; ".join(waits)) if waits else Result(Stage.DONE)
 
-    def _waits(self, made: Made) -> list[str]:
+    def _waits(self, made: AppliedObject) -> list[str]:
         if made.because:
             self.restarted.append(f"{made.body['kind']} {made.body['metadata']['name']}: {', '.join(made.because)}")
         if made.waits:

@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from stateward.api.values.base import GROUP
 from stateward.kube.client.exec import ExecError
 from stateward.kube.objects.metadata import Key as ObjectKey
-from stateward.operator.installations.execution.background import Aside
+from stateward.operator.installations.execution.background import Background
 from stateward.operator.installations.execution.jobs import RenderNested, RenderObjects
 from stateward.operator.installations.execution.library import Library
-from stateward.operator.installations.objects.applier import Hands
+from stateward.operator.installations.objects.applier import Applier
 from stateward.operator.installations.objects.faults import FatalError, HeldError
 from stateward.packages.format.records import Task, TaskKind
 from stateward.packages.format.trees import at
@@ -39,11 +39,13 @@ class Tasks:
     `image` is the operator's own, which reads the files that a pod has created.
     """
 
-    def __init__(self, hands: Hands, library: Library, execute: Exec, aside: Aside, run: str, image: str = "") -> None:
-        self._hands = hands
+    def __init__(
+        self, applier: Applier, library: Library, execute: Exec, background: Background, run: str, image: str = ""
+    ) -> None:
+        self._applier = applier
         self._library = library
         self._execute = execute
-        self._aside = aside
+        self._background = background
         self._run = run
         self._image = image
 
@@ -60,18 +62,18 @@ class Tasks:
         if offer is None:
             version = task.spec.operator_version or task.spec.app_version
             raise HeldError(f"{task.name}: there is no Package of {task.spec.package} {version}".rstrip())
-        above = [use.package.name, *await self._hands.above()]
+        above = [use.package.name, *await self._applier.installed_by()]
         if offer.name in above:
             said = " in ".join((offer.name, *above))
             raise FatalError(f"{task.name}: {offer.name} would install itself without end: {said}")
-        wanted = await self._aside(RenderNested(use, place, task, offer))
-        made = await self._hands.make(use, place, self._hands.on_behalf(wanted))
+        wanted = await self._background(RenderNested(use, place, task, offer))
+        made = await self._applier.make(use, place, self._applier.nested_installation(wanted))
         return made.waits or health_of(made.body).message
 
     async def _pipe(self, use: Use, place: Place, task: Task) -> str:
         variables = use.variables(place.plan, place.phase, place.step.name)
         source = use.package.templates[task.spec.pod]
-        rendered = await self._aside(RenderObjects(task.spec.pod, source, variables))
+        rendered = await self._background(RenderObjects(task.spec.pod, source, variables))
         if len(rendered) != 1 or rendered[0].identity.kind != "Pod":
             raise FatalError(f"templates/{task.spec.pod}: must render to one Pod: it creates the files of {task.name}")
         pod, mark = (
@@ -79,9 +81,9 @@ class Tasks:
             f"{self._run} {place.phase}/{place.step.name}",
         )
         if await self._piped(use, task, mark):
-            await self._hands.delete(pod)  # Who died after the last file has left it.
+            await self._applier.delete(pod)  # Who died after the last file has left it.
             return ""
-        made = await self._hands.make(use, place, pod)
+        made = await self._applier.make(use, place, pod)
         finding = health_of(made.body)
         if finding.health is Health.FAILED:
             raise FatalError(finding.message)
@@ -94,16 +96,16 @@ class Tasks:
             except ValueError as error:
                 raise FatalError(f"{task.name}: {file.env_file}: {error}") from error
             noted = body["metadata"] | {"annotations": {ANNOTATION_MADE: mark}}
-            await self._hands.make(use, place, body | {"metadata": noted})
-        await self._hands.delete(made.body)
+            await self._applier.make(use, place, body | {"metadata": noted})
+        await self._applier.delete(made.body)
         return ""
 
     async def _piped(self, use: Use, task: Task, mark: str) -> bool:
         """Return whether this step of this run has created all files already."""
         for file in task.spec.pipe:
-            kind, key = await self._hands.find(pipe_object(use.name, file, b""))
-            live = await self._hands.read(kind, key)
-            if live is None or owner_of(live) != self._hands.set_id:
+            kind, key = await self._applier.find(pipe_object(use.name, file, b""))
+            live = await self._applier.read(kind, key)
+            if live is None or owner_of(live) != self._applier.set_id:
                 return False
             if at(live, "metadata", "annotations", ANNOTATION_MADE) != mark:
                 return False

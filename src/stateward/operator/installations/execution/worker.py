@@ -30,7 +30,7 @@ async def in_process(job: Job) -> Any:
     Exceeding a limit on time or memory is an error of the job, because it would happen again.
     """
     try:
-        async with worker.worked(__name__, (msgspec.msgpack.encode(job),), "a package") as parts:
+        async with worker.run_in_worker(__name__, (msgspec.msgpack.encode(job),), "a package") as parts:
             outcome = await anext(parts)
             found = b"".join([part async for part in parts])
     except UnreachableError as error:
@@ -53,7 +53,7 @@ def _limit(error: EngineError) -> str:
     )
 
 
-def done(frames: Iterator[bytes]) -> Iterable[bytes]:
+def do_job(frames: Iterator[bytes]) -> Iterable[bytes]:
     """Do one job, and return what came of it in parts."""
     job: Job = msgspec.msgpack.decode(b"".join(frames), type=Job)
     try:
@@ -68,4 +68,4 @@ def done(frames: Iterator[bytes]) -> Iterable[bytes]:
 
 
 if __name__ == "__main__":
-    worker.serve(done)
+    worker.serve(do_job)

@@ -20,8 +20,8 @@ from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, Preco
 from stateward.kube.objects.errors import Conflict, Invalid, NotFound, UnknownResource
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.kube.objects.metadata import ObjectMeta, PartialObject
-from stateward.operator.installations.objects.cached_objects import Familiar
-from stateward.operator.installations.objects.claims import Claims, Names, check_owner
+from stateward.operator.installations.objects.cached_objects import CachedObjects
+from stateward.operator.installations.objects.claims import Names, OwnershipLocks, check_owner
 from stateward.operator.installations.objects.faults import FatalError, HeldError
 from stateward.operator.installations.objects.kinds import Kinds, Raw
 from stateward.operator.installations.objects.scaling import as_scaled
@@ -55,18 +55,18 @@ NONE: Bodies = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class ObjectTools:
     """What all installations are worked on with; `name_of` tells what the installation of a set is called."""
 
     api: Api
     kinds: Kinds
     key: Key
     name_of: Names = field(default=lambda _: "")
-    claims: Claims = field(default_factory=Claims)
+    claims: OwnershipLocks = field(default_factory=OwnershipLocks)
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class AppliedObject:
     """An object after it was applied; `because` names the data for which its pods restart.
 
     `live` is false if the server was not asked, because nothing has to be waited for: `body` is then the manifest.
@@ -79,15 +79,17 @@ class Made:
     live: bool = True
 
 
-class Hands:
+class Applier:
     """Applies and removes objects for one installation, for one purpose."""
 
-    def __init__(self, tools: Tools, installation: Installation, familiar: Familiar, errand: Errand = AT_REST) -> None:
+    def __init__(
+        self, tools: ObjectTools, installation: Installation, cached_objects: CachedObjects, errand: Errand = AT_REST
+    ) -> None:
         self._errand = errand
         self._tools = tools
         self._installation = installation
-        self._familiar = familiar
-        self.set_id = familiar.set_id
+        self._cached_objects = cached_objects
+        self.set_id = cached_objects.set_id
 
     async def find(self, body: Json) -> tuple[Raw, ObjectKey]:
         """Return the place of a package's object; raises FatalError for an object outside its namespace, ApiError."""
@@ -100,7 +102,7 @@ class Hands:
             raise FatalError(f"{identity}: an installation has objects in its own namespace {home} only")
         return kind, ObjectKey(home if kind.namespaced else "", identity.name)
 
-    def on_behalf(self, body: Json) -> Json:
+    def nested_installation(self, body: Json) -> Json:
         """Return an installation that this one creates, with the same account as this one."""
         account = self._installation.spec.service_account_name
         return {**body, "spec": {**body["spec"], "serviceAccountName": account}} if account else body
@@ -115,7 +117,7 @@ class Hands:
             self._tools.kinds.forget(kind.group)
             raise
 
-    async def above(self) -> list[str]:
+    async def installed_by(self) -> list[str]:
         """Return the names of the packages that this one is installed by, the nearest first; raises ApiError."""
         found, at_hand = list[str](), self._installation
         while (owner := at_hand.metadata.labels.get(LABEL_PART_OF)) and len(found) < MOST_NESTED:
@@ -129,21 +131,23 @@ class Hands:
                 break
         return found
 
-    async def make(self, use: Use, place: Place, body: Json, *, again: bool = False, near: Bodies = NONE) -> Made:
+    async def make(
+        self, use: Use, place: Place, body: Json, *, again: bool = False, near: Bodies = NONE
+    ) -> AppliedObject:
         """Apply a rendered object, after those in `near`; `again`: the step has applied all of them before.
 
         Raises FatalError, HeldError, ApiError.
         """
         kind, key = await self.find(body)
         wanted = self._wanted(use, place, body, key)
-        seen = self._familiar.ours(kind, key)
+        seen = self._cached_objects.ours(kind, key)
         known = await self._known(kind, key, wanted, seen, again=again) if seen is not None else None
         if known is not None:
             return known
         async with self._tools.claims.on(kind, key):
             return await self._made(kind, key, wanted, keep=False, near=near)
 
-    async def restore(self, use: Use, place: Place, body: Json) -> Made:
+    async def restore(self, use: Use, place: Place, body: Json) -> AppliedObject:
         """Apply an object again that was changed or removed; the record of its pods' data stays.
 
         Raises FatalError, HeldError, ApiError.
@@ -152,7 +156,7 @@ class Hands:
         async with self._tools.claims.on(kind, key):
             return await self._made(kind, key, self._wanted(use, place, body, key), keep=True, near=NONE)
 
-    async def recognize(self, use: Use, place: Place, body: Json) -> Made | None:
+    async def recognize(self, use: Use, place: Place, body: Json) -> AppliedObject | None:
         """Renew an object's record whose key was lost; None if the object differs from its manifest.
 
         Raises FatalError, HeldError, ApiError.
@@ -169,14 +173,16 @@ class Hands:
             return None
         return await self._applied(kind, key, wanted, text(at(live, "metadata", "resourceVersion")))
 
-    async def _known(self, kind: Raw, key: ObjectKey, wanted: Json, seen: PartialObject, *, again: bool) -> Made | None:
+    async def _known(
+        self, kind: Raw, key: ObjectKey, wanted: Json, seen: PartialObject, *, again: bool
+    ) -> AppliedObject | None:
         """Apply an object that is certainly ours, if necessary; None if it has to be read first."""
         plain = template_path(wanted) is None
-        if (again or plain) and self._familiar.as_left(seen, wanted):
+        if (again or plain) and self._cached_objects.is_as_written(seen, wanted):
             if (kind.group, kind.kind) in AT_ONCE:
-                return Made(wanted, live=False)
+                return AppliedObject(wanted, live=False)
             live = await self.read(kind, key)
-            return Made(live) if live is not None and live["metadata"]["uid"] == seen.metadata.uid else None
+            return AppliedObject(live) if live is not None and live["metadata"]["uid"] == seen.metadata.uid else None
         if not plain or _once(wanted) or at(wanted, "spec", "replicas") is not None:
             return None  # What pods have seen, whether work is done, how many somebody else has set: a read tells.
         exact = {**wanted, "metadata": {**wanted["metadata"], "uid": seen.metadata.uid}}
@@ -185,21 +191,21 @@ class Hands:
         except (Conflict, Invalid, UnknownResource):
             return None  # Another object by now, or one that the server refuses: which of them, a read tells.
 
-    async def _applied(self, kind: Raw, key: ObjectKey, manifest: Json, before: str) -> Made:
+    async def _applied(self, kind: Raw, key: ObjectKey, manifest: Json, before: str) -> AppliedObject:
         # An object that did not exist a moment ago is not taken from the client that has created it since.
         options = ApplyOptions(MANAGER, force=bool(before))
         made = await self._tools.api.apply(kind, key, manifest, options)
         body: Json = {**made, "apiVersion": kind.api_version, "kind": kind.kind}
         changed = before != text(at(body, "metadata", "resourceVersion"))
-        self._familiar.memory.note(self.set_id, body, changed=changed)
-        return Made(body, changed=changed)
+        self._cached_objects.memory.note(self.set_id, body, changed=changed)
+        return AppliedObject(body, changed=changed)
 
-    async def _made(self, kind: Raw, key: ObjectKey, wanted: Json, *, keep: bool, near: Bodies) -> Made:
+    async def _made(self, kind: Raw, key: ObjectKey, wanted: Json, *, keep: bool, near: Bodies) -> AppliedObject:
         live = await self.read(kind, key)
         if live is not None:
             check_owner(live, self.set_id, self._tools.name_of, adopt=self._installation.spec.adopt)
             if at(live, "metadata", "deletionTimestamp") is not None:
-                return Made(live, waits=f"{identity_of(live)} is being deleted")
+                return AppliedObject(live, waits=f"{identity_of(live)} is being deleted")
             if _once(live) and (rendered_anew(applied_in(live), applied_in(wanted)) or due(live, self._errand)):
                 return await self._anew(kind, live)
             wanted = await as_scaled(self._tools.api, wanted, live)
@@ -216,9 +222,9 @@ class Hands:
         because = verdict.because if live is not None and verdict is not None else ()
         return replace(made, because=because, changed=live is None or _state(live) != _state(made.body))
 
-    async def _anew(self, kind: Raw, live: Json) -> Made:
+    async def _anew(self, kind: Raw, live: Json) -> AppliedObject:
         await self.remove(kind, live)
-        return Made(live, waits=f"{identity_of(live)} is being recreated")
+        return AppliedObject(live, waits=f"{identity_of(live)} is being recreated")
 
     def _wanted(self, use: Use, place: Place, body: Json, key: ObjectKey) -> Json:
         made = stamped(use, place, body)
@@ -258,11 +264,11 @@ class Hands:
             try:
                 left = await self._tools.api.delete(kind, key, DeleteOptions(exact))
             except NotFound:
-                self._familiar.memory.drop(self.set_id, meta["uid"])
+                self._cached_objects.memory.drop(self.set_id, meta["uid"])
                 return ""
             except Conflict as error:
                 raise HeldError(f"{identity} was changed by another client") from error
-            self._familiar.memory.drop(self.set_id, meta["uid"])
+            self._cached_objects.memory.drop(self.set_id, meta["uid"])
             if left is None:
                 return ""
         return f"{identity} is being deleted"

@@ -13,16 +13,16 @@ from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.operator.installations.objects.kinds import Raw
 from stateward.operator.installations.objects.views import GroupKind, by_set
 from stateward.operator.installations.objects.watches import Watches
-from stateward.operator.installations.objects.write_memory import Memory
+from stateward.operator.installations.objects.write_memory import WriteMemory
 from stateward.packages.format.trees import at, obj
 
 
 @dataclass(frozen=True, slots=True)
-class Familiar:
+class CachedObjects:
     """What is known of the objects of one installation."""
 
     watches: Watches
-    memory: Memory
+    memory: WriteMemory
     set_id: str
 
     def ours(self, kind: Raw, key: Key) -> PartialObject | None:
@@ -30,7 +30,7 @@ class Familiar:
         seen = self.watches.find((kind.group, kind.kind), key)
         return seen if seen is not None and self.set_id in by_set(seen) and not seen.metadata.terminating else None
 
-    def as_left(self, seen: PartialObject, wanted: Json) -> bool:
+    def is_as_written(self, seen: PartialObject, wanted: Json) -> bool:
         """Return whether an object is as this process has left it, and was created from the current manifest."""
         meta = seen.metadata
         if self.memory.of(self.set_id).get(meta.uid) != state_of(meta):

@@ -20,7 +20,7 @@ from stateward.packages.plans.steps import LABEL_PART_OF, set_id
 from stateward.packages.rendering.objects import identity_of
 
 
-class Claims:
+class OwnershipLocks:
     """Lets one installation at a time check the owner of an object and create it; only the leader does either."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from stateward.kube.client.client import Api, ListOptions
 from stateward.kube.objects.errors import DecodeError, Forbidden, UnknownResource
 from stateward.kube.objects.metadata import PartialObject
 from stateward.kube.objects.resource import Selection
-from stateward.operator.installations.objects.applier import Tools
+from stateward.operator.installations.objects.applier import ObjectTools
 from stateward.operator.installations.objects.kinds import Kinds, Raw
 from stateward.operator.installations.objects.views import GroupKind, kinds_in
 from stateward.packages.plans.steps import LABEL_PART_OF, set_id
@@ -17,7 +17,7 @@ from stateward.packages.rendering.objects import Identity
 
 
 @dataclass(frozen=True, slots=True)
-class Belonging:
+class OwnedObject:
     """An object of an installation."""
 
     identity: Identity
@@ -36,12 +36,14 @@ class Belonging:
         return {"metadata": there | ({"deletionTimestamp": "now"} if meta.terminating else {})}
 
 
-async def belongings(api: Api, kinds: Kinds, installation: Installation, *, outside: bool = False) -> list[Belonging]:
+async def owned_objects(
+    api: Api, kinds: Kinds, installation: Installation, *, outside: bool = False
+) -> list[OwnedObject]:
     """Return all objects of an installation, or those `outside` of its namespace.
 
     Raises ApiError when it cannot be known which there are.
     """
-    found: list[Belonging] = []
+    found: list[OwnedObject] = []
     for group, kind in sorted(kinds_in(installation.metadata.annotations)):
         try:
             found += await _of_kind(api, kinds, installation, (group, kind), outside=outside)
@@ -56,7 +58,7 @@ async def belongings(api: Api, kinds: Kinds, installation: Installation, *, outs
     return found
 
 
-async def findable(tools: Tools, installation: Installation, sort: GroupKind, *, sure: bool) -> bool:
+async def findable(tools: ObjectTools, installation: Installation, sort: GroupKind, *, sure: bool) -> bool:
     """Return whether objects of a kind can be found again after their creation.
 
     Raises ApiError if they cannot and that has to be `sure`.
@@ -77,7 +79,7 @@ async def findable(tools: Tools, installation: Installation, sort: GroupKind, *,
 
 async def _of_kind(
     api: Api, kinds: Kinds, installation: Installation, sort: GroupKind, *, outside: bool
-) -> list[Belonging]:
+) -> list[OwnedObject]:
     meta, (group, kind) = installation.metadata, sort
     resource = await kinds.preferred(group, kind)
     if outside and resource.namespaced:
@@ -88,6 +90,6 @@ async def _of_kind(
     if state.troubles:
         raise DecodeError(f"{kind} {state.troubles[0].metadata.name} cannot be read: {state.troubles[0].reason}")
     return [
-        Belonging(Identity(group, kind, body.metadata.namespace, body.metadata.name), resource, body)
+        OwnedObject(Identity(group, kind, body.metadata.namespace, body.metadata.name), resource, body)
         for body in state.hand_over()
     ]

@@ -24,7 +24,7 @@ class _Left:
     renewed: bool = False
 
 
-class Memory:
+class WriteMemory:
     """What was applied, by installation."""
 
     def __init__(self) -> None:

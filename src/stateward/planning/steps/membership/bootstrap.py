@@ -11,69 +11,70 @@ formed on it: manual intervention is required.
 
 from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.model.actions import Action, ClearConsent, DeletePod, GrantBootstrap, RecordBootstrap
-from stateward.planning.model.intent import Part, State, Wait, merge, told
+from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import Effect, Member, Pod
-from stateward.planning.steps.membership.create_database import by_word
+from stateward.planning.steps.membership.create_database import create_database
 from stateward.planning.steps.rollout.prepare import stage
 
 FORMING = "Forming"
 """The reason of the wait for a member that forms the cluster; how long it takes is known by it."""
 
 
-def bootstrap(facts: Facts) -> Part:
+def bootstrap(facts: Facts) -> StepResult:
     """Return what the forming of the cluster needs now; nothing once the database answers."""
     if facts.obs.desired.formed_by_word or facts.database is not None:
-        return merge(by_word(facts), used_up(facts, "the database answers"))
+        return merge(create_database(facts), revoke_consent(facts, "the database answers"))
     grant, again = facts.obs.bootstrap, facts.obs.bootstrap_again
     if grant is not None and grant.formed and not (everything_lost(facts) and again):
-        return Part(waits=lost_wait(facts))
+        return StepResult(waits=lost_wait(facts))
     member = (facts.members.get(grant.member) if grant is not None else None) or first_voter(facts)
     if member is None:
-        return Part()
-    waits = Part(waits=unformed(facts, member) if grant is not None and not grant.formed else ())
+        return StepResult()
+    waits = StepResult(waits=unformed(facts, member) if grant is not None and not grant.formed else ())
     if member.pod is None or member.pod.terminating or not member.pod.running:
         return waits
     return merge(forming(facts, member, member.pod), waits)
 
 
-def forming(facts: Facts, member: Member, pod: Pod) -> Part:
+def forming(facts: Facts, member: Member, pod: Pod) -> StepResult:
     """Return the next step of the member that forms the cluster, with the pod that it runs in."""
     grant, again = facts.obs.bootstrap, facts.obs.bootstrap_again
     volume = volume_of(facts, member, pod)
     if grant is not None and grant.volume == volume:
-        return started_anew(facts, member, pod) if again else grant_to(facts, member, pod)
+        return recreate_with_consent(facts, member, pod) if again else grant_to(facts, member, pod)
     if not volume:
-        return Part()
+        return StepResult()
     if grant is not None and not again:
-        return Part(waits=(interrupted(member),))
+        return StepResult(waits=(interrupted(member),))
     why = "the first manager forms the cluster"
     record = RecordBootstrap(why=why, member=member.name, volume=volume)
     # A pod that keeps its data itself is by now another pod than the one of the loss.
     begun = grant is not None and not grant.formed and facts.ephemeral(member)
     return merge(
-        Part(actions=(record,)), used_up(facts, "the manager that forms the cluster is recorded") if begun else Part()
+        StepResult(actions=(record,)),
+        revoke_consent(facts, "the manager that forms the cluster is recorded") if begun else StepResult(),
     )
 
 
-def used_up(facts: Facts, why: str) -> Part:
+def revoke_consent(facts: Facts, why: str) -> StepResult:
     """Return the action that revokes the permission to form a new cluster: it covers one loss, not the next one."""
-    return Part(actions=(ClearConsent(why=why),)) if facts.obs.bootstrap_again else Part()
+    return StepResult(actions=(ClearConsent(why=why),)) if facts.obs.bootstrap_again else StepResult()
 
 
-def started_anew(facts: Facts, member: Member, pod: Pod) -> Part:
+def recreate_with_consent(facts: Facts, member: Member, pod: Pod) -> StepResult:
     """Return the deletion of the pod before it gets the permission again, with the end of the user's consent.
 
     The disaster this prevents: its process started while the old cluster was still on record, so it waits for that
     cluster and never reads the permission on its pod.
     """
     if pod.ready:
-        return Part()
+        return StepResult()
     why = "it forms a new cluster"
     actions: tuple[Action, ...] = (DeletePod(why=why, member=member.name, pod=pod.ref),)
     if not facts.ephemeral(member):
         actions = (*actions, ClearConsent(why="the manager that forms it is recorded"))
-    intents = told(State.STARTING, [member], Effect.NONE, "{} is recreated to form a new cluster")
-    return Part(actions=actions, intents=intents)
+    intents = intents_for(State.STARTING, [member], Effect.NONE, "{} is recreated to form a new cluster")
+    return StepResult(actions=actions, intents=intents)
 
 
 def first_voter(facts: Facts) -> Member | None:
@@ -90,13 +91,13 @@ def volume_of(facts: Facts, member: Member, pod: Pod) -> str:
     return pod.ref.uid if facts.ephemeral(member) else ""
 
 
-def grant_to(facts: Facts, member: Member, pod: Pod) -> Part:
+def grant_to(facts: Facts, member: Member, pod: Pod) -> StepResult:
     """Return the grant, or the steps that prepare the pod for it."""
-    forming_for, age = facts.waited(member.name, FORMING), facts.now - pod.created
+    forming_for, age = facts.seconds_waited(member.name, FORMING), facts.now - pod.created
     # Less and less often: if the cause is not what the process had read, another pod does not help either.
     late = pod.bootstrap == "granted" and forming_for > OVERDUE and age > max(OVERDUE, forming_for / 2)
     if pod.ready or (pod.bootstrap == "granted" and not late):
-        return Part()
+        return StepResult()
     if late:
         # The process may have read a state from before its permission; on the same volume it gets the permission again.
         text = "{} is recreated: it was to form the cluster and has not"
@@ -115,8 +116,8 @@ def grant_to(facts: Facts, member: Member, pod: Pod) -> Part:
             DeletePod(why="it forms the cluster", member=member.name, pod=pod.ref),
         )
     else:
-        return Part()
-    return Part(actions=actions, intents=told(State.STARTING, [member], Effect.NONE, text))
+        return StepResult()
+    return StepResult(actions=actions, intents=intents_for(State.STARTING, [member], Effect.NONE, text))
 
 
 def unformed(facts: Facts, member: Member) -> tuple[Wait, ...]:
@@ -128,7 +129,7 @@ def unformed(facts: Facts, member: Member) -> tuple[Wait, ...]:
     grant = facts.obs.bootstrap
     if grant is None or (member.claim is not None and member.claim.ref.uid != grant.volume):
         return ()  # The volume is another one: that is what is said then.
-    if facts.waited(member.name, FORMING) <= OVERDUE:
+    if facts.seconds_waited(member.name, FORMING) <= OVERDUE:
         return (Wait(member.name, FORMING, f"{member.name} forms the cluster, which does not answer yet"),)
     pools = facts.pools.keys() - {member.pool}
     claimed = ((m, m.claim) for m in facts.obs.members if not m.present and m.pool not in pools)

@@ -9,38 +9,38 @@ then its coordinators have lost their state, and a new, empty database would des
 from collections.abc import Sequence
 
 from stateward.planning.facts.facts import Facts
-from stateward.planning.model.actions import Form, RecordBootstrap
-from stateward.planning.model.intent import Part, Wait
+from stateward.planning.model.actions import CreateDatabase, RecordBootstrap
+from stateward.planning.model.intent import StepResult, Wait
 from stateward.planning.model.observation import Member, Unformed
-from stateward.planning.steps.rollout.default_intent import absent
+from stateward.planning.steps.rollout.default_intent import not_serving
 
 NAMED = 3
 """Members that are named at once."""
 
 
-def by_word(facts: Facts) -> Part:
+def create_database(facts: Facts) -> StepResult:
     """Return what the making of the database needs now; only for a database that is not there."""
     grant = facts.obs.bootstrap
     if not isinstance(facts.obs.database, Unformed):
-        return Part()
+        return StepResult()
     if grant is not None and grant.formed:
-        return Part(waits=(lost(facts),))
+        return StepResult(waits=(lost_database(facts),))
     members = [m for m in facts.obs.members if m.workload is not None and m.pool in facts.pools]
-    wait = unready(facts, members)
+    wait = members_not_ready(facts, members)
     if wait is not None:
-        return Part(waits=(wait,))
+        return StepResult(waits=(wait,))
     if grant is None:
         first = min(members, key=lambda m: m.name)
         why = "the database was never created, and all its members run"
-        return Part(actions=(RecordBootstrap(why=why, member=first.name, volume=volume(first)),))
-    return Part(actions=(Form(why="its creation is recorded, and it does not exist yet"),))
+        return StepResult(actions=(RecordBootstrap(why=why, member=first.name, volume=volume(first)),))
+    return StepResult(actions=(CreateDatabase(why="its creation is recorded, and it does not exist yet"),))
 
 
-def unready(facts: Facts, members: Sequence[Member]) -> Wait | None:
+def members_not_ready(facts: Facts, members: Sequence[Member]) -> Wait | None:
     """Return what the creation waits for: all members, so that the first copies are placed correctly."""
     wanted = sum(pool.replicas for pool in facts.obs.desired.pools)
     away = [m for m in members if m.pod is None or m.pod.terminating or not m.pod.ready]
-    reasons = [absent(facts, m)[1] for m in away[:NAMED]]
+    reasons = [not_serving(facts, m)[1] for m in away[:NAMED]]
     if len(away) > NAMED:
         reasons.append(f"{len(away) - NAMED} more are not ready")
     if len(members) < wanted or not members:
@@ -54,7 +54,7 @@ def volume(member: Member) -> str:
     return member.claim.ref.uid if member.claim is not None else ""
 
 
-def lost(facts: Facts) -> Wait:
+def lost_database(facts: Facts) -> Wait:
     """Return the stall for a database that existed and now reports that it was never created."""
     text = (
         "the database reports that it was never created, though it was: the volumes of its coordinators are gone"

@@ -11,48 +11,52 @@ from stateward.planning.facts.change import member_version
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.volume_fit import may_hold_last_copy, usable
 from stateward.planning.model.actions import Create
-from stateward.planning.model.intent import Intent, Part, State, Wait, merge
+from stateward.planning.model.intent import Intent, State, StepResult, Wait, merge
 from stateward.planning.model.observation import Effect, Pool
-from stateward.planning.safety.health_gate import lost
+from stateward.planning.safety.health_gate import lost_units
 from stateward.planning.steps.membership.scale import Scale
 
 
-def create(facts: Facts, scaling: Scale) -> Part:
+def create(facts: Facts, scaling: Scale) -> StepResult:
     """Return the members to create now, and the reasons why others wait."""
-    part = Part()
+    part = StepResult()
     new_voter = joining_voter(facts, scaling)
     for pool, ordinal in scaling.missing:
         name = names.member(facts.obs.name, pool.name, ordinal)
         if pool.voting and facts.formed and name not in facts.obs.records:
             problem = new_voter or voters_not_ready(facts, scaling)
             if problem:
-                part = merge(part, Part(waits=(Wait(name, "OneManagerAtATime", f"{name} is added later: {problem}"),)))
+                part = merge(
+                    part, StepResult(waits=(Wait(name, "OneManagerAtATime", f"{name} is added later: {problem}"),))
+                )
                 continue
             new_voter = f"{name} joins first"
-        part = merge(part, made(facts, pool, ordinal, name))
-    return merge(part, *(unused(facts, pool) for pool in dict.fromkeys(pool.name for pool, _ in scaling.missing)))
+        part = merge(part, creation_of(facts, pool, ordinal, name))
+    return merge(
+        part, *(kept_volumes_needed(facts, pool) for pool in dict.fromkeys(pool.name for pool, _ in scaling.missing))
+    )
 
 
-def unused(facts: Facts, name: str) -> Part:
+def kept_volumes_needed(facts: Facts, name: str) -> StepResult:
     """Return which kept volumes may hold what the database is missing, while new members cannot start with them."""
-    pool, missing = facts.pools[name], lost(facts.database) if facts.database is not None else []
+    pool, missing = facts.pools[name], lost_units(facts.database) if facts.database is not None else []
     kept = (m for m in facts.obs.members if m.pool == name and not m.present and not usable(pool, m))
     held = [m for m in kept if missing and may_hold_last_copy(pool, m, facts.database)]
     if not held:
-        return Part()
+        return StepResult()
     because = f"pool {name} keeps its data in pods now" if pool.ephemeral else "it is being deleted"
     text = f"the kept volume of {{}} may hold the last copy of shard {missing[0]}, and {because}"
-    return Part(waits=tuple(Wait(m.name, "MayHoldLastCopy", text.format(m.name)) for m in held))
+    return StepResult(waits=tuple(Wait(m.name, "MayHoldLastCopy", text.format(m.name)) for m in held))
 
 
-def made(facts: Facts, pool: Pool, ordinal: int, name: str) -> Part:
+def creation_of(facts: Facts, pool: Pool, ordinal: int, name: str) -> StepResult:
     """Return the making of one member, at the version that it has reached, or else that of its pool."""
     known = facts.members.get(name)
     version = member_version(facts, known, pool) if known else facts.versions[pool.name]
     why = f"pool {pool.name} has {pool.replicas} members"
     action = Create(why=why, member=name, pool=pool.name, ordinal=ordinal, version=version, crossing=facts.crossing)
     intent = Intent(name, pool.name, State.CREATING, Effect.NONE, f"{name} is created")
-    return Part(actions=(action,), intents={name: intent})
+    return StepResult(actions=(action,), intents={name: intent})
 
 
 def joining_voter(facts: Facts, scaling: Scale) -> str | None:
@@ -70,12 +74,12 @@ def voters_not_ready(facts: Facts, scaling: Scale) -> str | None:
     """
     if facts.database is None:
         return "the database does not answer"
-    staying = (name for name in facts.down if name not in scaling.leaving and not given_up(facts, name))
+    staying = (name for name in facts.down if name not in scaling.leaving and not is_replaced_soon(facts, name))
     down = sorted(name for name in staying if facts.votes(facts.members[name]))
     return f"manager {down[0]} is down" if down else None
 
 
-def given_up(facts: Facts, name: str) -> bool:
+def is_replaced_soon(facts: Facts, name: str) -> bool:
     """Return whether a member has been missing for so long that it is replaced as soon as no hold applies."""
     policy, since = facts.obs.desired.replacement, facts.obs.missing.get(name)
     waited = since is not None and facts.now - since >= policy.after

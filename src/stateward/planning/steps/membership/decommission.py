@@ -13,31 +13,36 @@ from collections.abc import Set as AbstractSet
 
 from stateward.api.values.quantity import readable
 from stateward.planning.facts.facts import Facts
-from stateward.planning.model.intent import Part, State, Wait, merge, told
+from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import CopyState, Effect, Member, Unit
-from stateward.planning.safety.capacity import refuse, remaining, still_on
-from stateward.planning.safety.health_gate import lost, unready
-from stateward.planning.steps.membership.release import forget, release, stay
+from stateward.planning.safety.capacity import capacity_problem, remaining_data_members, units_to_move
+from stateward.planning.safety.health_gate import health_problem, lost_units
+from stateward.planning.steps.membership.release import delete_members, hold_leaving, release
 from stateward.planning.steps.membership.scale import Scale
 from stateward.planning.steps.membership.surge import Departures
-from stateward.planning.steps.membership.voting_exclusions import Resignation, next_to_resign, resign, told_to_leave
+from stateward.planning.steps.membership.voting_exclusions import (
+    VoteRemoval,
+    database_knows_departure,
+    next_to_lose_vote,
+    remove_vote,
+)
 
 STUCK = 300.0
 """Seconds without a copy on the move after which a drain is stuck and its member is treated like any other."""
 
 
-def leave(facts: Facts, leaving: Mapping[str, str], scaling: Scale, departures: Departures) -> Part:
+def decommission(facts: Facts, leaving: Mapping[str, str], scaling: Scale, departures: Departures) -> StepResult:
     """Return the next steps of the leaving members that no earlier step has claimed.
 
     `departures` contains the members that may leave, and the new members that the others wait for.
     """
     members = [facts.members[name] for name in leaving]
-    blanks = [m for m in members if facts.blank(m)]
+    blanks = [m for m in members if facts.never_had_data(m)]
     part = merge(*(release(facts, m, leaving[m.name]) for m in blanks))
     members = [m for m in members if m not in blanks]
     if facts.database is None:
-        waits = merge(*(untold(facts, m) for m in members))
-        return merge(part, stay(members, "DatabaseUnknown", "the database does not answer"), waits)
+        waits = merge(*(missing_instruction(facts, m) for m in members))
+        return merge(part, hold_leaving(members, "DatabaseUnknown", "the database does not answer"), waits)
     gone = [m for m in members if m.pod is None and not m.alive]
     staying = [m for m in members if m not in gone]
     blocked, held = hold_back(facts, staying, departures, scaling)
@@ -45,48 +50,52 @@ def leave(facts: Facts, leaving: Mapping[str, str], scaling: Scale, departures: 
     going = [m for m in staying if m not in blocked]
     undrained = facts.obs.desired.replacement.undrained
     drained = frozenset(m.name for m in going if facts.holds_data(m) and m.name not in undrained)
-    part = merge(part, forget(facts, gone), Part(drain=drained))
-    resignation = next_to_resign(facts, going, frozenset(leaving))
+    part = merge(part, delete_members(facts, gone), StepResult(drain=drained))
+    resignation = next_to_lose_vote(facts, going, frozenset(leaving))
     given_up = [m for m in going if m.name in undrained]
     losses = would_lose(facts, given_up)
-    needed = {m.name: outnumbered(facts, m) for m in going if m.alive and m.name not in departures.end}
-    rest = remaining(facts, facts.database, facts.database.draining)
+    needed = {m.name: still_needed(facts, m) for m in going if m.alive and m.name not in departures.end}
+    rest = remaining_data_members(facts, facts.database, facts.database.draining)
     for member in going:
         why, held = leaving[member.name], needed.get(member.name)
         if member in given_up:
-            part = merge(part, give_up(facts, member, why, resignation, losses.get(member.name), held))
+            part = merge(part, leave_without_drain(facts, member, why, resignation, losses.get(member.name), held))
         else:
-            part = merge(part, step(facts, member, still_on(facts, member.name, rest), why, resignation, held))
+            part = merge(part, step(facts, member, units_to_move(facts, member.name, rest), why, resignation, held))
     return part
 
 
-def untold(facts: Facts, member: Member) -> Part:
+def missing_instruction(facts: Facts, member: Member) -> StepResult:
     """Return the call for a person when a member that is broken is needed, and its pool's template is gone."""
     trouble = facts.trouble(member)
     if not trouble or member.pool in facts.pools:
-        return Part()
+        return StepResult()
     text = f"{member.name} does not start ({trouble}), and can only be repaired with pool {member.pool} in the spec"
-    return Part(waits=(Wait(member.name, "PoolNeeded", text, stalled=True),))
+    return StepResult(waits=(Wait(member.name, "PoolNeeded", text, stalled=True),))
 
 
-def hold_back(facts: Facts, staying: list[Member], departures: Departures, scaling: Scale) -> tuple[list[Member], Part]:
+def hold_back(
+    facts: Facts, staying: list[Member], departures: Departures, scaling: Scale
+) -> tuple[list[Member], StepResult]:
     """Return the intents and waits of members that may not leave now."""
-    new = [m for m in staying if not told_to_leave(facts, m) and m.alive]
+    new = [m for m in staying if not database_knows_departure(facts, m) and m.alive]
     starting = bool(departures.awaited) and not departures.stuck
     early = [m for m in new if starting and m.name != departures.room]
     later = [m for m in staying if m.alive and (m in early or m.name not in departures.begin)]
     reason = departures.awaited or "fewer members than the spec asks for would be left"
-    part = stay(later, "NewMemberStuck" if departures.stuck else "ArrivingFirst", reason, stalled=departures.stuck)
+    part = hold_leaving(
+        later, "NewMemberStuck" if departures.stuck else "ArrivingFirst", reason, stalled=departures.stuck
+    )
     leaving = [m for m in staying if m not in later]
     moving = [m for m in new if m in leaving and m.name not in facts.obs.desired.replacement.undrained]
-    problem = refuse(facts, moving, leaving, scaling.replaced - {departures.room})
+    problem = capacity_problem(facts, moving, leaving, scaling.replaced - {departures.room})
     if problem is None:
         return later, part
     blocked = [m for m in moving if facts.holds_data(m)]
-    return later + blocked, merge(part, stay(blocked, "ShrinkRefused", problem, stalled=True))
+    return later + blocked, merge(part, hold_leaving(blocked, "ShrinkRefused", problem, stalled=True))
 
 
-def outnumbered(facts: Facts, member: Member) -> str:
+def still_needed(facts: Facts, member: Member) -> str:
     """Return why a member that may leave is needed for now: others of its pool do not serve, as a clause."""
     absent = (m for m in facts.obs.members if m.alive and m.name not in facts.up | facts.obs.stopped)
     others = [m.name for m in absent if m.name != member.name and member.pool in (m.pool, "")]
@@ -97,8 +106,8 @@ def outnumbered(facts: Facts, member: Member) -> str:
 
 
 def step(
-    facts: Facts, member: Member, units: Sequence[Unit], why: str, resignation: Resignation, needed: str | None
-) -> Part:
+    facts: Facts, member: Member, units: Sequence[Unit], why: str, resignation: VoteRemoval, needed: str | None
+) -> StepResult:
     """Return the next step of one leaving member after these units were moved away from it.
 
     A member that is still `needed` is drained, and stays.
@@ -106,32 +115,32 @@ def step(
     if units:
         return drain(facts, member, units, why)
     if needed is not None:
-        return stay([member], "TooFewServing", needed)
+        return hold_leaving([member], "TooFewServing", needed)
     problem = hidden_data(facts, member)
     if problem is not None:
-        return merge(stay([member], "MayHoldLastCopy", problem), untold(facts, member))
-    part = resign(facts, member, resignation)
+        return merge(hold_leaving([member], "MayHoldLastCopy", problem), missing_instruction(facts, member))
+    part = remove_vote(facts, member, resignation)
     if part.waits:
         return part
     if facts.holds_data(member) and facts.database is not None and member.name not in facts.database.draining:
         text = f"{{}} leaves ({why}): it is excluded from allocation first"
         reason = facts.database.undrainable.get(member.name, "")
         wait = Wait(member.name, "DrainBlocked", f"{member.name} cannot be drained yet: {reason}")
-        intents = told(State.DRAINING, [member], Effect.REPLACE, text)
-        return merge(part, Part(intents=intents, waits=(wait,) if reason else ()))
+        intents = intents_for(State.DRAINING, [member], Effect.REPLACE, text)
+        return merge(part, StepResult(intents=intents, waits=(wait,) if reason else ()))
     return merge(part, release(facts, member, why))
 
 
-def give_up(
-    facts: Facts, member: Member, why: str, resignation: Resignation, loss: str | None, needed: str | None
-) -> Part:
+def leave_without_drain(
+    facts: Facts, member: Member, why: str, resignation: VoteRemoval, loss: str | None, needed: str | None
+) -> StepResult:
     """Return the next step of a member that leaves without draining: the user asked for it, and confirms a loss."""
     if loss is not None and member.name not in facts.obs.desired.replacement.accepted:
         text = f"{loss}; members.acceptDataLoss has to name {member.name}, or members.replace moves it away first"
-        return stay([member], "WouldLoseLastCopy", text, stalled=True)
+        return hold_leaving([member], "WouldLoseLastCopy", text, stalled=True)
     if needed is not None:
-        return stay([member], "TooFewServing", needed)
-    part = resign(facts, member, resignation)
+        return hold_leaving([member], "TooFewServing", needed)
+    part = remove_vote(facts, member, resignation)
     return part if part.waits else merge(part, release(facts, member, why))
 
 
@@ -144,7 +153,7 @@ def would_lose(facts: Facts, members: Sequence[Member]) -> dict[str, str]:
     gone = {m.name for m in facts.obs.members if not m.alive} | facts.down
     found: dict[str, str] = {}
     for member in members:
-        loss = sole(facts, member, gone) or beyond(facts, member, gone) or hidden_data(facts, member)
+        loss = last_copy_on(facts, member, gone) or tolerance_problem(facts, member, gone) or hidden_data(facts, member)
         if loss is not None:
             found[member.name] = loss
         if loss is None or member.name in facts.obs.desired.replacement.accepted:
@@ -152,7 +161,7 @@ def would_lose(facts: Facts, members: Sequence[Member]) -> dict[str, str]:
     return found
 
 
-def sole(facts: Facts, member: Member, gone: AbstractSet[str]) -> str | None:
+def last_copy_on(facts: Facts, member: Member, gone: AbstractSet[str]) -> str | None:
     """Return which unit would have no live copy left without the member and those that are gone, or are about to go."""
     for unit in facts.units_of(member.name):
         holders = facts.holders[unit.name]
@@ -166,7 +175,7 @@ def sole(facts: Facts, member: Member, gone: AbstractSet[str]) -> str | None:
     return None
 
 
-def beyond(facts: Facts, member: Member, gone: AbstractSet[str]) -> str | None:
+def tolerance_problem(facts: Facts, member: Member, gone: AbstractSet[str]) -> str | None:
     """Return why a database that only reports how many failures it tolerates cannot lose one more member.
 
     A member that is leaving or down but still listed is not in that number: the database has not noticed yet. The
@@ -179,27 +188,27 @@ def beyond(facts: Facts, member: Member, gone: AbstractSet[str]) -> str | None:
     return None if database.tolerance > len(unnoticed) else "the database tolerates no further failure"
 
 
-def drain(facts: Facts, member: Member, units: Sequence[Unit], why: str) -> Part:
+def drain(facts: Facts, member: Member, units: Sequence[Unit], why: str) -> StepResult:
     """Return the progress of the member's drain; a blocked drain gives the reason and does not claim its member."""
     own = [c for unit in units for c in unit.copies if c.member == member.name]
-    text = f"{member.name} leaves ({why}): {amount(units)} still to move"
-    intents = told(State.DRAINING, [member], Effect.REPLACE, text)
+    text = f"{member.name} leaves ({why}): {data_amount(units)} still to move"
+    intents = intents_for(State.DRAINING, [member], Effect.REPLACE, text)
     if any(c.state is CopyState.RELOCATING for c in own):
         wait = Wait(member.name, "Draining", f"{len(units)} shards are moving away from {member.name}")
-        return Part(intents=intents, waits=(wait,))
+        return StepResult(intents=intents, waits=(wait,))
     reason = next((c.why for c in own if c.why), "no shard of it is moving now")
     wait = Wait(member.name, "DrainBlocked", f"shard {units[0].name} is still on {member.name}: {reason}")
-    if facts.age(member.name) > STUCK and begun_to_leave(facts, member):
-        return Part(otherwise=intents, waits=(wait,))
-    return Part(intents=intents, waits=(wait,))
+    if facts.age(member.name) > STUCK and is_leaving(facts, member):
+        return StepResult(otherwise=intents, waits=(wait,))
+    return StepResult(intents=intents, waits=(wait,))
 
 
-def begun_to_leave(facts: Facts, member: Member) -> bool:
+def is_leaving(facts: Facts, member: Member) -> bool:
     """Return whether the member's state is one of leaving; the database may refuse the drain."""
-    return told_to_leave(facts, member) or facts.obs.states.get(member.name) == State.DRAINING
+    return database_knows_departure(facts, member) or facts.obs.states.get(member.name) == State.DRAINING
 
 
-def amount(units: Sequence[Unit]) -> str:
+def data_amount(units: Sequence[Unit]) -> str:
     """Return how much is on a member, in words; sizes that the database does not tell are left out."""
     shards = "1 shard" if len(units) == 1 else f"{len(units)} shards"
     size = sum(unit.size for unit in units)
@@ -216,7 +225,7 @@ def hidden_data(facts: Facts, member: Member) -> str | None:
         return "the database does not answer"
     if member.name not in facts.obs.records or not facts.holds_data(member):
         return None
-    missing = lost(facts.database)
+    missing = lost_units(facts.database)
     if missing:
         return f"shard {missing[0]} has no started copy, and {member.name} may hold the last one"
-    return None if facts.joined(member.name) else unready(facts)
+    return None if facts.joined(member.name) else health_problem(facts)

@@ -11,15 +11,15 @@ import msgspec
 
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.actions import Action, Release
-from stateward.planning.model.intent import Part, State, Wait, merge, told
+from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import Effect, Member
 from stateward.planning.model.times import rfc3339
 
 
-def paced(facts: Facts, part: Part) -> Part:
+def limit_releases(facts: Facts, part: StepResult) -> StepResult:
     """Return the steps of leaving members, with at most one release, and none before its time."""
     wait = facts.obs.desired.wait_between_removals
-    going = [a for a in part.actions if isinstance(a, Release) and counts(facts, facts.members[a.member])]
+    going = [a for a in part.actions if isinstance(a, Release) and needs_recovery(facts, facts.members[a.member])]
     if not wait or not going:
         return part
     last = last_removal(facts)
@@ -30,22 +30,24 @@ def paced(facts: Facts, part: Part) -> Part:
     because = f"{going[0].member} leaves first" if free else f"another member left at {rfc3339(last or 0.0)}"
     why = f"{because}, and the next one leaves no earlier than {when}"
     actions: tuple[Action, ...] = tuple(a for a in part.actions if not (isinstance(a, Release) and a.member in held))
-    intents = told(State.LEAVING, [facts.members[n] for n in sorted(held)], Effect.REPLACE, f"{{}} leaves later: {why}")
+    intents = intents_for(
+        State.LEAVING, [facts.members[n] for n in sorted(held)], Effect.REPLACE, f"{{}} leaves later: {why}"
+    )
     waits = tuple(Wait(name, "RemovalPaced", f"{name} leaves later: {why}") for name in sorted(held))
-    return merge(msgspec.structs.replace(part, actions=actions), Part(intents=intents, waits=waits))
+    return merge(msgspec.structs.replace(part, actions=actions), StepResult(intents=intents, waits=waits))
 
 
 def last_removal(facts: Facts) -> float | None:
     """Return when the last member was released, in seconds since the epoch; None if there was none as far as known."""
-    unwritten = any(let_go(facts, m) and m.name not in facts.obs.let_go for m in facts.obs.members)
+    unwritten = any(is_recent_release(facts, m) and m.name not in facts.obs.let_go for m in facts.obs.members)
     return facts.now if unwritten else facts.obs.last_removal
 
 
-def let_go(facts: Facts, member: Member) -> bool:
+def is_recent_release(facts: Facts, member: Member) -> bool:
     """Return whether the member was released, counts for the wait, and still has objects."""
-    return member.present and not member.alive and counts(facts, member)
+    return member.present and not member.alive and needs_recovery(facts, member)
 
 
-def counts(facts: Facts, member: Member) -> bool:
+def needs_recovery(facts: Facts, member: Member) -> bool:
     """Return whether the database has to recover from the loss of the member: it has joined, with data or a vote."""
-    return not facts.blank(member) and (facts.holds_data(member) or facts.votes(member))
+    return not facts.never_had_data(member) and (facts.holds_data(member) or facts.votes(member))

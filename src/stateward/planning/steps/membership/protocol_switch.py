@@ -7,26 +7,26 @@ it.
 from collections.abc import Mapping
 
 from stateward.planning.facts.facts import Facts
-from stateward.planning.facts.protocol import both
-from stateward.planning.model.intent import Part, Wait
-from stateward.planning.model.observation import Crossing, Member
-from stateward.planning.steps.membership.release import stay
+from stateward.planning.facts.protocol import has_both_programs
+from stateward.planning.model.intent import StepResult, Wait
+from stateward.planning.model.observation import Member, ProtocolSwitch
+from stateward.planning.steps.membership.release import hold_leaving
 
 NAMED = 3
 """Members that are named at once."""
 
 
-def cross(facts: Facts, leaving: Mapping[str, str]) -> Part:
+def switch_waits(facts: Facts, leaving: Mapping[str, str]) -> StepResult:
     """Return the waits of the protocol switch; empty if the cluster is in none."""
-    if facts.crossing is Crossing.BESIDE:
-        return Part(waits=(preparing(facts, leaving),))
-    if facts.crossing is Crossing.SWITCHED:
+    if facts.crossing is ProtocolSwitch.BESIDE:
+        return StepResult(waits=(preparing(facts, leaving),))
+    if facts.crossing is ProtocolSwitch.SWITCHED:
         text = (
             f"all processes change to {facts.obs.desired.version} first, at one moment, and this"
             " member must be one of them"
         )
-        return stay([facts.members[name] for name in sorted(leaving)], "CrossingFirst", text)
-    return Part()
+        return hold_leaving([facts.members[name] for name in sorted(leaving)], "CrossingFirst", text)
+    return StepResult()
 
 
 def preparing(facts: Facts, leaving: Mapping[str, str]) -> Wait:
@@ -48,6 +48,6 @@ def problem(facts: Facts, member: Member, leaving: Mapping[str, str]) -> str:
     draining = facts.database.draining if facts.database is not None else frozenset[str]()
     if member.name in leaving or member.name in draining or member.pool not in facts.pools:
         return "leaves first"
-    if not both(facts.pools[member.pool], member):
+    if not has_both_programs(facts.pools[member.pool], member):
         return "does not have them yet"
     return "" if member.name in facts.up else "does not serve"

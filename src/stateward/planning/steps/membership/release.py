@@ -5,47 +5,47 @@ empty ──scaled to zero──▶ pod stopped ──volume deleted, where that
 
 from stateward.planning.facts.change import member_version
 from stateward.planning.facts.facts import Facts
-from stateward.planning.model.actions import Action, Create, DeleteVolume, Forget, Release
-from stateward.planning.model.intent import Part, State, Wait, merge, told
+from stateward.planning.model.actions import Action, Create, DeleteMember, DeleteVolume, Release
+from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import Claim, Effect, Member
-from stateward.planning.safety.health_gate import lost
+from stateward.planning.safety.health_gate import lost_units
 
 
-def release(facts: Facts, member: Member, why: str) -> Part:
+def release(facts: Facts, member: Member, why: str) -> StepResult:
     """Let a member go: scale it to zero, and when its pod is gone, forget it."""
     if not member.alive and member.pod is None:
-        return forget(facts, [member])
+        return delete_members(facts, [member])
     actions: tuple[Action, ...] = ()
     if member.alive and member.workload is not None:
         actions = (Release(why=why, member=member.name, workload=member.workload.ref),)
     text = f"{{}} holds no data without another copy, and leaves ({why})"
-    return Part(actions=actions, intents=told(State.LEAVING, [member], Effect.REPLACE, text))
+    return StepResult(actions=actions, intents=intents_for(State.LEAVING, [member], Effect.REPLACE, text))
 
 
-def forget(facts: Facts, gone: list[Member]) -> Part:
+def delete_members(facts: Facts, gone: list[Member]) -> StepResult:
     """Return the removal of the objects of members whose pods are gone; the volume first, while its owner is known.
 
     The disaster this prevents: a StatefulSet that a user scaled to zero looks like a drained one, and its volume holds
     the last copy of a shard. Such a member is brought back, and then leaves in the normal way.
     """
-    missing, accepted = lost(facts.database) if facts.database else [], facts.obs.desired.replacement.accepted
-    held = {m.name for m in gone if missing and kept(facts, m) and m.name not in accepted}
-    return merge(*(hold_on(facts, m, missing[0]) if m.name in held else removed(facts, m) for m in gone))
+    missing, accepted = lost_units(facts.database) if facts.database else [], facts.obs.desired.replacement.accepted
+    held = {m.name for m in gone if missing and may_hold_missing_data(facts, m) and m.name not in accepted}
+    return merge(*(bring_back(facts, m, missing[0]) if m.name in held else delete_member(facts, m) for m in gone))
 
 
-def kept(facts: Facts, member: Member) -> bool:
+def may_hold_missing_data(facts: Facts, member: Member) -> bool:
     """Return whether the member's volume may hold a shard that the database is missing."""
-    return member.claim is not None and not facts.blank(member) and facts.holds_data(member)
+    return member.claim is not None and not facts.never_had_data(member) and facts.holds_data(member)
 
 
-def hold_on(facts: Facts, member: Member, missing: str) -> Part:
+def bring_back(facts: Facts, member: Member, missing: str) -> StepResult:
     """Return the next step of a member whose volume may hold the last copy: it comes back, or stays as it is.
 
     It leaves again when no shard is missing, so it does not come back forever.
     """
     why, pool = f"its volume may hold the last copy of shard {missing}", facts.pools.get(member.pool)
     if pool is None or member.name not in facts.obs.records:
-        return stay([member], "MayHoldLastCopy", why)
+        return hold_leaving([member], "MayHoldLastCopy", why)
     version = member_version(facts, member, pool)
     action = Create(
         why=why,
@@ -55,31 +55,39 @@ def hold_on(facts: Facts, member: Member, missing: str) -> Part:
         version=version,
         crossing=facts.crossing,
     )
-    return Part(actions=(action,), intents=told(State.CREATING, [member], Effect.NONE, f"{{}} is brought back: {why}"))
+    return StepResult(
+        actions=(action,), intents=intents_for(State.CREATING, [member], Effect.NONE, f"{{}} is brought back: {why}")
+    )
 
 
-def removed(facts: Facts, member: Member) -> Part:
+def delete_member(facts: Facts, member: Member) -> StepResult:
     """Return the removal of what is left of one member."""
     claim, actions = volume_to_delete(facts, member), list[Action]()
     if claim is not None:
-        why = "nothing was written to it" if facts.blank(member) else "volumes of members that left are not kept"
+        why = (
+            "nothing was written to it" if facts.never_had_data(member) else "volumes of members that left are not kept"
+        )
         actions.append(DeleteVolume(why=why, member=member.name, claim=claim.ref))
     workload = member.workload.ref if member.workload else None
-    actions.append(Forget(why="its pod is gone", member=member.name, workload=workload))
-    return Part(actions=tuple(actions), intents=told(State.LEAVING, [member], Effect.REPLACE, "{} is gone"))
+    actions.append(DeleteMember(why="its pod is gone", member=member.name, workload=workload))
+    return StepResult(
+        actions=tuple(actions), intents=intents_for(State.LEAVING, [member], Effect.REPLACE, "{} is gone")
+    )
 
 
 def volume_to_delete(facts: Facts, member: Member) -> Claim | None:
     """Return the claim to delete with the member: if the user asked for it, or if no data was ever written to it."""
     claim = member.claim
-    unwanted = facts.obs.desired.delete_volumes or facts.blank(member)
+    unwanted = facts.obs.desired.delete_volumes or facts.never_had_data(member)
     return claim if claim is not None and unwanted and not claim.terminating else None
 
 
-def stay(members: list[Member], code: str, reason: str, *, stalled: bool = False, claimed: Part | None = None) -> Part:
+def hold_leaving(
+    members: list[Member], code: str, reason: str, *, stalled: bool = False, claimed: StepResult | None = None
+) -> StepResult:
     """Return a part in which members that should leave wait for one reason; with `claimed` no other may touch them."""
-    intents = told(State.LEAVING, members, Effect.REPLACE, f"{{}} cannot leave yet: {reason}")
+    intents = intents_for(State.LEAVING, members, Effect.REPLACE, f"{{}} cannot leave yet: {reason}")
     waits = tuple(Wait(m.name, code, f"{m.name} cannot leave yet: {reason}", stalled) for m in members)
     if claimed is None:
-        return Part(otherwise=intents, waits=waits)
-    return merge(claimed, Part(intents=intents, waits=waits))
+        return StepResult(otherwise=intents, waits=waits)
+    return merge(claimed, StepResult(intents=intents, waits=waits))

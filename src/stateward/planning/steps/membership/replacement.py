@@ -14,32 +14,32 @@ from collections.abc import Iterator, Mapping
 
 from stateward.planning.facts.change import differing
 from stateward.planning.facts.facts import Facts
-from stateward.planning.facts.missing_members import OF_THE_MACHINE, Cause, Missing, comparable, missing
-from stateward.planning.facts.removals import Removals, in_flight, obeyed
+from stateward.planning.facts.missing_members import OF_THE_MACHINE, Cause, Missing, missing, same_kind
+from stateward.planning.facts.removals import Removals, active_removals, in_flight
 from stateward.planning.facts.tainted_domains import too_many_taints
-from stateward.planning.model.actions import Action, RecordRemoval, TakeBack
-from stateward.planning.model.intent import Part, Wait, merge
-from stateward.planning.model.observation import Crossing, Member, Process, Removal
+from stateward.planning.model.actions import Action, CancelRemoval, RecordRemoval
+from stateward.planning.model.intent import StepResult, Wait, merge
+from stateward.planning.model.observation import Member, Process, ProtocolSwitch, Removal
 from stateward.planning.model.times import rfc3339
-from stateward.planning.safety.health_gate import lost, unready
-from stateward.planning.steps.membership.scale import against
+from stateward.planning.safety.health_gate import health_problem, lost_units
+from stateward.planning.steps.membership.scale import keep_conflicts
 from stateward.planning.steps.upkeep.revert import coming_back
 
 
-def replacement(facts: Facts) -> tuple[Removals, Part]:
+def replacement(facts: Facts) -> tuple[Removals, StepResult]:
     """Return the list of replacements that applies now, the list to record, and the waits.
 
     A new entry applies from the next plan on: once it is recorded, it survives the operator.
     """
-    listed = obeyed(facts.obs)
+    listed = active_removals(facts.obs)
     by_hand = asked_for(facts, listed)
     chosen, waits = automatic(facts, listed | by_hand)
     new = by_hand | chosen
     recorded = [RecordRemoval(why=f"it is replaced: {removal.reason}", member=name) for name, removal in new.items()]
     back = [n for n in facts.obs.removals if n in facts.obs.desired.replacement.keep and n in facts.members]
-    taken_back = [TakeBack(why="members.keep lists it: it is not replaced", member=name) for name in sorted(back)]
+    taken_back = [CancelRemoval(why="members.keep lists it: it is not replaced", member=name) for name in sorted(back)]
     actions: tuple[Action, ...] = (*recorded, *taken_back)
-    said = merge(Part(actions=actions, waits=waits), conflicts(facts))
+    said = merge(StepResult(actions=actions, waits=waits), conflicts(facts))
     return Removals(obeyed=listed, recorded=listed | new), said
 
 
@@ -51,14 +51,14 @@ def asked_for(facts: Facts, listed: Mapping[str, Removal]) -> dict[str, Removal]
     return {n: entry(facts, members[n], "a user asked for it") for n in names}
 
 
-def conflicts(facts: Facts) -> Part:
+def conflicts(facts: Facts) -> StepResult:
     """Return the user's requests that contradict each other or name no member; all others continue."""
     wishes = facts.obs.desired.replacement
     both = sorted(wishes.keep & (wishes.replace | wishes.undrained))
     waits = [Wait(n, "KeepConflict", f"members asks both to keep and to replace {n}: it is kept", True) for n in both]
     waits += [
         Wait(n, "KeepConflict", f"members.keep names {n}, and the spec would remove it ({why}): it is kept", True)
-        for n, why in sorted(against(facts).items())
+        for n, why in sorted(keep_conflicts(facts).items())
     ]
     known = facts.members.keys() | facts.obs.records.keys() | facts.obs.removals.keys()
     pools = tuple(f"{facts.obs.name}-{pool}-" for pool in facts.pools)
@@ -68,7 +68,7 @@ def conflicts(facts: Facts) -> Part:
         for n in odd
         if not (n.startswith(pools) and n.rpartition("-")[2].isdigit())  # It may have been, and is gone for good.
     ]
-    return Part(waits=tuple(waits))
+    return StepResult(waits=tuple(waits))
 
 
 def entry(facts: Facts, member: Member, reason: str, *, automatic: bool = False) -> Removal:
@@ -92,12 +92,12 @@ def automatic(facts: Facts, listed: Mapping[str, Removal]) -> tuple[dict[str, Re
     chosen: dict[str, Removal] = {}
     waits: list[Wait] = []
     for began, member, found in candidates(facts, listed):
-        due = began + patience(facts, member, found)
+        due = began + required_seconds(facts, member, found)
         told = f"{member.name} has been missing since {rfc3339(began)} ({found.text})"
         if facts.now < due:
             waits.append(Wait(member.name, "Missing", f"{told} and is replaced at {rfc3339(due)} unless it comes back"))
             continue
-        problem = next(held(facts, member, found, {**listed, **chosen}), None)
+        problem = next(problems(facts, member, found, {**listed, **chosen}), None)
         if problem is None:
             chosen[member.name] = entry(facts, member, f"missing since {rfc3339(began)}: {found.text}", automatic=True)
         else:
@@ -111,18 +111,18 @@ def candidates(facts: Facts, listed: Mapping[str, Removal]) -> list[tuple[float,
     if not policy.enabled:
         return []
     rest = (m for m in facts.obs.members if m.name not in listed and m.name not in policy.keep)
-    found = [(since(facts, m, why), m, why) for m in rest if (why := missing(facts, m)) is not None]
+    found = [(missing_since(facts, m, why), m, why) for m in rest if (why := missing(facts, m)) is not None]
     return sorted(found, key=lambda entry: (entry[0], entry[1].name))
 
 
-def since(facts: Facts, member: Member, found: Missing) -> float:
+def missing_since(facts: Facts, member: Member, found: Missing) -> float:
     """Return since when the member is missing for this cause: now, if the previous plan did not know the cause."""
     before = facts.obs.missing.get(member.name)
-    same = comparable(facts.obs.causes.get(member.name, ""), found.cause)
+    same = same_kind(facts.obs.causes.get(member.name, ""), found.cause)
     return before if before is not None and same else facts.now
 
 
-def patience(facts: Facts, member: Member, found: Missing) -> float:
+def required_seconds(facts: Facts, member: Member, found: Missing) -> float:
     """Return for how long, in seconds, the member has to be missing; the shortest of its node's taints decides."""
     policy = facts.obs.desired.replacement
     if found.cause is not Cause.NODE_TAINTED or member.pod is None:
@@ -130,22 +130,22 @@ def patience(facts: Facts, member: Member, found: Missing) -> float:
     return min(policy.taints[key] for key in member.pod.taints if key in policy.taints)
 
 
-def held(facts: Facts, member: Member, found: Missing, listed: Mapping[str, Removal]) -> Iterator[str]:
+def problems(facts: Facts, member: Member, found: Missing, listed: Mapping[str, Removal]) -> Iterator[str]:
     """Yield why a member that is due is not replaced now, as clauses."""
     database = facts.database
     if database is None:
         yield "the database does not answer"
         return
-    if facts.crossing is Crossing.SWITCHED:
+    if facts.crossing is ProtocolSwitch.SWITCHED:
         yield f"all processes change to {facts.obs.desired.version} first, at one moment"
     if member.name in database.maintained:
         yield f"zone {database.maintenance} is in maintenance"
-    missing_units = lost(database)
+    missing_units = lost_units(database)
     if missing_units:
         yield f"shard {missing_units[0]} has no started copy, and {member.name} may hold the last one"
     if database.tolerance is not None and database.tolerance <= 0:
         yield "the database tolerates no further failure until it has recovered"
-    yield from by_change(facts, member, found)
+    yield from edit_doubt(facts, member, found)
     if found.cause is Cause.NODE_TAINTED:
         yield from too_many_taints(facts)
     if found.cause is Cause.AGENT_UNREACHABLE and not any(isinstance(m.process, Process) for m in facts.obs.members):
@@ -153,13 +153,13 @@ def held(facts: Facts, member: Member, found: Missing, listed: Mapping[str, Remo
     back = next((n for n in sorted(facts.down - {member.name}) if coming_back(facts, n)), None)
     if back is not None:
         yield f"{back} is coming back"
-    healing = unready(facts)
+    healing = health_problem(facts)
     if healing is not None:
         yield healing
     yield from limits(facts, member, listed)
 
 
-def by_change(facts: Facts, member: Member, found: Missing) -> Iterator[str]:
+def edit_doubt(facts: Facts, member: Member, found: Missing) -> Iterator[str]:
     """Yield the doubt that an edit has broken the member, unless another member proves the opposite."""
     if found.cause in OF_THE_MACHINE:
         return

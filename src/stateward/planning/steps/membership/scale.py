@@ -11,8 +11,8 @@ from msgspec import Struct
 from stateward.api.values import names
 from stateward.planning.facts.change import change_of
 from stateward.planning.facts.facts import Facts
-from stateward.planning.facts.removals import in_flight, reserved
-from stateward.planning.facts.volume_fit import passed_over
+from stateward.planning.facts.removals import in_flight, reserved_names
+from stateward.planning.facts.volume_fit import is_skipped
 from stateward.planning.model.observation import Effect, Member, Pool, Removal
 from stateward.planning.steps.upkeep.volume_change import to_replace
 
@@ -56,7 +56,7 @@ def unwanted(facts: Facts, member: Member) -> str | None:
     return f"pool {member.pool} is no longer wanted" if gone else None
 
 
-def against(facts: Facts) -> dict[str, str]:
+def keep_conflicts(facts: Facts) -> dict[str, str]:
     """Return why members that the user keeps would have to leave by the spec: both is impossible, and they stay."""
     keep = facts.obs.desired.replacement.keep
     kept = [m for m in facts.obs.members if m.name in keep and m.present]
@@ -87,10 +87,10 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
     keep = facts.obs.desired.replacement.keep | removals.keys()
     rest = (m for m in facts.obs.members if m.present and m.name not in keep)
     wanting = {m.name: why for m in rest if (why := replaced_because(facts, m))}
-    order = sorted(wanting, key=lambda n: (not begun(facts, n), facts.votes(facts.members[n]), n))
-    now = [n for n in order if facts.blank(facts.members[n]) and facts.members[n].claim is not None]
+    order = sorted(wanting, key=lambda n: (not is_leaving(facts, n), facts.votes(facts.members[n]), n))
+    now = [n for n in order if facts.never_had_data(facts.members[n]) and facts.members[n].claim is not None]
     busy = bool(in_flight(facts.obs, removals))
-    now += [n for n in order if n not in now and (begun(facts, n) or not busy)][:1]
+    now += [n for n in order if n not in now and (is_leaving(facts, n) or not busy)][:1]
     return {n: f"a new member takes its place: {wanting[n]}" for n in now}
 
 
@@ -102,7 +102,7 @@ def replaced_because(facts: Facts, member: Member) -> str | None:
     return to_replace(facts, member) if facts.obs.desired.replace_on_shrink else None
 
 
-def begun(facts: Facts, name: str) -> bool:
+def is_leaving(facts: Facts, name: str) -> bool:
     """Return whether the member has started to leave: its data or vote is being moved, or it was released."""
     database = facts.database
     told = database is not None and name in database.draining | database.voting_exclusions
@@ -114,8 +114,8 @@ def free_ordinals(facts: Facts, pool: Pool, count: int) -> list[int]:
     mine = [m for m in facts.obs.members if m.pool == pool.name]
     keep = facts.obs.desired.replacement.keep
     left = (m for m in mine if m.claim is not None and m.claim.left and m.name not in keep)
-    taken = {m.ordinal for m in mine if m.alive or passed_over(pool, m, facts.database)} | {m.ordinal for m in left}
-    never = reserved(facts.obs)
+    taken = {m.ordinal for m in mine if m.alive or is_skipped(pool, m, facts.database)} | {m.ordinal for m in left}
+    never = reserved_names(facts.obs)
     found: list[int] = []
     ordinal = 0
     while len(found) < count:

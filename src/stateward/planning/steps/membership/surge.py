@@ -20,7 +20,7 @@ from msgspec import Struct
 from stateward.api.values import names
 from stateward.planning.facts.facts import Facts, unschedulable
 from stateward.planning.model.observation import Member, Surge
-from stateward.planning.steps.membership.scale import Scale, begun
+from stateward.planning.steps.membership.scale import Scale, is_leaving
 
 NO_POD_PATIENCE = 30.0
 """Seconds after which a StatefulSet that has created no pod counts as unable to, for example because of a quota."""
@@ -62,45 +62,49 @@ class Departures(Struct, frozen=True):
 def departures(facts: Facts, scaling: Scale) -> Departures:
     """Return which of the members that leave may do so now."""
     leaving = [facts.members[name] for name in scaling.leaving if facts.members[name].alive]
-    strangers = frozenset(m.name for m in leaving if not known(facts, m))
-    leaving = in_order(facts, [m for m in leaving if m.name not in strangers])
+    strangers = frozenset(m.name for m in leaving if not has_joined(facts, m))
+    leaving = leaving_order(facts, [m for m in leaving if m.name not in strangers])
     serving = facts.up | facts.obs.stopped
     absent = frozenset(m.name for m in leaving if m.name not in serving)
     # If the status has lost its records, no member counts until they are written again, and no member leaves.
-    begin = spared(facts, leaving, facts.obs.records.keys() | {m.name for m in leaving})
-    end = spared(facts, [m for m in leaving if m.name not in absent], serving)
-    room = room_maker(facts, scaling, [m for m in leaving if m.name not in begin])
-    awaited, stuck = awaits(facts, scaling)
+    begin = members_to_spare(facts, leaving, facts.obs.records.keys() | {m.name for m in leaving})
+    end = members_to_spare(facts, [m for m in leaving if m.name not in absent], serving)
+    room = first_to_leave(facts, scaling, [m for m in leaving if m.name not in begin])
+    awaited, stuck = awaited_member(facts, scaling)
     free = strangers | ({room} - {""})
     return Departures(begin=begin | free, end=end | absent | free, room=room, awaited=awaited, stuck=stuck)
 
 
-def known(facts: Facts, member: Member) -> bool:
+def has_joined(facts: Facts, member: Member) -> bool:
     """Return whether the member has ever joined. The status may be lost; the database knows the member as well."""
     return member.name in facts.obs.records or facts.joined(member.name)
 
 
-def in_order(facts: Facts, leaving: Iterable[Member]) -> list[Member]:
+def leaving_order(facts: Facts, leaving: Iterable[Member]) -> list[Member]:
     """Return members in the order in which they may leave: those that have started to, then those that are down."""
-    return sorted(leaving, key=lambda m: (not begun(facts, m.name), m.name in facts.up, facts.votes(m), m.name))
+    return sorted(leaving, key=lambda m: (not is_leaving(facts, m.name), m.name in facts.up, facts.votes(m), m.name))
 
 
-def spared(facts: Facts, leaving: Sequence[Member], counted: Collection[str]) -> frozenset[str]:
+def members_to_spare(facts: Facts, leaving: Sequence[Member], counted: Collection[str]) -> frozenset[str]:
     """Return the members that may leave, in order, so that enough of the `counted` members stay for the spec."""
-    there = Counter(place for m in facts.obs.members if m.alive and m.name in counted for place in places(facts, m))
+    there = Counter(
+        place for m in facts.obs.members if m.alive and m.name in counted for place in counted_places(facts, m)
+    )
     wanted = demand(facts)
     found: set[str] = set()
     for member in leaving:
         needed = [
-            place for place in places(facts, member) if place[0] == (POOL if member.pool in facts.pools else ROLE)
+            place
+            for place in counted_places(facts, member)
+            if place[0] == (POOL if member.pool in facts.pools else ROLE)
         ]
         if all(there[place] > wanted[place] for place in needed):
             found.add(member.name)
-            there.subtract(places(facts, member))
+            there.subtract(counted_places(facts, member))
     return frozenset(found)
 
 
-def places(facts: Facts, member: Member) -> list[tuple[str, str]]:
+def counted_places(facts: Facts, member: Member) -> list[tuple[str, str]]:
     """Return where a member counts: in its pool, and for each of its roles that its pool still asks for.
 
     The disaster this prevents: one edit takes the data role from one pool and removes another data pool. The members of
@@ -126,7 +130,7 @@ def demand(facts: Facts) -> Counter[tuple[str, str]]:
     return wanted
 
 
-def coming(facts: Facts, scaling: Scale) -> list[Member]:
+def joining_members(facts: Facts, scaling: Scale) -> list[Member]:
     """Return the new members that stay and have not joined yet."""
     new = (m for m in facts.obs.members if m.alive and m.name not in scaling.leaving)
     return [m for m in new if m.name not in facts.obs.records and m.name not in facts.up]
@@ -134,7 +138,7 @@ def coming(facts: Facts, scaling: Scale) -> list[Member]:
 
 def obstacle(facts: Facts, member: Member) -> str:
     """Return why a new member cannot start by waiting a moment; empty when nothing is known to be in its way."""
-    if member.pod is None and facts.unwell(member) > NO_POD_PATIENCE:
+    if member.pod is None and facts.seconds_not_serving(member) > NO_POD_PATIENCE:
         return f"its StatefulSet has created no pod for {NO_POD_PATIENCE:.0f} seconds"
     trouble, claim = facts.trouble(member), member.claim
     if trouble and claim is not None and claim.classless and not claim.capacity:
@@ -143,9 +147,9 @@ def obstacle(facts: Facts, member: Member) -> str:
     return trouble
 
 
-def awaits(facts: Facts, scaling: Scale) -> tuple[str, bool]:
+def awaited_member(facts: Facts, scaling: Scale) -> tuple[str, bool]:
     """Return the new member that joins before others leave, as a clause, and whether it cannot start."""
-    new = coming(facts, scaling)
+    new = joining_members(facts, scaling)
     starting = next((m.name for m in new if not obstacle(facts, m)), None)
     if starting is not None:
         return f"{starting} joins first", False
@@ -161,7 +165,7 @@ def awaits(facts: Facts, scaling: Scale) -> tuple[str, bool]:
     return "", False
 
 
-def room_maker(facts: Facts, scaling: Scale, leaving: Sequence[Member]) -> str:
+def first_to_leave(facts: Facts, scaling: Scale, leaving: Sequence[Member]) -> str:
     """Return the member that leaves before a new one has joined; empty if none may.
 
     The user prefers this to waiting, no other member of the cluster is unavailable, and this departure removes the
@@ -169,20 +173,20 @@ def room_maker(facts: Facts, scaling: Scale, leaving: Sequence[Member]) -> str:
     """
     if facts.obs.desired.surge is not Surge.PREFERRED or not complete(facts):
         return ""
-    troubles = [trouble for m in coming(facts, scaling) if unschedulable(trouble := facts.trouble(m))]
-    able = (m for m in leaving if not facts.down - {m.name} and any(cures(m, trouble) for trouble in troubles))
+    troubles = [trouble for m in joining_members(facts, scaling) if unschedulable(trouble := facts.trouble(m))]
+    able = (m for m in leaving if not facts.down - {m.name} and any(frees_place(m, trouble) for trouble in troubles))
     return next((m.name for m in able), "")
 
 
 def complete(facts: Facts) -> bool:
     """Return whether every pool has as many joined members as it asks for, counting those that leave."""
-    there = Counter(m.pool for m in facts.obs.members if m.alive and known(facts, m))
+    there = Counter(m.pool for m in facts.obs.members if m.alive and has_joined(facts, m))
     removed = sum(count for pool, count in there.items() if pool not in facts.pools)
     short = sum(max(0, pool.replicas - there[pool.name]) for pool in facts.obs.desired.pools)
     return short <= removed  # A pool that is renamed is a removed one and a new one.
 
 
-def cures(member: Member, trouble: str) -> bool:
+def frees_place(member: Member, trouble: str) -> bool:
     """Return whether the scheduler would place a new member on the node of the leaving member.
 
     The scheduler's message counts nodes by reason and names none, so the node must also accept pods.

@@ -11,26 +11,26 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from stateward.planning.facts.facts import Facts
-from stateward.planning.model.intent import Part
+from stateward.planning.model.intent import StepResult
 from stateward.planning.model.observation import Member
 from stateward.planning.safety.availability import absent_voters
-from stateward.planning.steps.membership.release import stay
+from stateward.planning.steps.membership.release import hold_leaving
 
 
-class Resignation(Struct, frozen=True):
+class VoteRemoval(Struct, frozen=True):
     """The one member that loses its vote now, and the managers that stay and are down."""
 
     voter: str = ""
     away: frozenset[str] = frozenset()
 
 
-def told_to_leave(facts: Facts, member: Member) -> bool:
+def database_knows_departure(facts: Facts, member: Member) -> bool:
     """Return whether the database already knows that the member leaves; such a departure is finished."""
     database = facts.database
     return database is not None and member.name in database.draining | database.voting_exclusions
 
 
-def next_to_resign(facts: Facts, going: Sequence[Member], leaving: frozenset[str]) -> Resignation:
+def next_to_lose_vote(facts: Facts, going: Sequence[Member], leaving: frozenset[str]) -> VoteRemoval:
     """Return the next manager to lose its vote: one in progress, or one that is down, or the highest without data.
 
     The vote of a manager that is down may be removed while others are down too: a majority then needs fewer managers.
@@ -42,24 +42,26 @@ def next_to_resign(facts: Facts, going: Sequence[Member], leaving: frozenset[str
     ready.sort(key=lambda m: (m.name not in excluded, m.name in facts.up, -m.ordinal, m.name))
     voter = ready[0].name if ready else ""
     away = absent_voters(facts) - leaving if voter in facts.up else frozenset[str]()
-    return Resignation(voter=voter, away=away)
+    return VoteRemoval(voter=voter, away=away)
 
 
-def resign(facts: Facts, member: Member, resignation: Resignation) -> Part:
+def remove_vote(facts: Facts, member: Member, resignation: VoteRemoval) -> StepResult:
     """Return the next step to remove the member's vote; a part without waits if it has none."""
     database = facts.database
     if database is None or not facts.votes(member):
-        return Part()
+        return StepResult()
     begun = member.name in database.voting_exclusions
-    exclude = Part(exclude=frozenset({member.name}))
+    exclude = StepResult(exclude=frozenset({member.name}))
     if not any(m.name != member.name and facts.votes(m) and m.name in facts.up for m in facts.obs.members):
-        return stay([member], "LosingVote", f"{member.name} is the last manager")
+        return hold_leaving([member], "LosingVote", f"{member.name} is the last manager")
     if member.name != resignation.voter:
-        return stay([member], "LosingVote", f"{resignation.voter} leaves first: managers leave one at a time")
+        return hold_leaving([member], "LosingVote", f"{resignation.voter} leaves first: managers leave one at a time")
     if resignation.away and not begun:
-        return stay([member], "LosingVote", f"manager {min(resignation.away)} is down, and managers stop one at a time")
+        return hold_leaving(
+            [member], "LosingVote", f"manager {min(resignation.away)} is down, and managers stop one at a time"
+        )
     if member.name in database.voters or not begun:
         reason = database.unmovable.get(member.name, "")
         text = f"no manager can take over its vote: {reason}" if reason else f"the vote of {member.name} is being moved"
-        return stay([member], "LosingVote", text, claimed=exclude)
+        return hold_leaving([member], "LosingVote", text, claimed=exclude)
     return exclude

@@ -1,33 +1,35 @@
 """Reports the state of members without a step: whether they serve, and if not, why."""
 
-from stateward.planning.facts.change import change_of, stranded
+from stateward.planning.facts.change import change_of, downgrade_problem
 from stateward.planning.facts.facts import OVERDUE, Facts
-from stateward.planning.model.intent import Intent, Part, State, Wait
+from stateward.planning.model.intent import Intent, State, StepResult, Wait
 from stateward.planning.model.observation import Effect, Member
 
 
-def resting(facts: Facts, member: Member) -> Part:
+def default_intent(facts: Facts, member: Member) -> StepResult:
     """Return the intent of a member that no question has claimed, and its wait if a change is held back."""
     change, name = change_of(facts, member), member.name
     if name not in facts.up:
-        state, text = absent(facts, member)
-        return Part(intents={name: Intent(name, member.pool, state, change.effect, text)}, waits=outside(facts, member))
+        state, text = not_serving(facts, member)
+        return StepResult(
+            intents={name: Intent(name, member.pool, state, change.effect, text)}, waits=joined_elsewhere(facts, member)
+        )
     if change.effect is Effect.NONE:
-        return Part(intents={name: Intent(name, member.pool, State.READY)})
+        return StepResult(intents={name: Intent(name, member.pool, State.READY)})
     if change.effect is Effect.REPLACE and name in facts.obs.desired.replacement.keep:
         text = f"{name} is kept, without the changes that only a new member can have ({change.describe()})"
-        return Part(intents={name: Intent(name, member.pool, State.WAITING, change.effect, text)})
-    reason = stranded(facts, member)
+        return StepResult(intents={name: Intent(name, member.pool, State.WAITING, change.effect, text)})
+    reason = downgrade_problem(facts, member)
     code = "CannotGoBack" if reason else "ReplacedLater" if change.effect is Effect.REPLACE else "NotSafeYet"
     reason = reason or (
         "a new member takes its place later in the rollout order" if code == "ReplacedLater" else "no step now"
     )
     text = f"{name} waits ({change.describe()}): {reason}"
     intent = Intent(name, member.pool, State.WAITING, change.effect, text)
-    return Part(intents={name: intent}, waits=(Wait(name, code, f"{change.describe()}: {reason}"),))
+    return StepResult(intents={name: intent}, waits=(Wait(name, code, f"{change.describe()}: {reason}"),))
 
 
-def absent(facts: Facts, member: Member) -> tuple[State, str]:
+def not_serving(facts: Facts, member: Member) -> tuple[State, str]:
     """Return the state of a member that does not serve, and why it does not."""
     pod, name = member.pod, member.name
     if member.workload is None and pod is None:
@@ -45,7 +47,7 @@ def absent(facts: Facts, member: Member) -> tuple[State, str]:
     return State.STARTING, f"{name} has joined and is not ready yet" if facts.joined(name) else f"{name} starts"
 
 
-def outside(facts: Facts, member: Member) -> tuple[Wait, ...]:
+def joined_elsewhere(facts: Facts, member: Member) -> tuple[Wait, ...]:
     """Return the wait for a new member that runs outside the database of the others, with what to do.
 
     A member that has joined before counts as missing, and is replaced automatically. A member that never joined may

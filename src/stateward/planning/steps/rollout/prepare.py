@@ -9,31 +9,31 @@ with the deletion of the pod and not earlier: a limit during a wait would keep t
 
 from collections.abc import Mapping, Sequence
 
-from stateward.planning.facts.change import Change, kept, member_version, staged
+from stateward.planning.facts.change import Change, immutable_inputs, member_version, staged
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.actions import Action, DeletePod, SetPhase, Stage
-from stateward.planning.model.intent import Intent, Part, State, Wait
+from stateward.planning.model.intent import Intent, State, StepResult, Wait
 from stateward.planning.model.observation import Effect, Member, Unknown
 from stateward.planning.model.phase import Phase
 from stateward.planning.model.process import Process, ProcessState
 from stateward.planning.safety.availability import needs_vote_moved, other_managers
 from stateward.planning.safety.sole_copies import droppable
-from stateward.planning.steps.rollout.stop_process import quiet, stop
+from stateward.planning.steps.rollout.stop_process import limit_allocation, stop
 
 
-def prepare(facts: Facts, members: Sequence[Member], changes: Mapping[str, Change]) -> Part:
+def prepare(facts: Facts, members: Sequence[Member], changes: Mapping[str, Change]) -> StepResult:
     """Return the next step for the chosen members: prepare what is missing, or else take them down."""
     open_ends = {m.name: text for m in members if (text := unprepared(facts, m, changes[m.name]))}
     if open_ends:
         actions = tuple(stage(facts, m, changes[m.name].describe()) for m in members if not staged(facts, m))
     else:
         actions = take_down(facts, members, changes)
-    return Part(
+    return StepResult(
         actions=actions,
         intents={m.name: intent(m, changes[m.name], open_ends) for m in members},
         waits=tuple(wait for m in members for wait in agent_waits(m, changes[m.name])),
         drain=frozenset(m.name for m in members if needs_empty(facts, m) and not keeps_pod(changes[m.name])),
-        exclude=frozenset(m.name for m in members if needs_vote_moved(facts, m) or excluded(facts, m)),
+        exclude=frozenset(m.name for m in members if needs_vote_moved(facts, m) or has_lost_vote(facts, m)),
     )
 
 
@@ -58,14 +58,14 @@ def stage(facts: Facts, member: Member, why: str) -> Stage:
         pool=member.pool,
         version=member_version(facts, member, pool),
         crossing=facts.crossing,
-        keeps=kept(facts, member, pool),
+        keeps=immutable_inputs(facts, member, pool),
     )
 
 
 def take_down(facts: Facts, members: Sequence[Member], changes: Mapping[str, Change]) -> tuple[Action, ...]:
     """Return the deletion of the pods of prepared members, and the limit that prevents a reallocation of shards."""
     back = [m for m in members if keeps_pod(changes[m.name]) or not facts.ephemeral(m)]
-    actions: list[Action] = list(quiet(facts, back))
+    actions: list[Action] = list(limit_allocation(facts, back))
     for member in members:
         if member.pod is None:
             continue
@@ -120,7 +120,7 @@ def unprepared(facts: Facts, member: Member, change: Change) -> str | None:
     problem = agent_problem(member) if keeps_pod(change) else None
     if problem is not None:
         return problem[1]
-    if needs_empty(facts, member) and not keeps_pod(change) and not emptied(facts, member):
+    if needs_empty(facts, member) and not keeps_pod(change) and not is_drained(facts, member):
         return f"{len(facts.units_of(member.name))} shards have to leave it, because it loses its data with its pod"
     return "its vote moves to another manager" if needs_vote_moved(facts, member) else None
 
@@ -130,13 +130,13 @@ def needs_empty(facts: Facts, member: Member) -> bool:
     return facts.ephemeral(member) and facts.holds_data(member)
 
 
-def emptied(facts: Facts, member: Member) -> bool:
+def is_drained(facts: Facts, member: Member) -> bool:
     """Return whether the member is being drained, and every shard on it has a copy elsewhere."""
     told = facts.database is not None and member.name in facts.database.draining
     return told and (not facts.units_of(member.name) or droppable(facts, member))
 
 
-def excluded(facts: Facts, member: Member) -> bool:
+def has_lost_vote(facts: Facts, member: Member) -> bool:
     """Return whether another manager has the member's vote now; it keeps it until the member is back."""
     taken = facts.database is not None and member.name in facts.database.voting_exclusions
     return taken and bool(other_managers(facts, member))

@@ -8,23 +8,23 @@ without a quorum can only be brought back in this way.
 
 from collections.abc import Sequence
 
-from stateward.planning.facts.change import change_of, staged, stranded
+from stateward.planning.facts.change import change_of, downgrade_problem, staged
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.actions import Action
-from stateward.planning.model.intent import Part, State, Wait, told
-from stateward.planning.model.observation import Crossing, Effect, Member, Process, Unknown
+from stateward.planning.model.intent import State, StepResult, Wait, intents_for
+from stateward.planning.model.observation import Effect, Member, Process, ProtocolSwitch, Unknown
 from stateward.planning.model.phase import Phase
 from stateward.planning.model.process import AGENT_PATIENCE
-from stateward.planning.safety.health_gate import unready
+from stateward.planning.safety.health_gate import health_problem
 from stateward.planning.steps.rollout.prepare import stage
-from stateward.planning.steps.rollout.restart_one import arrived, is_stopped, set_phase
+from stateward.planning.steps.rollout.restart_one import config_is_mounted, is_stopped, set_phase
 
 
-def together(facts: Facts, taken: frozenset[str]) -> Part:
+def restart_all(facts: Facts, taken: frozenset[str]) -> StepResult:
     """Return the next step towards stopping all members that a coordinated restart concerns."""
     members = [m for m in facts.obs.members if m.name not in taken and concerned(facts, m)]
     if not members:
-        return Part()
+        return StepResult()
     actions, waits = preparation(facts, members)
     unmarked = [m for m in members if facts.phase(m) is not Phase.SCHEDULE_COORDINATED]
     if not actions and not waits:
@@ -33,7 +33,7 @@ def together(facts: Facts, taken: frozenset[str]) -> Part:
         actions = tuple(set_phase(m, phase, why) for m in unmarked or members)
     text = waits[0].message if waits else "all are stopped, and then all are started"
     said = f"{{}} is prepared for a restart together with {len(members) - 1} others: {text}"
-    return Part(actions=actions, intents=told(State.PREPARING, members, Effect.RESTART, said), waits=waits)
+    return StepResult(actions=actions, intents=intents_for(State.PREPARING, members, Effect.RESTART, said), waits=waits)
 
 
 def concerned(facts: Facts, member: Member) -> bool:
@@ -47,17 +47,19 @@ def concerned(facts: Facts, member: Member) -> bool:
     if member.pod is None or member.pod.terminating or facts.trouble(member) or not member.alive:
         return False
     return facts.phase(member) is Phase.SCHEDULE_COORDINATED or (
-        change_of(facts, member).coordinated and not stranded(facts, member)
+        change_of(facts, member).coordinated and not downgrade_problem(facts, member)
     )
 
 
 def preparation(facts: Facts, members: Sequence[Member]) -> tuple[tuple[Action, ...], tuple[Wait, ...]]:
     """Return what has to be written, and what has to be waited for, before the first of them is stopped."""
-    if facts.crossing is Crossing.SWITCHED:
+    if facts.crossing is ProtocolSwitch.SWITCHED:
         part = switch(facts)
         if part.actions or part.waits:
             return part.actions, part.waits
-    unwritten = [m for m in members if m.pool in facts.pools and not staged(facts, m) and not stranded(facts, m)]
+    unwritten = [
+        m for m in members if m.pool in facts.pools and not staged(facts, m) and not downgrade_problem(facts, m)
+    ]
     if unwritten:
         return tuple(stage(facts, m, "all members restart together") for m in unwritten), ()
     kept = {name for name in facts.obs.stopped & facts.going if is_stopped(facts.members[name])}
@@ -67,7 +69,7 @@ def preparation(facts: Facts, members: Sequence[Member]) -> tuple[tuple[Action, 
     return (), tuple(wait for m in members if (wait := unprepared(facts, m)) is not None)
 
 
-def switch(facts: Facts) -> Part:
+def switch(facts: Facts) -> StepResult:
     """Return the templates to write, and the waits, before the first process stops for the switch of all.
 
     Every member gets its template, including unavailable ones: a member that came back with the old program could talk
@@ -76,9 +78,9 @@ def switch(facts: Facts) -> Part:
     mine = [m for m in facts.obs.members if m.pool in facts.pools and m.workload is not None]
     why = f"all processes change to {facts.obs.desired.version} at one moment"
     unwritten: tuple[Action, ...] = tuple(stage(facts, m, why) for m in mine if not staged(facts, m))
-    doubt = unready(facts)
+    doubt = health_problem(facts)
     text = f"all processes change to {facts.obs.desired.version} at one moment, and not while {doubt}"
-    return Part(
+    return StepResult(
         actions=unwritten, waits=() if unwritten or doubt is None else (Wait(facts.obs.name, "DatabaseNotReady", text),)
     )
 
@@ -93,9 +95,9 @@ def unprepared(facts: Facts, member: Member) -> Wait | None:
         return None
     if not isinstance(member.process, Process):
         why = member.process.why if isinstance(member.process, Unknown) else "the operator asks it first"
-        patient = facts.waited(member.name, "AgentSilent") < AGENT_PATIENCE
+        patient = facts.seconds_waited(member.name, "AgentSilent") < AGENT_PATIENCE
         text = f"{member.name}: its agent does not answer: {why}"
         return Wait(member.name, "AgentSilent", text) if patient else None
-    if not arrived(member):
+    if not config_is_mounted(member):
         return Wait(member.name, "ConfigurationOnItsWay", f"{member.name}: {member.process.lateness}")
     return None

@@ -10,63 +10,65 @@ continues where it was. A member whose pod is in trouble is left to `repair`.
 from collections.abc import Sequence
 
 from stateward.planning.facts.facts import Facts
-from stateward.planning.model.intent import Part, State, Wait, merge, told
-from stateward.planning.model.observation import Crossing, Effect, Member
+from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
+from stateward.planning.model.observation import Effect, Member, ProtocolSwitch
 from stateward.planning.model.phase import COORDINATED, STOPPING, Phase
 from stateward.planning.model.process import AGENT_PATIENCE, Process, ProcessState
 from stateward.planning.steps.rollout.restart_one import (
-    anew,
-    arrived,
+    config_is_mounted,
+    handle_silent_agent,
     is_stopped,
     kept_stopped,
-    said,
+    recreate_pod,
+    restart_intent,
     set_phase,
-    silent,
     step,
-    unheard,
+    unknown_state,
 )
-from stateward.planning.steps.rollout.stop_process import UP, quiet, stop
+from stateward.planning.steps.rollout.stop_process import UP, limit_allocation, stop
 
 
-def restart(facts: Facts, taken: frozenset[str]) -> Part:
+def continue_restarts(facts: Facts, taken: frozenset[str]) -> StepResult:
     """Return the next steps of all restarts in progress, except of members that were taken."""
     going = [m for m in facts.obs.members if m.name in facts.going - taken and not facts.trouble(m)]
     together = [m for m in going if facts.phase(m) in COORDINATED]
-    alone = merge(*(patient(facts, m, step(facts, m)) for m in going if m not in together))
-    return merge(alone, coordinated(facts, together, left_out(facts, together, taken)))
+    alone = merge(*(unless_overdue(facts, m, step(facts, m)) for m in going if m not in together))
+    return merge(alone, coordinated(facts, together, without_phase(facts, together, taken)))
 
 
-def left_out(facts: Facts, together: Sequence[Member], taken: frozenset[str]) -> list[Member]:
+def without_phase(facts: Facts, together: Sequence[Member], taken: frozenset[str]) -> list[Member]:
     """Return the members that were to stop with others, and whose own phase was not written yet.
 
     The disaster this prevents: the operator stops between two of these writes, half of the members change to a version
     that the others cannot talk to, and the others wait for a database that cannot answer.
     """
     begun = any(facts.phase(m) is Phase.STOP_COORDINATED for m in together)
-    if not begun and not (together and facts.crossing is Crossing.SWITCHED):
+    if not begun and not (together and facts.crossing is ProtocolSwitch.SWITCHED):
         return []
     marked = (m for m in facts.obs.members if facts.phase(m) is Phase.SCHEDULE_COORDINATED)
     return [m for m in marked if m.alive and m.name not in taken and not facts.trouble(m)]
 
 
-def patient(facts: Facts, member: Member, part: Part) -> Part:
+def unless_overdue(facts: Facts, member: Member, part: StepResult) -> StepResult:
     """Return the part, without the member if no step helps it and it has waited long enough."""
     hopeless = not part.actions and facts.overdue(member) and member.name not in facts.obs.stopped
-    return Part(waits=part.waits, otherwise=part.intents) if hopeless else part
+    return StepResult(waits=part.waits, otherwise=part.intents) if hopeless else part
 
 
-def coordinated(facts: Facts, together: Sequence[Member], late: Sequence[Member]) -> Part:
+def coordinated(facts: Facts, together: Sequence[Member], late: Sequence[Member]) -> StepResult:
     """Return the next step of members that are stopped all together and then started all together, with the `late`."""
     kept = [m for m in together if m.name in facts.obs.stopped and is_stopped(m)]
     lost = [m for m in together if out_of_reach(facts, m)]
-    stuck = [m for m in together if endless(facts, m)]
+    stuck = [m for m in together if stops_too_slowly(facts, m)]
     members = [m for m in together if m not in kept and m not in lost and m not in stuck]
     down = [m for m in members if facts.phase(m) in STOPPING]
     part = merge(*(kept_stopped(facts, m) for m in kept))
-    part = merge(part, *(left_behind(m, "AgentSilent", f"its agent does not answer: {unheard(m)}") for m in lost))
+    part = merge(part, *(left_behind(m, "AgentSilent", f"its agent does not answer: {unknown_state(m)}") for m in lost))
     part = merge(part, *(left_behind(m, "ProcessDoesNotEnd", "its process does not end") for m in stuck))
     words = tuple(set_phase(m, Phase.STOP_COORDINATED, "the others are stopped already") for m in late)
-    part = merge(part, *(said(m, "is stopped together with the others") for m in late), Part(actions=words))
+    part = merge(
+        part, *(restart_intent(m, "is stopped together with the others") for m in late), StepResult(actions=words)
+    )
     if down or late:
         return merge(part, stop_all(facts, down, members, waits=bool(late)))
     return merge(part, start_all(facts, members))
@@ -78,11 +80,11 @@ def out_of_reach(facts: Facts, member: Member) -> bool:
     The disaster this prevents: a machine fails while all members are stopped, and all stay stopped.
     """
     mute = facts.managed(member) and not isinstance(member.process, Process)
-    patient = facts.waited(member.name, "AgentSilent") < AGENT_PATIENCE
-    return mute and not patient and not silent(facts, member).actions
+    patient = facts.seconds_waited(member.name, "AgentSilent") < AGENT_PATIENCE
+    return mute and not patient and not handle_silent_agent(facts, member).actions
 
 
-def endless(facts: Facts, member: Member) -> bool:
+def stops_too_slowly(facts: Facts, member: Member) -> bool:
     """Return whether a process has not ended for so long that the others continue without it.
 
     The disaster this prevents: a disk fails, no signal ends a process that waits for it, and all members stay stopped
@@ -92,41 +94,45 @@ def endless(facts: Facts, member: Member) -> bool:
     return ending and facts.overdue(member)
 
 
-def left_behind(member: Member, code: str, why: str) -> Part:
+def left_behind(member: Member, code: str, why: str) -> StepResult:
     """Return the intent of a member that the others no longer wait for."""
     text = f"{why}; the others start without it"
-    intents = told(State.RESTARTING, [member], Effect.RESTART, f"{{}} waits during its restart: {text}")
-    return Part(intents=intents, waits=(Wait(member.name, code, f"{member.name}: {text}", stalled=True),))
+    intents = intents_for(State.RESTARTING, [member], Effect.RESTART, f"{{}} waits during its restart: {text}")
+    return StepResult(intents=intents, waits=(Wait(member.name, code, f"{member.name}: {text}", stalled=True),))
 
 
-def stop_all(facts: Facts, down: Sequence[Member], members: Sequence[Member], *, waits: bool) -> Part:
+def stop_all(facts: Facts, down: Sequence[Member], members: Sequence[Member], *, waits: bool) -> StepResult:
     """Return the stops of members that still run; when none does and no member is in `waits`, the start of all."""
-    part = merge(*(said(m, "is stopped together with the others") for m in members))
+    part = merge(*(restart_intent(m, "is stopped together with the others") for m in members))
     managed = [m for m in down if facts.managed(m)]
     mute = [m for m in managed if not isinstance(m.process, Process)]
     running = [m for m in managed if isinstance(m.process, Process) and m.process.state in UP]
-    part = merge(part, *(silent(facts, m) for m in mute))
+    part = merge(part, *(handle_silent_agent(facts, m) for m in mute))
     if running:
-        calm = () if facts.database is None or facts.database.limited else quiet(facts, running)
-        return merge(part, Part(actions=(*calm, *(stop(m) for m in running))))
+        calm = () if facts.database is None or facts.database.limited else limit_allocation(facts, running)
+        return merge(part, StepResult(actions=(*calm, *(stop(m) for m in running))))
     if waits or not all(is_stopped(m) for m in managed):
         return part
     bare = [m for m in down if m not in managed]
     if bare:
-        return merge(part, *(anew(facts, m, "all other members are stopped, and it has no agent") for m in bare))
-    return merge(part, Part(actions=tuple(set_phase(m, Phase.START_COORDINATED, "all are stopped") for m in down)))
+        return merge(
+            part, *(recreate_pod(facts, m, "all other members are stopped, and it has no agent") for m in bare)
+        )
+    return merge(
+        part, StepResult(actions=tuple(set_phase(m, Phase.START_COORDINATED, "all are stopped") for m in down))
+    )
 
 
-def start_all(facts: Facts, members: Sequence[Member]) -> Part:
+def start_all(facts: Facts, members: Sequence[Member]) -> StepResult:
     """Return what starts all of them, once every agent has confirmed the configuration that was written."""
-    waiting = [m for m in members if is_stopped(m) and not arrived(m)]
+    waiting = [m for m in members if is_stopped(m) and not config_is_mounted(m)]
     mute = [m for m in members if not isinstance(m.process, Process)]
     if not waiting and not mute:
-        return merge(*(patient(facts, m, step(facts, m)) for m in members))
+        return merge(*(unless_overdue(facts, m, step(facts, m)) for m in members))
     names = ", ".join(m.name for m in [*waiting, *mute][:3])
     others = (m for m in members if m not in waiting and m not in mute)
     return merge(
-        *(said(m, f"starts when the configuration of {names} has arrived") for m in others),
+        *(restart_intent(m, f"starts when the configuration of {names} has arrived") for m in others),
         *(step(facts, m) for m in waiting),
-        *(silent(facts, m) for m in mute),
+        *(handle_silent_agent(facts, m) for m in mute),
     )

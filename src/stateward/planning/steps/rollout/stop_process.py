@@ -16,7 +16,7 @@ UP = (ProcessState.STARTING, ProcessState.RUNNING)
 """States of a process that runs."""
 
 
-def quiet(facts: Facts, members: Sequence[Member]) -> tuple[Action, ...]:
+def limit_allocation(facts: Facts, members: Sequence[Member]) -> tuple[Action, ...]:
     """Return the settings that avoid reallocation of shards of members that will be back, and shorten their recovery.
 
     A database that does not answer accepts no settings; its processes restart all the same.
@@ -32,7 +32,7 @@ def quiet(facts: Facts, members: Sequence[Member]) -> tuple[Action, ...]:
     return (LimitAllocation(why=f"{names} will be back", allocation=Allocation.PRIMARIES, members=told), flush)
 
 
-def standing(facts: Facts, member: Member) -> str | None:
+def stop_problem(facts: Facts, member: Member) -> str | None:
     """Return why a process that was to stop and still runs must keep running; None if it may stop.
 
     The disaster this prevents: the operator stops between writing the phase and stopping the process. Before its
@@ -46,7 +46,7 @@ def standing(facts: Facts, member: Member) -> str | None:
     return problem or (sole_verdict(facts, member, keeps=True) if serving else None)
 
 
-def outrun(facts: Facts, member: Member) -> str | None:
+def outdated_problem(facts: Facts, member: Member) -> str | None:
     """Return why a process with an outdated configuration keeps running for now.
 
     Members count as down until their restart has ended, and several may serve with the configuration that was mounted
@@ -57,17 +57,17 @@ def outrun(facts: Facts, member: Member) -> str | None:
     if facts.phase(member) in COORDINATED:
         return None
     going = [facts.members[name] for name in sorted(facts.going)]
-    alive = [m for m in going if runs(m) and serves(m, facts.database)]
+    alive = [m for m in going if is_running(m) and serves(m, facts.database)]
     names = frozenset(m.name for m in alive)
     relied = structs.replace(facts, up=facts.up | names, down=facts.down - names)
-    problem = standing(relied, member)
+    problem = stop_problem(relied, member)
     if problem is not None or member.name not in names:
         return problem
-    first = next(m.name for m in alive if outdated(m) and standing(relied, m) is None)
+    first = next(m.name for m in alive if outdated(m) and stop_problem(relied, m) is None)
     return None if first == member.name else f"{first} is stopped first"
 
 
-def runs(member: Member) -> bool:
+def is_running(member: Member) -> bool:
     """Return whether the member's agent reports that its process runs."""
     return isinstance(member.process, Process) and member.process.state in UP
 
@@ -78,7 +78,7 @@ def outdated(member: Member) -> bool:
     return isinstance(process, Process) and process.state in UP and bool(written) and process.running != written
 
 
-def relief(facts: Facts, member: Member) -> tuple[Action, ...]:
+def moves_before_stop(facts: Facts, member: Member) -> tuple[Action, ...]:
     """Return the moves of the only copies that prevent a member from stopping; without them it would wait forever."""
     if facts.obs.desired.sole_copy is not SoleCopy.MOVE or not serves(member, facts.database):
         return ()

@@ -15,31 +15,37 @@ from collections.abc import Iterator
 
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.actions import SetPhase
-from stateward.planning.model.intent import Part, State, merge
+from stateward.planning.model.intent import State, StepResult, merge
 from stateward.planning.model.observation import Member
 from stateward.planning.model.phase import Phase
 from stateward.planning.model.process import Process, ProcessState
 from stateward.planning.steps.rollout.restart_one import (
     REVERT_PATIENCE,
-    arrived,
-    held,
+    config_is_mounted,
+    handle_silent_agent,
     is_stopped,
-    said,
+    restart_intent,
     set_phase,
-    silent,
+    waiting_intent,
 )
-from stateward.planning.steps.rollout.stop_process import UP, quiet, standing, stop
+from stateward.planning.steps.rollout.stop_process import UP, limit_allocation, stop, stop_problem
 
 
-def idle(facts: Facts, taken: frozenset[str]) -> Part:
+def handle_stopped(facts: Facts, taken: frozenset[str]) -> StepResult:
     """Return what becomes of the processes of members that do not serve, but for members that were taken."""
-    stray = [m for m in facts.obs.members if m.name not in taken | facts.going and m.alive and strayed(facts, m)]
+    stray = [
+        m
+        for m in facts.obs.members
+        if m.name not in taken | facts.going and m.alive and runs_unrecorded_config(facts, m)
+    ]
     found = candidates(facts, taken | {m.name for m in stray})
-    over = [m for m in facts.obs.members if m.name not in taken | facts.going and m.alive and untouched(facts, m)]
-    return merge(*(caught(m) for m in stray), *(forget(m) for m in over), *(step(facts, m) for m in found))
+    over = [m for m in facts.obs.members if m.name not in taken | facts.going and m.alive and has_no_effect(facts, m)]
+    return merge(
+        *(phase_to_finish(m) for m in stray), *(clear_restart(m) for m in over), *(step(facts, m) for m in found)
+    )
 
 
-def strayed(facts: Facts, member: Member) -> bool:
+def runs_unrecorded_config(facts: Facts, member: Member) -> bool:
     """Return whether a process runs with another configuration than its pod records, and no restart is in progress.
 
     The disaster this prevents: the change that caused the restart is reverted, the pod looks as if it had never been
@@ -55,13 +61,15 @@ def strayed(facts: Facts, member: Member) -> bool:
     return member.config_checksum in (process.running, pod.checksum)
 
 
-def caught(member: Member) -> Part:
+def phase_to_finish(member: Member) -> StepResult:
     """Return the phase from which `restarts_in_progress` finishes the restart: it records what runs, or starts it."""
     why = "its process runs with another configuration than the one recorded on its pod"
-    return merge(said(member, f"has been restarted: {why}"), Part(actions=(set_phase(member, Phase.START, why),)))
+    return merge(
+        restart_intent(member, f"has been restarted: {why}"), StepResult(actions=(set_phase(member, Phase.START, why),))
+    )
 
 
-def untouched(facts: Facts, member: Member) -> bool:
+def has_no_effect(facts: Facts, member: Member) -> bool:
     """Return whether the annotation of a restart was removed, and the process runs with the recorded configuration."""
     process, pod = member.process, member.pod
     if pod is None or pod.terminating or not pod.begun or member.name in facts.obs.stopped:
@@ -71,10 +79,10 @@ def untouched(facts: Facts, member: Member) -> bool:
     return process.state is ProcessState.RUNNING and process.running in ("", pod.checksum)
 
 
-def forget(member: Member) -> Part:
+def clear_restart(member: Member) -> StepResult:
     """Return the end of a restart that left nothing behind, so that its agent need not be asked any longer."""
     why = "its restart annotation was removed, and its process runs with the recorded configuration"
-    return Part(actions=(set_phase(member, Phase.NONE, why),))
+    return StepResult(actions=(set_phase(member, Phase.NONE, why),))
 
 
 def candidates(facts: Facts, taken: frozenset[str]) -> Iterator[Member]:
@@ -86,28 +94,28 @@ def candidates(facts: Facts, taken: frozenset[str]) -> Iterator[Member]:
             yield member
 
 
-def step(facts: Facts, member: Member) -> Part:
+def step(facts: Facts, member: Member) -> StepResult:
     """Return the next step of one member."""
     if member.name in facts.obs.stopped:
-        return halt(facts, member)
+        return stop_on_request(facts, member)
     if facts.trouble(member):
-        return Part()
+        return StepResult()
     if is_stopped(member):
         # A pod whose configuration has not arrived is new: its agent waits for the configuration, and then starts the
         # process.
         why = "its process is stopped without a reason"
-        return begin(member, Phase.START, why) if arrived(member) else Part()
-    return halt(facts, member) if wished(facts, member) else Part()
+        return begin(member, Phase.START, why) if config_is_mounted(member) else StepResult()
+    return stop_on_request(facts, member) if is_requested(facts, member) else StepResult()
 
 
-def wished(facts: Facts, member: Member) -> bool:
+def is_requested(facts: Facts, member: Member) -> bool:
     """Return whether the user wants the process restarted; a member of a coordinated restart may still start."""
     phase = facts.phase(member)
-    late = phase is Phase.SCHEDULE_ROLLING and facts.unwell(member) > REVERT_PATIENCE
+    late = phase is Phase.SCHEDULE_ROLLING and facts.seconds_not_serving(member) > REVERT_PATIENCE
     return phase is Phase.SCHEDULE or late
 
 
-def halt(facts: Facts, member: Member) -> Part:
+def stop_on_request(facts: Facts, member: Member) -> StepResult:
     """Return the stop of a process that the user wants stopped or restarted.
 
     If the container restarts in trouble, its agent reads from the phase that the process stays stopped.
@@ -117,18 +125,18 @@ def halt(facts: Facts, member: Member) -> Part:
         return begin(member, Phase.STOP, why)
     process = member.process
     if not isinstance(process, Process):
-        return silent(facts, member)
+        return handle_silent_agent(facts, member)
     if process.state not in UP:
-        return Part()
-    problem = standing(facts, member)
+        return StepResult()
+    problem = stop_problem(facts, member)
     if problem is not None:
-        return held(member, "NotSafeYet", problem, state=State.PREPARING)
+        return waiting_intent(member, "NotSafeYet", problem, state=State.PREPARING)
     part = begin(member, Phase.STOP, why)
-    return merge(part, Part(actions=(*quiet(facts, [member]), stop(member, why))))
+    return merge(part, StepResult(actions=(*limit_allocation(facts, [member]), stop(member, why))))
 
 
-def begin(member: Member, phase: Phase, why: str) -> Part:
+def begin(member: Member, phase: Phase, why: str) -> StepResult:
     """Return the writing of a phase, from which `restarts_in_progress` continues."""
     action: SetPhase = set_phase(member, phase, why)
     text = "is started again" if phase is Phase.START else "is being stopped"
-    return merge(said(member, f"{text}: {why}"), Part(actions=(action,)))
+    return merge(restart_intent(member, f"{text}: {why}"), StepResult(actions=(action,)))

@@ -8,46 +8,46 @@ from collections.abc import Sequence
 
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.actions import Action, ClearSchedule, DeletePod, SetPhase
-from stateward.planning.model.intent import Part, Wait, merge
+from stateward.planning.model.intent import StepResult, Wait, merge
 from stateward.planning.model.phase import SCHEDULED, Phase, parse_phase
 from stateward.planning.steps.rollout.restart_one import set_phase
 
 ACCEPTED = ", ".join(sorted(phase.value for phase in SCHEDULED))
 
 
-def schedule(facts: Facts, planned: Sequence[Action]) -> Part:
+def schedule(facts: Facts, planned: Sequence[Action]) -> StepResult:
     """Return the phases to write onto pods, and the waits for invalid requests.
 
     A pod that is `planned` to get a phase or to be deleted gets no other phase: a stopping process would lose the phase
     by which it starts again.
     """
     busy = {action.member for action in planned if isinstance(action, SetPhase | DeletePod)}
-    return merge(spread(facts, busy), Part(waits=(*strange(facts), *unstoppable(facts))))
+    return merge(write_phases(facts, busy), StepResult(waits=(*invalid_phases(facts), *unstoppable(facts))))
 
 
-def spread(facts: Facts, busy: set[str]) -> Part:
+def write_phases(facts: Facts, busy: set[str]) -> StepResult:
     """Return the request on the cluster, written onto the pods that it means."""
     wish = facts.obs.schedule
     if wish is None:
-        return Part()
+        return StepResult()
     phase = parse_phase(wish.phase)
     unknown = sorted(set(wish.pools) - {m.pool for m in facts.obs.members} - facts.pools.keys())
     if phase is None or phase not in SCHEDULED:
         text = f"annotation stateward.dev/restart-phase of the cluster is {wish.phase!r} and must be one of {ACCEPTED}"
-        return Part(waits=(Wait(facts.obs.name, "RestartPhaseUnknown", text, stalled=True),))
+        return StepResult(waits=(Wait(facts.obs.name, "RestartPhaseUnknown", text, stalled=True),))
     if unknown:
         text = f"annotation stateward.dev/restart-pools names {', '.join(unknown)}, which does not exist"
-        return Part(waits=(Wait(facts.obs.name, "RestartPoolUnknown", text, stalled=True),))
+        return StepResult(waits=(Wait(facts.obs.name, "RestartPoolUnknown", text, stalled=True),))
     why = "a user asked for a restart of the cluster"
     meant = [m for m in facts.obs.members if m.pod is not None and (not wish.pools or m.pool in wish.pools)]
     idle = (m for m in meant if m.pod is not None and not m.pod.terminating and m.name not in busy)
     free = [m for m in idle if facts.phase(m) is Phase.NONE]
-    return Part(
+    return StepResult(
         actions=(*(set_phase(m, phase, why) for m in free), ClearSchedule(why="the restart is recorded on its pods"))
     )
 
 
-def strange(facts: Facts) -> tuple[Wait, ...]:
+def invalid_phases(facts: Facts) -> tuple[Wait, ...]:
     """Return the pods whose annotation is not a valid phase."""
     found = ((m.name, m.pod.strange_phase) for m in facts.obs.members if m.pod is not None and m.pod.strange_phase)
     text = "annotation stateward.dev/restart-phase of its pod is {!r} and must be one of " + ACCEPTED

@@ -4,18 +4,18 @@ A change of coordinators makes every client reconnect, so the restart of one of 
 """
 
 from stateward.planning.facts.facts import Facts
-from stateward.planning.model.actions import Tend
-from stateward.planning.model.intent import Part, Wait
+from stateward.planning.model.actions import ConfigureDatabase
+from stateward.planning.model.intent import StepResult, Wait
 
 PATIENCE = 60.0
 """Seconds."""
 
 
-def tend(facts: Facts) -> Part:
+def configure_database(facts: Facts) -> StepResult:
     """Return the settings to change now, or the wait before that."""
-    why = facts.database.untended if facts.database is not None else ""
+    why = facts.database.pending_settings if facts.database is not None else ""
     if not why:
-        return Part()
+        return StepResult()
     wait = Wait(facts.obs.name, "Tending", f"the operator changes the database's settings in a minute: {why}")
-    patient = facts.waited(facts.obs.name, "Tending") < PATIENCE
-    return Part(actions=() if patient else (Tend(why=why),), waits=(wait,))
+    patient = facts.seconds_waited(facts.obs.name, "Tending") < PATIENCE
+    return StepResult(actions=() if patient else (ConfigureDatabase(why=why),), waits=(wait,))

@@ -16,21 +16,21 @@ from stateward.planning.facts.change import (
     Change,
     change_of,
     differing,
+    downgrade_problem,
     effect_of,
     member_target,
     staged,
-    stranded,
     written_target,
 )
 from stateward.planning.facts.facts import Facts, disrupts
 from stateward.planning.model.actions import DeletePod, MoveCopies
-from stateward.planning.model.intent import Part, State, Wait, merge, told
+from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import Effect, Inputs, Member, SoleCopy
 from stateward.planning.model.phase import STARTING, Phase
 from stateward.planning.safety.availability import needs_vote_moved, other_managers, quorum_without, voting_members
-from stateward.planning.safety.health_gate import lost
+from stateward.planning.safety.health_gate import lost_units
 from stateward.planning.safety.sole_copies import moves_for, sole_verdict
-from stateward.planning.steps.rollout.prepare import emptied, needs_empty, stage
+from stateward.planning.steps.rollout.prepare import is_drained, needs_empty, stage
 from stateward.planning.steps.rollout.restart_one import set_phase
 
 PODLESS = 60.0
@@ -45,12 +45,12 @@ BEREFT = 30.0
 """Seconds after which a member is recreated whose pod waits for a configuration that was overwritten."""
 
 
-def repair(facts: Facts, taken: frozenset[str], drained: frozenset[str]) -> Part:
+def repair(facts: Facts, taken: frozenset[str], drained: frozenset[str]) -> StepResult:
     """Return the repairs of members that do not serve and have an outdated template.
 
     Members in `taken` are not touched, and no data moves to members in `drained`.
     """
-    part, going = Part(), frozenset[str]()
+    part, going = StepResult(), frozenset[str]()
     for member in facts.obs.members:
         if member.name in taken | facts.up or not member.alive or member.pool not in facts.pools:
             continue
@@ -58,13 +58,13 @@ def repair(facts: Facts, taken: frozenset[str], drained: frozenset[str]) -> Part
         if change is None or not broken(facts, member):
             continue
         problem = unsafe(facts, member, change)
-        if problem and heals_within(facts, member, change):
-            part = merge(part, within(facts, member, change))
+        if problem and can_repair_in_pod(facts, member, change):
+            part = merge(part, repair_in_pod(facts, member, change))
             continue
         if problem:
-            part = merge(part, Part(waits=(Wait(member.name, "RepairNotSafe", problem),)))
+            part = merge(part, StepResult(waits=(Wait(member.name, "RepairNotSafe", problem),)))
             continue
-        part = merge(part, mend(facts, member, change, going, drained))
+        part = merge(part, repair_member(facts, member, change, going, drained))
         going |= {member.name} if facts.joined(member.name) else frozenset()
     return part
 
@@ -92,23 +92,25 @@ def broken(facts: Facts, member: Member) -> bool:
     """
     pod = member.pod
     if pod is None:
-        return facts.unwell(member) > PODLESS
+        return facts.seconds_not_serving(member) > PODLESS
     if pod.terminating:
         return False
     # The managers themselves are what it waits for: waiting never brings back a manager with a bad setting.
     judged = facts.database is not None or member.name not in facts.obs.records or facts.votes(member)
-    if (facts.trouble(member) and not starts_again(facts, member)) or (judged and facts.overdue(member)):
+    if (facts.trouble(member) and not restarts_with_all(facts, member)) or (judged and facts.overdue(member)):
         return True
-    return not facts.joined(member.name) and (odd_one_out(facts, member, pod.inputs) or bereft(facts, member))
+    return not facts.joined(member.name) and (
+        only_broken_one(facts, member, pod.inputs) or configuration_is_lost(facts, member)
+    )
 
 
-def starts_again(facts: Facts, member: Member) -> bool:
+def restarts_with_all(facts: Facts, member: Member) -> bool:
     """Return whether the member has crashed with all others, and its container restarts in a moment."""
     crashed = facts.trouble(member).startswith(CRASHED)
-    return crashed and not facts.up and facts.unwell(member) < FIRST_CRASH
+    return crashed and not facts.up and facts.seconds_not_serving(member) < FIRST_CRASH
 
 
-def bereft(facts: Facts, member: Member) -> bool:
+def configuration_is_lost(facts: Facts, member: Member) -> bool:
     """Return whether the member's pod waits for the configuration that it was created for, and that was overwritten.
 
     This happens if its container restarts after its next template was written. With an agent the process uses what is
@@ -118,10 +120,10 @@ def bereft(facts: Facts, member: Member) -> bool:
     if pod is None or pod.agent or member.config is None or not staged(facts, member):
         return False
     gone = any(effect_of(pool, name) is Effect.RESTART for name in differing(pod.inputs, member.config))
-    return gone and facts.unwell(member) > BEREFT
+    return gone and facts.seconds_not_serving(member) > BEREFT
 
 
-def odd_one_out(facts: Facts, member: Member, inputs: Inputs) -> bool:
+def only_broken_one(facts: Facts, member: Member, inputs: Inputs) -> bool:
     """Return whether others of its pool serve with the desired inputs, and none with its current ones.
 
     A reverted change is then reverted at once, also if it only made the member wait silently.
@@ -135,36 +137,36 @@ def unsafe(facts: Facts, member: Member, change: Change) -> str | None:
     """Return why the broken member may not be recreated."""
     if change.effect is Effect.REPLACE and member.name in facts.obs.records:
         return f"{change.describe()} cannot change on {member.name}: a new member takes its place"
-    problem = stranded(facts, member) or tried(facts, member)
+    problem = downgrade_problem(facts, member) or broken_by_same_change(facts, member)
     if problem is not None or member.pod is None or member.name not in facts.obs.records:
         return problem
-    return loses_state(facts, member) if facts.ephemeral(member) else None
+    return lost_with_pod(facts, member) if facts.ephemeral(member) else None
 
 
-def heals_within(facts: Facts, member: Member, change: Change) -> bool:
+def can_repair_in_pod(facts: Facts, member: Member, change: Change) -> bool:
     """Return whether a member that must keep its pod, because the pod holds its data, can be repaired inside it."""
     gentle = change.effect is Effect.RESTART or not disrupts(change.effect)
-    blocked = stranded(facts, member) or tried(facts, member)
+    blocked = downgrade_problem(facts, member) or broken_by_same_change(facts, member)
     return gentle and blocked is None and facts.managed(member) and bool(facts.trouble(member))
 
 
-def within(facts: Facts, member: Member, change: Change) -> Part:
+def repair_in_pod(facts: Facts, member: Member, change: Change) -> StepResult:
     """Return the repair of a member inside its pod: its container starts again and again, and takes what is mounted."""
     said = (
         f"{{}} is broken, and its process uses the mounted configuration at its next start, to apply"
         f" {change.describe()}"
     )
-    intents = told(State.REPAIRING, [member], change.effect, said)
+    intents = intents_for(State.REPAIRING, [member], change.effect, said)
     if not staged(facts, member):
-        return Part(actions=(stage(facts, member, change.describe()),), intents=intents)
+        return StepResult(actions=(stage(facts, member, change.describe()),), intents=intents)
     if facts.phase(member) in STARTING:
-        return Part(intents=intents)
-    return Part(
+        return StepResult(intents=intents)
+    return StepResult(
         actions=(set_phase(member, Phase.START, "its container uses the mounted configuration"),), intents=intents
     )
 
 
-def tried(facts: Facts, member: Member) -> str | None:
+def broken_by_same_change(facts: Facts, member: Member) -> str | None:
     """Return the other member that this very change has broken; None once this member is staged."""
     if staged(facts, member):
         return None
@@ -174,11 +176,11 @@ def tried(facts: Facts, member: Member) -> str | None:
     return next((f"{m.name} does not start with the change that {member.name} would get" for m in bad), None)
 
 
-def loses_state(facts: Facts, member: Member) -> str | None:
+def lost_with_pod(facts: Facts, member: Member) -> str | None:
     """Return what would be lost with the pod of a member that keeps its data there."""
     if facts.database is None:
         return f"the data of {member.name} would be lost with its pod, and the database does not answer"
-    missing = lost(facts.database)
+    missing = lost_units(facts.database)
     if missing and facts.holds_data(member):
         return f"{member.name} may hold the last copy of shard {missing[0]}"
     if facts.votes(member) and not other_managers(facts, member):
@@ -204,14 +206,16 @@ def serving(facts: Facts, member: Member, going: frozenset[str]) -> str | None:
     return None if needs_vote_moved(facts, member) else f"the managers would lose their quorum without {member.name}"
 
 
-def mend(facts: Facts, member: Member, change: Change, going: frozenset[str], drained: frozenset[str]) -> Part:
+def repair_member(
+    facts: Facts, member: Member, change: Change, going: frozenset[str], drained: frozenset[str]
+) -> StepResult:
     """Return the next step of a repair: the template, what the member still serves, and then its pod."""
     pod, said = member.pod, f"{{}} is broken and is recreated to apply {change.describe()}"
-    intents = told(State.REPAIRING, [member], change.effect, said)
+    intents = intents_for(State.REPAIRING, [member], change.effect, said)
     if not staged(facts, member):
-        return Part(actions=(stage(facts, member, change.describe()),), intents=intents)
+        return StepResult(actions=(stage(facts, member, change.describe()),), intents=intents)
     if pod is None or pod.terminating or member.workload is None or not member.workload.observed:
-        return Part(intents=intents)
+        return StepResult(intents=intents)
     joined = facts.joined(member.name)
     drain = frozenset({member.name}) if joined and needs_empty(facts, member) else frozenset[str]()
     exclude = frozenset({member.name}) if joined and needs_vote_moved(facts, member) else frozenset[str]()
@@ -220,8 +224,8 @@ def mend(facts: Facts, member: Member, change: Change, going: frozenset[str], dr
         moves = moves_for(facts, member, drained) if facts.obs.desired.sole_copy is SoleCopy.MOVE and not going else ()
         actions = (MoveCopies(why=f"{member.name} is recreated", moves=moves),) if moves and not drain else ()
         wait = Wait(member.name, "RepairNotSafe", problem)
-        return Part(actions=actions, intents=intents, waits=(wait,), drain=drain)
-    if exclude or (drain and not emptied(facts, member)):
-        return Part(intents=intents, drain=drain, exclude=exclude)
+        return StepResult(actions=actions, intents=intents, waits=(wait,), drain=drain)
+    if exclude or (drain and not is_drained(facts, member)):
+        return StepResult(intents=intents, drain=drain, exclude=exclude)
     action = DeletePod(why=f"it is broken and {change.describe()} differs", member=member.name, pod=pod.ref)
-    return Part(actions=(action,), intents=intents, drain=drain)
+    return StepResult(actions=(action,), intents=intents, drain=drain)

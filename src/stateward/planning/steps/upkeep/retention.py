@@ -8,15 +8,15 @@ an earlier cluster with this name, so it stays kept.
 
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.actions import Action, OwnVolume, RetainVolume
-from stateward.planning.model.intent import Part, Wait
+from stateward.planning.model.intent import StepResult, Wait
 from stateward.planning.model.observation import Claim, Member
 
 
-def retention(facts: Facts, *, hold: bool) -> Part:
+def retention(facts: Facts, *, hold: bool) -> StepResult:
     """Return the owner references to remove or write; with `hold` none is written."""
     owned = facts.obs.desired.own_volumes
     if owned is None:
-        return Part()
+        return StepResult()
     actions: list[Action] = []
     waits: list[Wait] = []
     for member in facts.obs.members:
@@ -32,7 +32,7 @@ def retention(facts: Facts, *, hold: bool) -> Part:
             else:
                 why = "volumes are deleted with the cluster"
                 actions.append(OwnVolume(why=why, member=member.name, claim=claim.ref))
-    return Part(actions=tuple(actions), waits=tuple(waits))
+    return StepResult(actions=tuple(actions), waits=tuple(waits))
 
 
 def owned_by_another(member: Member, claim: Claim) -> Wait:

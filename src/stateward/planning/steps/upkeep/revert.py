@@ -4,7 +4,7 @@ This needs no memory: the database reports what Stateward has set (`limited`, `b
 exclusions), and the parts of the plan say what they need now. The difference is reverted.
 """
 
-from stateward.planning.facts.departed_voters import departed
+from stateward.planning.facts.departed_voters import departed_voters
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.actions import (
     Action,
@@ -16,10 +16,10 @@ from stateward.planning.model.actions import (
     ResumeBalancing,
     StopProcess,
 )
-from stateward.planning.model.intent import Part
+from stateward.planning.model.intent import StepResult
 from stateward.planning.model.observation import Member
 from stateward.planning.safety.availability import sole_units
-from stateward.planning.safety.sole_copies import moving
+from stateward.planning.safety.sole_copies import is_moving_away
 
 REJOIN_PATIENCE = 300.0
 """Seconds that shards are not reallocated while a member that Stateward stopped comes back.
@@ -28,7 +28,7 @@ Long enough for an image pull and a start; short, because an unavailable member 
 """
 
 
-def undo(facts: Facts, part: Part, *, hold: bool) -> tuple[Action, ...]:
+def revert_settings(facts: Facts, part: StepResult, *, hold: bool) -> tuple[Action, ...]:
     """Return the settings to change, given what the parts of the plan need; `hold` keeps drains as they are."""
     database = facts.database
     if database is None:
@@ -38,18 +38,18 @@ def undo(facts: Facts, part: Part, *, hold: bool) -> tuple[Action, ...]:
         actions.append(RestoreAllocation(why="no member is restarting"))
     if database.balance_paused and not pause_needed(facts, part):
         actions.append(ResumeBalancing(why="no single copy is being moved"))
-    drain, exclude = part.drain | still_draining(facts), part.exclude | still_excluded(facts) | departed(facts)
+    drain, exclude = part.drain | still_draining(facts), part.exclude | still_excluded(facts) | departed_voters(facts)
     before, without = database.draining, database.voting_exclusions
     if not hold and drain != before:
-        actions.append(Drain(why=say("data moves away from", drain), members=drain, lifts=drain < before))
+        actions.append(Drain(why=members_reason("data moves away from", drain), members=drain, lifts=drain < before))
     if not hold and exclude != without:
         actions.append(
-            ExcludeVoters(why=say("votes are moved from", exclude), members=exclude, lifts=exclude < without)
+            ExcludeVoters(why=members_reason("votes are moved from", exclude), members=exclude, lifts=exclude < without)
         )
     return tuple(actions)
 
 
-def allocation_needed(facts: Facts, part: Part) -> bool:
+def allocation_needed(facts: Facts, part: StepResult) -> bool:
     """Return whether a member with copies is stopping or coming back."""
     taken = [facts.members[a.member] for a in part.actions if isinstance(a, DeletePod)]
     if any(facts.units_of(m.name) and not facts.ephemeral(m) for m in taken):
@@ -59,11 +59,11 @@ def allocation_needed(facts: Facts, part: Part) -> bool:
     return any(coming_back(facts, name) for name in facts.down)
 
 
-def pause_needed(facts: Facts, part: Part) -> bool:
+def pause_needed(facts: Facts, part: StepResult) -> bool:
     """Return whether only copies are moving away from a member, or a member that they have left is stopping now."""
     if any(isinstance(action, MoveCopies | DeletePod | StopProcess) for action in part.actions):
         return True
-    return any(moving(unit, name) for name in facts.up for unit in sole_units(facts, name))
+    return any(is_moving_away(unit, name) for name in facts.up for unit in sole_units(facts, name))
 
 
 def coming_back(facts: Facts, name: str) -> bool:
@@ -73,7 +73,12 @@ def coming_back(facts: Facts, name: str) -> bool:
     if name in facts.obs.stopped:
         return False
     trouble = pod is not None and (bool(facts.trouble(member)) or not pod.node_ready)
-    return member.alive and not trouble and facts.holds_data(member) and facts.unwell(member) < REJOIN_PATIENCE
+    return (
+        member.alive
+        and not trouble
+        and facts.holds_data(member)
+        and facts.seconds_not_serving(member) < REJOIN_PATIENCE
+    )
 
 
 def still_draining(facts: Facts) -> frozenset[str]:
@@ -84,10 +89,10 @@ def still_draining(facts: Facts) -> frozenset[str]:
     again.
     """
     draining = facts.database.draining if facts.database else frozenset[str]()
-    return frozenset(m.name for m in facts.obs.members if m.name in draining and goes(facts, m))
+    return frozenset(m.name for m in facts.obs.members if m.name in draining and is_being_removed(facts, m))
 
 
-def goes(facts: Facts, member: Member) -> bool:
+def is_being_removed(facts: Facts, member: Member) -> bool:
     """Return whether the member was released, and some of its objects still exist."""
     if member.pod is not None and facts.ephemeral(member) and facts.joined(member.name):
         return member.pod.terminating
@@ -101,6 +106,6 @@ def still_excluded(facts: Facts) -> frozenset[str]:
     return frozenset(name for name in facts.down & excluded if facts.members[name].alive)
 
 
-def say(text: str, members: frozenset[str]) -> str:
+def members_reason(text: str, members: frozenset[str]) -> str:
     """Return the reason for a set of members."""
     return f"{text} {', '.join(sorted(members))}" if members else "no step needs it any longer"

@@ -78,7 +78,7 @@ def test_a_member_scaled_to_zero_by_hand_is_scaled_up_again() -> None:
     workload.replicas = 0
     world.run()
     assert world.did(a.Create) == ["c-hot-1"]
-    assert not world.did(a.Forget)
+    assert not world.did(a.DeleteMember)
 
 
 def test_a_new_member_of_a_pool_whose_turn_has_not_come_is_made_with_the_old_version() -> None:

@@ -193,7 +193,7 @@ def test_a_removed_pool_whose_member_was_scaled_to_zero_by_hand_keeps_what_may_b
     world.pass_time()
     world.edit(pools=[managers(), hot(2)]).ticks(20)
     assert not world.did(a.DeleteVolume)
-    assert not world.did(a.Forget)
+    assert not world.did(a.DeleteMember)
     assert "MayHoldLastCopy" in reasons(world)
     workload.replicas = 1
     world.run()

@@ -7,7 +7,7 @@ from stateward.api.kinds.status import ClusterStatus
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
-from stateward.planning.steps.membership.orphaned_volumes import left
+from stateward.planning.steps.membership.orphaned_volumes import volume_marks
 from tests.unit.planning.steps.membership.test_replacement import cluster, wishes
 from tests.unit.planning.world import World, hot, managers
 
@@ -72,13 +72,13 @@ def test_a_volume_is_not_given_up_before_its_member_is_gone_and_nothing_is_missi
     claim = red.bodies["c-hot-0"].claim
     assert claim is not None
     claim.left = False
-    assert left(derive(red.observe(), red.now)).actions
-    assert not left(derive(red.edit(answers=False).observe(), red.now)).actions
+    assert volume_marks(derive(red.observe(), red.now)).actions
+    assert not volume_marks(derive(red.edit(answers=False).observe(), red.now)).actions
     red.edit(answers=True)
     red.indices[0].copies.clear()
-    assert not left(derive(red.observe(), red.now)).actions
+    assert not volume_marks(derive(red.observe(), red.now)).actions
     taken = o.Replacement(accepted=frozenset({"c-hot-0"}))
-    assert left(derive(red.edit(policy={"replacement": taken}).observe(), red.now)).actions
+    assert volume_marks(derive(red.edit(policy={"replacement": taken}).observe(), red.now)).actions
 
 
 @pytest.mark.parametrize("still", ["its pod", "its StatefulSet", "nothing"])
@@ -90,7 +90,7 @@ def test_whoever_is_replaced_and_not_gone_has_left_nothing(still: str) -> None:
     workload = there.workload if still == "its StatefulSet" else None
     seen = world.observe()
     members = tuple(replace(m, pod=pod, workload=workload) if m.name == "c-hot-0" else m for m in seen.members)
-    assert bool(left(derive(replace(seen, members=members), world.now)).actions) is (still == "nothing")
+    assert bool(volume_marks(derive(replace(seen, members=members), world.now)).actions) is (still == "nothing")
 
 
 def test_nothing_is_said_on_a_volume_that_is_being_deleted() -> None:
@@ -99,8 +99,8 @@ def test_nothing_is_said_on_a_volume_that_is_being_deleted() -> None:
     seen = world.observe()
     claims = (replace(m.claim, terminating=True) if m.claim is not None else None for m in seen.members)
     members = tuple(replace(m, claim=c) for m, c in zip(seen.members, claims, strict=True))
-    assert left(derive(seen, world.now)).actions
-    assert not left(derive(replace(seen, members=members), world.now)).actions
+    assert volume_marks(derive(seen, world.now)).actions
+    assert not volume_marks(derive(replace(seen, members=members), world.now)).actions
 
 
 def test_the_mark_goes_when_the_member_runs_again() -> None:

@@ -5,7 +5,7 @@ import pytest
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.plan import plan
-from stateward.planning.steps.membership.surge import cures
+from stateward.planning.steps.membership.surge import frees_place
 from tests.unit.planning.pools import PoolSpec
 from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
 
@@ -244,13 +244,13 @@ def member(*, taints: tuple[str, ...] = (), node: str = "n1", node_ready: bool =
     ],
 )
 def test_what_a_departure_cures(says: str, cured: bool) -> None:
-    assert cures(member(), says) is cured
+    assert frees_place(member(), says) is cured
 
 
 def test_a_node_that_takes_no_pods_is_no_room() -> None:
     says = "Unschedulable: 0/3 nodes are available: 1 node(s) had untolerated taint {a: b}, 2 Insufficient memory."
-    assert not cures(member(taints=("a",)), says)
-    assert cures(member(), says)
-    assert cures(member(taints=("a",)), "Unschedulable: 0/3 nodes are available: 3 Insufficient memory.")
-    assert not cures(member(node_ready=False), "Unschedulable: 0/3 nodes are available: 3 Insufficient memory.")
-    assert not cures(member(node=""), "Unschedulable: 0/3 nodes are available: 3 Insufficient memory.")
+    assert not frees_place(member(taints=("a",)), says)
+    assert frees_place(member(), says)
+    assert frees_place(member(taints=("a",)), "Unschedulable: 0/3 nodes are available: 3 Insufficient memory.")
+    assert not frees_place(member(node_ready=False), "Unschedulable: 0/3 nodes are available: 3 Insufficient memory.")
+    assert not frees_place(member(node=""), "Unschedulable: 0/3 nodes are available: 3 Insufficient memory.")

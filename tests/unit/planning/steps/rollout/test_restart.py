@@ -280,9 +280,9 @@ def test_a_secret_of_nobody_is_collected_after_a_quarter_of_an_hour() -> None:
     made = world(mixed())
     made.orphans = (Orphan(Ref("c-mixed-7", "uid", "1"), made.now),)
     made.ticks(80)
-    assert made.did(a.CollectConfiguration) == []
+    assert made.did(a.DeleteConfiguration) == []
     made.ticks(20)
-    assert made.did(a.CollectConfiguration)
+    assert made.did(a.DeleteConfiguration)
 
 
 def test_the_drawing_in_the_docs_is_how_one_phase_follows_another() -> None:

@@ -75,8 +75,8 @@ def test_a_drained_member_with_its_data_in_its_pod_stays_drained_until_the_pod_i
 
 
 def test_a_member_that_leaves_stays_drained_until_nothing_of_it_is_left_that_goes() -> None:
-    world = small().edit(pools=[managers(), hot(2)]).until(lambda w: bool(w.did(a.Forget)))
-    name = world.did(a.Forget)[0]
+    world = small().edit(pools=[managers(), hot(2)]).until(lambda w: bool(w.did(a.DeleteMember)))
+    name = world.did(a.DeleteMember)[0]
     assert name in world.draining
     world.run()
     assert not world.draining

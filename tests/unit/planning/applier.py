@@ -18,7 +18,7 @@ class Hands(FakeKubernetes):
             a.Stage: self.stage,
             a.DeletePod: self.delete_pod,
             a.Release: self.release,
-            a.Forget: self.forget,
+            a.DeleteMember: self.forget,
             a.DeleteVolume: self.delete_volume,
             a.GrowVolume: self.grow,
             a.MarkVolume: self.mark,
@@ -26,7 +26,7 @@ class Hands(FakeKubernetes):
             a.OwnVolume: self.own,
             a.RecordBootstrap: self.nothing,
             a.RecordRemoval: self.nothing,
-            a.TakeBack: self.nothing,
+            a.CancelRemoval: self.nothing,
             a.GrantBootstrap: self.grant,
             a.LimitAllocation: self.limit,
             a.RestoreAllocation: self.restore,
@@ -39,10 +39,10 @@ class Hands(FakeKubernetes):
             a.StopProcess: self.stop_process,
             a.StartProcess: self.start_process,
             a.FinishRestart: self.finish_restart,
-            a.NoteData: self.note_data,
+            a.RecordData: self.note_data,
             a.ClearSchedule: self.clear_schedule,
             a.ClearConsent: self.clear_consent,
-            a.CollectConfiguration: self.nothing,
+            a.DeleteConfiguration: self.nothing,
         }[type(action)](action)  # type: ignore[operator]
 
     def nothing(self, action: a.Action) -> None:
@@ -95,7 +95,7 @@ class Hands(FakeKubernetes):
         assert not held or body.name in given_up, f"{body.name} is let go while it holds {held}"
         body.workload.replicas = 0
 
-    def forget(self, action: a.Forget) -> None:
+    def forget(self, action: a.DeleteMember) -> None:
         body = self.bodies[action.member]
         assert body.pod is None
         body.workload = body.config = None
@@ -189,7 +189,7 @@ class Hands(FakeKubernetes):
         assert pod.process == "running"
         pod.phase, pod.begun, pod.inputs, pod.said = "", False, dict(action.inputs), action.checksum
 
-    def note_data(self, action: a.NoteData) -> None:
+    def note_data(self, action: a.RecordData) -> None:
         pod = self.bodies[action.member].pod
         assert pod is not None
         pod.inputs = dict(action.inputs)

@@ -8,9 +8,9 @@ import pytest
 
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import SystemClock
-from stateward.operator.act.agent_requests import Liaison
-from stateward.operator.clusters.exit_watch import MOST, PAUSE, TIMES, Vigil, ending
-from stateward.operator.objects.cluster_objects import Holdings
+from stateward.operator.act.agent_requests import AgentRequests
+from stateward.operator.clusters.exit_watch import MOST, PAUSE, TIMES, ExitWatch, ending
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.planning.model.actions import StopProcess
 from stateward.planning.model.observation import Member, Unknown
 from stateward.planning.model.process import Process, ProcessState
@@ -18,7 +18,7 @@ from stateward.simulation.timing.loop import run_virtual
 from tests.unit.planning.world import World, hot, managers
 
 KEY = Key("prod", "logs")
-HOLDINGS = cast("Holdings", None)
+HOLDINGS = cast("ClusterObjects", None)
 
 
 class Agents:
@@ -28,7 +28,7 @@ class Agents:
         self.ends = ends
         self.asked = 0
 
-    async def ask(self, _holdings: Holdings, members: Iterable[Member]) -> dict[str, Process | Unknown]:
+    async def ask(self, _holdings: ClusterObjects, members: Iterable[Member]) -> dict[str, Process | Unknown]:
         """Return what each of them says."""
         self.asked += 1
         now = asyncio.get_running_loop().time()
@@ -52,15 +52,17 @@ def woken(agents: Agents, seconds: float, *, times: int = 1) -> list[float]:
         loop, found = asyncio.get_running_loop(), list[float]()
         begun = loop.time()
         agents.ends = {name: None if end is None else begun + end for name, end in agents.ends.items()}
-        liaison = cast("Liaison", agents)
-        vigil = Vigil(liaison, SystemClock(), lambda key: found.append(loop.time() - begun) if key == KEY else None)
+        agent_requests = cast("AgentRequests", agents)
+        exit_watch = ExitWatch(
+            agent_requests, SystemClock(), lambda key: found.append(loop.time() - begun) if key == KEY else None
+        )
         async with asyncio.TaskGroup() as group:
-            vigil.begin(group)
+            exit_watch.begin(group)
             for _ in range(times):
-                vigil.keep(KEY, HOLDINGS, members(*agents.ends))
+                exit_watch.keep(KEY, HOLDINGS, members(*agents.ends))
             await asyncio.sleep(seconds)
-            vigil.end()
-            vigil.keep(KEY, HOLDINGS, members(*agents.ends))
+            exit_watch.end()
+            exit_watch.keep(KEY, HOLDINGS, members(*agents.ends))
         return found
 
     return run_virtual(watch())
@@ -98,7 +100,7 @@ def test_nothing_goes_on_after_the_end() -> None:
 
 def test_a_question_that_fails_ends_its_watch_and_nothing_else() -> None:
     class Broken(Agents):
-        async def ask(self, _holdings: Holdings, members: Iterable[Member]) -> dict[str, Process | Unknown]:
+        async def ask(self, _holdings: ClusterObjects, members: Iterable[Member]) -> dict[str, Process | Unknown]:
             self.asked += 1
             raise OSError(f"no route to {len(list(members))} agents")
 
