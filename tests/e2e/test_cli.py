@@ -76,7 +76,7 @@ def test_a_person_finds_out_everything_with_the_command_line(
     shown = json.loads(stateward("status", "one", "-n", namespace, "-o", "json").stdout)
     assert (shown["status"]["version"], shown["status"]["health"]) == ("2.19.5", "green")
     assert "the cluster matches its spec" in stateward("list", "-A").stdout
-    assert "Nothing waits." in stateward("explain", "one", "-n", namespace).stdout
+    assert "Nothing is pending." in stateward("explain", "one", "-n", namespace).stdout
 
     nothing = stateward("plan", "one", "-n", namespace)
     assert (nothing.returncode, "the database could not be reached" in nothing.stdout) == (0, False)

@@ -64,7 +64,8 @@ class Commands(click.Group):
         """Run the command; report a failure in one line, or with a traceback under `--debug`."""
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            # The reader of a pipe, such as `head`, may stop before the end: click then ends without a message.
             raise
         except KeyboardInterrupt:
             # Ctrl-C is the normal end of a watch, so report nothing.

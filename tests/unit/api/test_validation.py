@@ -191,6 +191,17 @@ class TestUpdate:
         assert path == "spec.service.spec.externalIPs"
         assert "receive traffic" in said
 
+    def test_the_service_leads_to_no_other_name(self) -> None:
+        path, said = only(cluster(service={"spec": {"externalName": "payments.bank.svc"}}))
+        assert path == "spec.service.spec.externalName"
+        assert "members of this cluster" in said
+
+    @pytest.mark.parametrize("ports", ["9200", {"port": 9200}, [9200], [None]])
+    def test_ports_of_the_service_are_a_list_of_objects(self, ports: object) -> None:
+        path, said = only(cluster(service={"spec": {"ports": ports}}))
+        assert path.startswith("spec.service.spec.ports")
+        assert "must be a list of ports" in said
+
     @pytest.mark.parametrize("field", ["labels", "annotations"])
     def test_the_service_has_no_marks_by_which_stateward_allows_and_finds_objects(self, field: str) -> None:
         own = "stateward.dev/allowed-for-pods"

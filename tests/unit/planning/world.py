@@ -17,6 +17,7 @@ from stateward.planning.model.phase import COORDINATED
 from stateward.planning.plan import Plan, plan
 from stateward.planning.report.pending_removals import released_members, removals
 from stateward.planning.report.status import parse_time, status
+from tests.support.kstatus import CURRENT, FAILED, IN_PROGRESS, judged
 from tests.unit.planning.applier import Hands
 from tests.unit.planning.kubernetes import checksum
 from tests.unit.planning.pools import GIB, PoolSpec, gateway, hot, managers, mixed
@@ -157,6 +158,9 @@ class World(Hands):
             for action in made.actions:
                 self.carry_out(action)
         self.status = status(observed, made, self.status, self.now)
+        verdict = judged(self.status.observed_generation, self.status.observed_generation, self.status.conditions)
+        stalled = any(c.type == "Stalled" and c.status == "True" for c in self.status.conditions)
+        assert verdict == (FAILED if stalled else CURRENT if made.settled else IN_PROGRESS), self.status.conditions
         self.pass_time()
         return made
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import cast
 
 from stateward.api.kinds.cluster import UpdatePolicy
 from stateward.api.kinds.search import SearchCluster, SearchSpec
@@ -14,6 +15,7 @@ OWNED_SERVICE_FIELDS = {
     "type": "use spec.service.type",
     "clusterIP": "it can never change",
     "clusterIPs": "they can never change",
+    "externalName": "the Service leads to the members of this cluster",
     "externalIPs": "it would receive traffic that others send to these addresses; use spec.service.type: LoadBalancer",
 }
 
@@ -26,7 +28,19 @@ def check(cluster: SearchCluster) -> Iterator[Problem]:
     for key in (cluster.spec.service and cluster.spec.service.spec) or {}:
         if key in OWNED_SERVICE_FIELDS:
             yield Problem(f"spec.service.spec.{key}", key, f"cannot be set: {OWNED_SERVICE_FIELDS[key]}")
+    yield from _ports(cluster)
     yield from _service_marks(cluster)
+
+
+def _ports(cluster: SearchCluster) -> Iterator[Problem]:
+    """Yield ports of the client Service that are not a list of objects: they are joined with the database's own."""
+    ports: object = ((cluster.spec.service and cluster.spec.service.spec) or {}).get("ports")
+    path, text = "spec.service.spec.ports", "must be a list of ports, each with a name and a port"
+    if ports is not None and not isinstance(ports, list):
+        yield Problem(path, ports, text)
+    for i, item in enumerate(cast("list[object]", ports) if isinstance(ports, list) else []):
+        if not isinstance(item, dict):
+            yield Problem(f"{path}[{i}]", item, text)
 
 
 def _service_marks(cluster: SearchCluster) -> Iterator[Problem]:

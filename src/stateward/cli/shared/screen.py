@@ -11,9 +11,9 @@ WIDE = 250
 
 
 def console() -> Console:
-    """Return the console for the present standard output."""
-    found = Console(highlight=False)
-    return found if found.is_terminal else Console(highlight=False, width=WIDE, no_color=True)
+    """Return the console for the present standard output; square brackets are text, and never markup."""
+    found = Console(highlight=False, markup=False)
+    return found if found.is_terminal else Console(highlight=False, markup=False, width=WIDE, no_color=True)
 
 
 def show(what: RenderableType) -> None:

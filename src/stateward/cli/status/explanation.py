@@ -45,10 +45,10 @@ def standing(cluster: Cluster) -> str:
 
 
 def progress(cluster: Cluster, now: float) -> str:
-    """Return the time since the last progress, while the operator reconciles."""
-    reconciling = any(c.type == "Reconciling" and c.status == "True" for c in cluster.status.conditions)
+    """Return the time since the last progress, unless the cluster is settled."""
+    unsettled = any(c.type == "Ready" and c.status != "True" for c in cluster.status.conditions)
     since = age(cluster.status.last_progress, now)
-    return f" Last progress: {since} ago." if reconciling and since else ""
+    return f" Last progress: {since} ago." if unsettled and since else ""
 
 
 def waits(found: Iterable[WaitStatus], now: float) -> Iterator[str]:

@@ -11,6 +11,36 @@ from stateward.planning.model import actions as a
 ROUTINE = (a.Flush, a.RecordBootstrap, a.SetPhase, a.StartProcess, a.RecordData)
 """Steps that mean nothing by themselves."""
 
+REASONS: dict[type[a.Action], str] = {
+    a.Create: "MemberCreated",
+    a.Stage: "TemplateWritten",
+    a.DeletePod: "PodDeleted",
+    a.StopProcess: "ProcessStopping",
+    a.FinishRestart: "RestartFinished",
+    a.ClearSchedule: "RestartScheduled",
+    a.ClearConsent: "ConsentUsed",
+    a.DeleteConfiguration: "ConfigurationDeleted",
+    a.Release: "MemberReleased",
+    a.DeleteMember: "MemberDeleted",
+    a.DeleteVolume: "VolumeDeleted",
+    a.GrowVolume: "VolumeExpansionRequested",
+    a.MarkVolume: "VolumeMarked",
+    a.RetainVolume: "VolumeRetained",
+    a.OwnVolume: "VolumeOwned",
+    a.RecordRemoval: "ReplacementStarted",
+    a.CancelRemoval: "ReplacementCancelled",
+    a.GrantBootstrap: "BootstrapGranted",
+    a.CreateDatabase: "DatabaseCreated",
+    a.ConfigureDatabase: "DatabaseConfigured",
+    a.LimitAllocation: "AllocationLimited",
+    a.RestoreAllocation: "AllocationRestored",
+    a.ResumeBalancing: "RebalancingResumed",
+    a.Drain: "DrainUpdated",
+    a.ExcludeVoters: "VotingExclusionsUpdated",
+    a.MoveCopies: "CopiesMoving",
+}
+"""What an event says has happened: the reason for each step that is announced."""
+
 
 class Announcer:
     """Turns steps and changes of the status into events."""
@@ -21,7 +51,7 @@ class Announcer:
     def action_done(self, cluster: Cluster, action: a.Action) -> None:
         """Announce a step that was taken."""
         if not isinstance(action, ROUTINE):
-            self._tell(cluster, Severity.NORMAL, type(action).__name__, sentence(action))
+            self._tell(cluster, Severity.NORMAL, REASONS[type(action)], sentence(action))
 
     def changed(self, cluster: Cluster, before: ClusterStatus, after: ClusterStatus) -> None:
         """Announce what is new in the status: a deployed version, a wait that needs manual intervention."""

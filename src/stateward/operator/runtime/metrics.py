@@ -5,14 +5,18 @@ Names of controller-runtime are used if they mean the same, so that existing das
 
 from contextlib import suppress
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
+from stateward import __version__
 from stateward.api.kinds.status import ClusterStatus
 from stateward.kube.objects.metadata import Key
 from stateward.planning.plan import Plan
 from stateward.planning.report.status import parse_time
 
 CLUSTER = ("engine", "namespace", "name")
+
+# A time of creation for each series would double their number, and no alert or dashboard uses it.
+disable_created_metrics()
 
 
 class Metrics:
@@ -21,6 +25,10 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         registry = self.registry
+        self.build = Gauge(
+            "stateward_build_info", "Always 1; the version of the running operator.", ("version",), registry=registry
+        )
+        self.build.labels(__version__).set(1)
         self.desired = Gauge("stateward_cluster_members_desired", "Desired members.", CLUSTER, registry=registry)
         self.ready = Gauge("stateward_cluster_members_ready", "Members that serve.", CLUSTER, registry=registry)
         self.health = Gauge(
@@ -49,7 +57,7 @@ class Metrics:
             "stateward_cluster_secured", "1 if the cluster has TLS and users.", CLUSTER, registry=registry
         )
         self.certificates = Gauge(
-            "stateward_cluster_certificate_expiry_seconds",
+            "stateward_cluster_certificate_expiry_timestamp_seconds",
             "Expiry of the first certificate to expire, in seconds since the epoch; only for secured clusters.",
             CLUSTER,
             registry=registry,

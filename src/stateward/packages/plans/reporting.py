@@ -20,10 +20,11 @@ def reported(
     stuck = stop or (None if other else _stuck(run))
     doing = other or (_doing(run) if running else (stuck[1] if stuck else ""))
     ready = status.installed is not None and not running and stuck is None
+    going_on = running and stuck is None  # with Stalled also True, tools would wait forever
     made = [
         _condition("Ready", ready, *(("Installed", "") if ready else (stuck or ("Working", doing)))),
         _condition(
-            "Reconciling", running, *(("Removing" if other else "PlanRuns", doing) if running else ("Settled", ""))
+            "Reconciling", going_on, *(("Removing" if other else "PlanRuns", doing) if going_on else ("Settled", ""))
         ),
         _condition("Stalled", stuck is not None, *(stuck or ("Working", ""))),
     ]

@@ -11,17 +11,22 @@ from stateward.planning.plan import Plan
 
 
 def conditions(facts: Facts, plan: Plan, before: ClusterStatus, now: float) -> list[Condition]:
-    """Return the conditions: Ready, Reconciling and Stalled as kstatus defines them, Available and Upgrading."""
+    """Return the conditions: Ready, Reconciling and Stalled as kstatus defines them, Available and Upgrading.
+
+    Reconciling and Stalled are never both True: tools that wait for a cluster would wait forever instead of reporting
+    the failure.
+    """
     obs = facts.obs
     stalled = next((w for w in plan.waits if w.stalled), None) or stuck_member(facts, plan)
     database = obs.database
     unknown = database.why if isinstance(database, Unknown) else ""
     serving = isinstance(database, Database) and database.health is not Health.RED
     available = "Unknown" if unknown else ("True" if serving else "False")
-    reconciling = not plan.settled
+    reconciling = not plan.settled and stalled is None
+    pace = "Settled" if plan.settled else ("InProgress" if reconciling else "Stalled")
     verdicts = [
         ("Ready", "True" if plan.settled else "False", "Settled" if plan.settled else "InProgress", plan.doing),
-        ("Reconciling", "True" if reconciling else "False", "InProgress" if reconciling else "Settled", plan.doing),
+        ("Reconciling", "True" if reconciling else "False", pace, plan.doing),
         (
             "Stalled",
             "True" if stalled else "False",

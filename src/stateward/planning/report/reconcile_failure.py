@@ -17,7 +17,7 @@ def failure_status(before: ClusterStatus, cluster: str, sentence: str, now: floa
     known = next((wait for wait in before.waiting if wait.reason == REASON), None)
     since = known.since if known is not None else rfc3339(now)
     wait = WaitStatus(subject=cluster, reason=REASON, message=sentence, since=since)
-    verdicts = {"Ready": "False", "Stalled": "True"}
+    verdicts = {"Ready": "False", "Reconciling": "False", "Stalled": "True"}
     others = [condition for condition in before.conditions if condition.type not in verdicts]
     made = [_condition(before, kind, value, sentence, now) for kind, value in verdicts.items()]
     waiting = [wait, *(other for other in before.waiting if other.reason != REASON)]

@@ -22,7 +22,7 @@ def test_a_seed_tells_its_story() -> None:
     result = simulated("--seed", "5", "--hours", "0", "--trace")
     assert result.exit_code == 0, result.output
     assert "  0:00:00.0  the user creates the cluster resource\n" in result.output
-    assert "the operator makes the objects of logs-" in result.output
+    assert "the operator creates the objects of logs-" in result.output
     assert "joins data.logs" in result.output
     assert result.output.splitlines()[-1].startswith("1 run, 0 with violations; ")
 
@@ -71,7 +71,7 @@ def test_ordinary_days_are_those_of_databases_with_shards() -> None:
 def test_a_seed_of_foundationdb_tells_its_story() -> None:
     result = simulated("--engine", "foundationdb", "--seed", "6", "--hours", "0", "--trace")
     assert result.exit_code == 0, result.output
-    assert "the operator makes the database" in result.output
+    assert "the operator creates the database" in result.output
     assert result.output.splitlines()[-1].startswith("1 run, 0 with violations; ")
 
 

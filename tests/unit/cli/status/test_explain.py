@@ -12,7 +12,7 @@ from tests.unit.cli.samples import cluster
 
 CLUSTER = """\
 logs runs 2.17.1 and changes to 2.19.5; 2 of 3 members serve; the database reports yellow.
-Status: logs-hot-1 restarts to apply version.
+Status: logs-hot-1 restarts to apply version. Last progress: 12s ago.
 
 logs-hot-0 has waited 3m (DatabaseNotReady): version: logs-hot-1 must be back first: the copy of a shard is missing.
   It continues when every shard is recovered, or the only obstacle to its allocation is one that this change removes.

@@ -254,7 +254,7 @@ def test_a_worker_finds_its_modules_where_its_parent_was_told_that_they_are() ->
         sys.path[:0] = {places!r}
         from stateward.engines.search.database import reader
         from tests.unit.engines.connection.test_large_answers import EXPECTED, bodies
-        asyncio.run(reader.picture(EXPECTED, bodies(1500)))
+        asyncio.run(reader.decoded_observation(EXPECTED, bodies(1500)))
     """
     python = getattr(sys, "_base_executable", sys.executable)
     done = subprocess.run([python, "-I", "-c", program], env={}, capture_output=True, text=True, check=False)

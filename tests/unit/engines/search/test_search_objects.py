@@ -374,6 +374,7 @@ def test_the_client_service_is_as_people_want_it_but_keeps_its_pods() -> None:
             "externalTrafficPolicy": "Local",
             "selector": {"other": "pods"},
             "externalIPs": ["192.0.2.1"],
+            "externalName": "payments.bank.svc",
             "type": "ExternalName",
         },
     }
@@ -384,6 +385,16 @@ def test_the_client_service_is_as_people_want_it_but_keeps_its_pods() -> None:
     assert (found["spec"]["type"], found["spec"]["externalTrafficPolicy"]) == ("LoadBalancer", "Local")
     assert "other" not in found["spec"]["selector"]
     assert "externalIPs" not in found["spec"]
+    assert "externalName" not in found["spec"]
+
+
+def test_ports_of_the_client_service_are_added_to_the_databases_own() -> None:
+    ports = [{"name": "https", "port": 443, "targetPort": 9200}, {"port": 9200, "nodePort": 30920, "targetPort": 1}]
+    found = shared(cluster(service={"spec": {"ports": ports}}))["Service", "logs"]["spec"]["ports"]
+    assert found == [
+        {"name": "http", "port": 9200, "targetPort": 9200, "protocol": "TCP", "nodePort": 30920},
+        {"name": "https", "port": 443, "targetPort": 9200},
+    ]
 
 
 def test_seeds_are_sorted_unique_addresses_of_the_voters() -> None:

@@ -72,7 +72,7 @@ async def test_wrong_values_are_named_also_while_a_plan_runs_that_goes_on_withou
         await town.until(lambda: "Deployment" in town.status().get("doing", ""))
         town.install("shop-1.2.0", COUNT="many")
         await town.until(lambda: town.condition("Stalled").get("reason") == "ParametersInvalid")
-        assert town.condition("Reconciling")["status"] == "True"
+        assert town.condition("Reconciling")["status"] == "False"
         assert "plan deploy" in town.status()["doing"]
         town.install("shop-1.2.0", COUNT=4)
         await town.until(lambda: town.condition("Stalled")["status"] == "False")

@@ -187,8 +187,10 @@ class Town:
         return self.there("Installation", name).get("status", {})
 
     def condition(self, kind: str, name: str = "web") -> dict[str, Any]:
-        found = [c for c in self.status(name).get("conditions", []) if c["type"] == kind]
-        return found[0] if found else {}
+        conditions = self.status(name).get("conditions", [])
+        true = {c["type"] for c in conditions if c["status"] == "True"}
+        assert not {"Reconciling", "Stalled"} <= true, "tools that follow kstatus would wait forever"
+        return next((c for c in conditions if c["type"] == kind), {})
 
     def ready(self, name: str = "web") -> bool:
         """Whether an installation is as it was last asked for."""

@@ -49,6 +49,7 @@ def test_a_member_that_does_not_start_stalls_the_cluster_and_starting_does_not()
         assert condition(world, "Stalled")[0] == "False"
     world.run().edit(crash={("config/a", "bad")}, pools=[managers(), hot(config=BAD)]).ticks(8)
     assert condition(world, "Stalled") == ("True", "MemberDoesNotStart")
+    assert condition(world, "Reconciling") == ("False", "Stalled")
 
 
 def test_a_pod_that_only_waits_for_its_volume_to_be_let_go_does_not_stall_the_cluster() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from ipaddress import ip_address
+from typing import cast
 
 from stateward.api.checks.update import OWNED_SERVICE_FIELDS
 from stateward.api.kinds.search import ServiceTemplate
@@ -70,6 +71,22 @@ def _endpoint(address: str) -> str:
     return f"{host}:{TRANSPORT_PORT}"
 
 
+def _client_ports(chosen: object) -> list[Json]:
+    """Return the ports of the Service for clients: the database's own, and those that the user adds.
+
+    The database's own port always stays: without it no client would reach the database. A user's entry for that port
+    adds to it, for example a `nodePort`.
+    """
+    own, others = port("http", HTTP_PORT), list[Json]()
+    listed = cast("list[object]", chosen) if isinstance(chosen, list) else []
+    for item in (cast("Json", item) for item in listed if isinstance(item, dict)):  # validation refuses anything else
+        if item.get("name") == "http" or item.get("port") == HTTP_PORT:
+            own = {**item, **own}
+        else:
+            others.append(item)
+    return [own, *others]
+
+
 def _client_service(cluster: SearchCluster, metadata: Json) -> Json:
     """Return the Service for clients: Ready pods of all pools except dedicated managers."""
     chosen = cluster.spec.service or ServiceTemplate()
@@ -80,9 +97,9 @@ def _client_service(cluster: SearchCluster, metadata: Json) -> Json:
         "kind": "Service",
         "metadata": {**metadata, "labels": labels, **annotations},
         "spec": {
-            "ports": [port("http", HTTP_PORT)],
             "type": chosen.type.value,
             **{name: value for name, value in (chosen.spec or {}).items() if name not in OWNED_SERVICE_FIELDS},
+            "ports": _client_ports((chosen.spec or {}).get("ports")),
             "selector": {names.LABEL_CLUSTER: cluster.metadata.name, LABEL_SERVES: "true"},
         },
     }
