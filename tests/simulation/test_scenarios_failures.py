@@ -198,7 +198,7 @@ async def test_a_shared_object_that_cannot_be_written_keeps_nothing_set_and_nobo
     def told(what: str) -> None:
         refusing[0] = refusing[0] or what == "POST /_flush"
 
-    monkeypatch.setattr(SharedObjects, "furnish", refused)
+    monkeypatch.setattr(SharedObjects, "apply", refused)
     with Story(managers(), hot(3), agents=agents).told() as story:
         await story.begin()
         story.process.told = told

@@ -96,7 +96,7 @@ def first_only(patch: pytest.MonkeyPatch) -> None:
 
 
 def left_behind(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(plan, "undo", lambda *_args, **_kwargs: ())
+    patch.setattr(plan, "revert_settings", lambda *_args, **_kwargs: ())
 
 
 def absent_when_unknown(patch: pytest.MonkeyPatch) -> None:
@@ -198,7 +198,7 @@ def scale_in_template(patch: pytest.MonkeyPatch) -> None:
 
 
 def all_at_once(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(facts, "versions", lambda obs, *_: {pool.name: obs.desired.version for pool in obs.desired.pools})
+    patch.setattr(facts, "creation_versions", lambda obs, *_: {pool.name: obs.desired.version for pool in obs.desired.pools})
 
 
 def budget_of_each(patch: pytest.MonkeyPatch) -> None:
@@ -209,7 +209,7 @@ def budget_of_each(patch: pytest.MonkeyPatch) -> None:
 
 def no_waiting(patch: pytest.MonkeyPatch) -> None:
     budget_of_each(patch)
-    patch.setattr(rolling_change, "unready", lambda _: None)
+    patch.setattr(rolling_change, "health_problem", lambda _: None)
 
 
 def any_configuration(patch: pytest.MonkeyPatch) -> None:
@@ -231,7 +231,7 @@ async def any_crash() -> None:
 
 
 def unsettled(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(rolling_change, "settles", lambda *_: False)
+    patch.setattr(rolling_change, "is_settling", lambda *_: False)
 
 
 def never_staged_back(patch: pytest.MonkeyPatch) -> None:
