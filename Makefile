@@ -22,7 +22,7 @@ test: check ## everything that must pass: check, unit, simulation, integration, 
 	@echo "==> unit and simulation (10 to 20 minutes)"
 	@$(PY) -m pytest tests/unit tests/simulation -n 2
 	@echo "==> integration, end-to-end spine (about 25 minutes)"
-	@$(PY) -m pytest tests/integration tests/e2e -m "not full"
+	@$(PY) -m pytest tests/integration tests/e2e -m "not full" -n $(WORKERS) --dist loadfile
 
 check: bootstrap ## format, lint, types, import contracts, generated files, words of the docs, known weaknesses
 	@echo "==> format"; .venv/bin/ruff format --check --quiet . || { echo "not formatted: run .venv/bin/ruff format ."; exit 1; }

@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 
-from stateward.simulation.campaign.quiet_hours import Calm
+from stateward.simulation.campaign.quiet_hours import QuietTime
 from stateward.simulation.faults.faults import FAULTS, Swarm
 from tests.simulation.story import Story, hot, managers
 
 pytestmark = pytest.mark.simulation
 
 
-async def pass_time(story: Story, calm: Calm, seconds: float) -> None:
+async def pass_time(story: Story, calm: QuietTime, seconds: float) -> None:
     ground = story.world.ground
     end = ground.passed + seconds
     while ground.passed < end:
@@ -26,7 +26,7 @@ async def test_a_calm_day_takes_minutes_and_what_was_due_comes_at_its_time() -> 
         began, wall, rang = ground.passed, ground.clock.timestamp(), list[tuple[float, float]]()
         ground.later(36000.0, lambda: rang.append((ground.passed, ground.clock.timestamp())))
         before = story.run.watchdog.writes
-        await pass_time(story, Calm(story.world, lambda: True), 86400.0)
+        await pass_time(story, QuietTime(story.world, lambda: True), 86400.0)
         assert ground.skipped > 80000.0
         assert rang == [(pytest.approx(began + 36000.0), pytest.approx(wall + 36000.0))]
         assert story.run.watchdog.writes == before
@@ -38,7 +38,7 @@ async def test_a_calm_day_takes_minutes_and_what_was_due_comes_at_its_time() -> 
 async def test_nothing_is_passed_over_while_the_desired_state_is_not_reached() -> None:
     with Story(managers(), hot(3)).told() as story:
         await story.begin()
-        calm = Calm(story.world, lambda: True)
+        calm = QuietTime(story.world, lambda: True)
         story.edit(version="9.9.9", pools=[managers(), hot(3)])
         await pass_time(story, calm, 1800.0)
         assert not story.world.ground.skipped
@@ -48,7 +48,7 @@ async def test_nothing_is_passed_over_while_the_desired_state_is_not_reached() -
 async def test_nothing_is_passed_over_while_requests_fail() -> None:
     with Story(managers(), hot(3)).told() as story:
         await story.begin()
-        await pass_time(story, Calm(story.world, lambda: False), 1800.0)
+        await pass_time(story, QuietTime(story.world, lambda: False), 1800.0)
         assert not story.world.ground.skipped
 
 

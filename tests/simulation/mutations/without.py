@@ -198,7 +198,9 @@ def scale_in_template(patch: pytest.MonkeyPatch) -> None:
 
 
 def all_at_once(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(facts, "creation_versions", lambda obs, *_: {pool.name: obs.desired.version for pool in obs.desired.pools})
+    patch.setattr(
+        facts, "creation_versions", lambda obs, *_: {pool.name: obs.desired.version for pool in obs.desired.pools}
+    )
 
 
 def budget_of_each(patch: pytest.MonkeyPatch) -> None:

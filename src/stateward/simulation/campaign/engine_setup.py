@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from stateward.api.values.base import Json
-from stateward.simulation.faults.faults import FAULTS, WEATHER, Fault, Weather
+from stateward.simulation.faults.faults import FAULTS, WEATHER, Fault, LastingFault
 from stateward.simulation.people.edits import Edit
 from stateward.simulation.people.profiles import PROFILES, Profile, pools_of
 from stateward.simulation.people.user import CHOICE, User
@@ -18,7 +18,7 @@ from stateward.simulation.world.operators import Process
 from stateward.simulation.world.world import RIGID, Layout, World
 
 
-class Scene(Protocol):
+class EngineSetup(Protocol):
     """One engine's part of a run."""
 
     @property
@@ -32,7 +32,7 @@ class Scene(Protocol):
         ...
 
     @property
-    def weather(self) -> Sequence[Weather]:
+    def weather(self) -> Sequence[LastingFault]:
         """What may be so for a whole run."""
         ...
 
@@ -72,7 +72,7 @@ class Scene(Protocol):
 
 
 @dataclass(frozen=True)
-class SearchScene:
+class SearchSetup:
     """Runs with OpenSearch or Elasticsearch."""
 
     product: Product
@@ -84,7 +84,7 @@ class SearchScene:
         Layout(where=""),
     )
     faults: Sequence[Fault] = FAULTS
-    weather: Sequence[Weather] = WEATHER
+    weather: Sequence[LastingFault] = WEATHER
     profiles: Sequence[Profile] = PROFILES
     edits: Sequence[Edit] = CHOICE
 

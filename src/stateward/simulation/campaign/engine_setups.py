@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from stateward.simulation.campaign.engine_setup import Scene, SearchScene
-from stateward.simulation.campaign.foundationdb_setup import FoundationScene
+from stateward.simulation.campaign.engine_setup import EngineSetup, SearchSetup
+from stateward.simulation.campaign.foundationdb_setup import FoundationSetup
 from stateward.simulation.world.engine_products import PRODUCTS
 
 FOUNDATIONDB = "foundationdb"
 
-SCENES: Mapping[str, Scene] = {
-    **{name: SearchScene(product) for name, product in PRODUCTS.items()},
-    FOUNDATIONDB: FoundationScene(),
+SCENES: Mapping[str, EngineSetup] = {
+    **{name: SearchSetup(product) for name, product in PRODUCTS.items()},
+    FOUNDATIONDB: FoundationSetup(),
 }
 ENGINES = tuple(SCENES)

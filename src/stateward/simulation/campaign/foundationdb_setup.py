@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from stateward.api.values.base import Json
 from stateward.operator.objects.kinds import FOUNDATIONDB
 from stateward.simulation.faults import foundationdb_accidents
-from stateward.simulation.faults.faults import FAULTS, WEATHER, Fault, Weather
+from stateward.simulation.faults.faults import FAULTS, WEATHER, Fault, LastingFault
 from stateward.simulation.people.edits import Edit
 from stateward.simulation.people.foundationdb_edits import ABSENT, BROKEN, CHOICE, VERSIONS, pool_of
 from stateward.simulation.people.foundationdb_user import FoundationUser
@@ -100,7 +100,7 @@ FOUNDATION_PROFILES = (
 
 
 @dataclass(frozen=True)
-class FoundationScene:
+class FoundationSetup:
     """Runs with FoundationDB."""
 
     layouts: Sequence[Layout] = (
@@ -109,7 +109,7 @@ class FoundationScene:
         Layout(zones=3, nodes_per_zone=4, capacity=4, where="node"),
     )
     faults: Sequence[Fault] = FOUNDATION_FAULTS
-    weather: Sequence[Weather] = FOUNDATION_WEATHER
+    weather: Sequence[LastingFault] = FOUNDATION_WEATHER
     profiles: Sequence[Profile] = FOUNDATION_PROFILES
     edits: Sequence[Edit] = CHOICE
 

@@ -18,7 +18,7 @@ LEAD = 60.0
 """Seconds that are lived through before the next event."""
 
 
-class Calm:
+class QuietTime:
     """Detects quiet time in a world; `fair` says whether requests fail now."""
 
     def __init__(self, world: World, fair: Callable[[], bool]) -> None:

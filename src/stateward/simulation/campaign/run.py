@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from stateward.api.values.base import Json
 from stateward.simulation.campaign.engine_setups import SCENES
-from stateward.simulation.campaign.quiet_hours import Calm
-from stateward.simulation.faults.faults import Stage, Swarm
+from stateward.simulation.campaign.quiet_hours import QuietTime
+from stateward.simulation.faults.faults import FaultTargets, Swarm
 from stateward.simulation.people.profiles import Profile, profile_of
 from stateward.simulation.properties.invariants import Violation, Watchdog
 from stateward.simulation.timing.bounds import GRACE, STEPS, Bounds, Exhausted, Interrupted, interrupted_after
@@ -125,7 +125,7 @@ class Run:
         often = () if profile is None else profile.edits
         self.user = self.scene.user(self.world, deepcopy(plan.spec) if plan.spec else spec, often)
         self.user.wrong = lambda text: self._violated("edit", text)
-        stage = Stage(self.world, self.processes, self.user, self.world.ground.stream("faults"))
+        stage = FaultTargets(self.world, self.processes, self.user, self.world.ground.stream("faults"))
         self.swarm = Swarm(stage, (self.scene.faults, self.scene.weather), plan.only, plan.slower, profile)
         self.calm_start = first_said(plan.calm_start, profile and profile.calm_start, chance.random() < 0.6)
 
@@ -170,7 +170,7 @@ class Run:
         if self.plan.slower <= 1.0:
             await asyncio.sleep(seconds)
             return
-        ground, calm = self.world.ground, Calm(self.world, lambda: self.swarm.fair)
+        ground, calm = self.world.ground, QuietTime(self.world, lambda: self.swarm.fair)
         end = ground.passed + seconds
         while ground.passed < end:
             await asyncio.sleep(min(30.0, max(1.0, end - ground.passed)))

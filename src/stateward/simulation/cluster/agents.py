@@ -12,7 +12,7 @@ from stateward.agent.process.phase import Phase
 from stateward.api.values import names
 from stateward.planning.model.process import Process as Said
 from stateward.planning.model.process import ProcessState
-from stateward.simulation.cluster.ground import Ground
+from stateward.simulation.cluster.ground import SimulationBase
 from stateward.simulation.cluster.process import Container, Launcher, Process
 
 PATIENCE = 300.0
@@ -152,7 +152,7 @@ class Agent:
 class Agents:
     """Starts what runs in containers: an agent where the pod has one, or else the database itself."""
 
-    def __init__(self, ground: Ground, inner: Launcher) -> None:
+    def __init__(self, ground: SimulationBase, inner: Launcher) -> None:
         self.ground = ground
         self.inner = inner
         self.kept: dict[str, Files] = {}

@@ -14,7 +14,7 @@ KEPT = 1000
 """Timers that are kept before those that have rung are forgotten."""
 
 
-class Ground:
+class SimulationBase:
     """The base of one world. `chance` belongs to the world; clients and faults have streams of their own."""
 
     def __init__(self, seed: int, loop: asyncio.AbstractEventLoop) -> None:

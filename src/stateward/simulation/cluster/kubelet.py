@@ -8,8 +8,8 @@ from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Event, Stored
-from stateward.simulation.cluster.ground import Ground
-from stateward.simulation.cluster.mounts import Habits, Mounts, Run
+from stateward.simulation.cluster.ground import SimulationBase
+from stateward.simulation.cluster.mounts import Mounts, NodeDelays, Run
 from stateward.simulation.cluster.process import Container, Launcher
 from stateward.simulation.cluster.scheduler import CLAIMS, PODS, ZONE, claim_names
 
@@ -20,8 +20,8 @@ BACKOFF = (10.0, 300.0)
 class Kubelets:
     """The kubelets of all nodes."""
 
-    def __init__(self, ground: Ground, launcher: Launcher) -> None:
-        self.habits = Habits()
+    def __init__(self, ground: SimulationBase, launcher: Launcher) -> None:
+        self.habits = NodeDelays()
         self.cut_off: set[str] = set()
         self.powerless: set[str] = set()
         self.runs: dict[str, Run] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Stored
-from stateward.simulation.cluster.ground import Ground
+from stateward.simulation.cluster.ground import SimulationBase
 from stateward.simulation.cluster.process import Process
 from stateward.simulation.cluster.scheduler import CLAIMS, PODS, claim_names
 
@@ -33,7 +33,7 @@ class Run:
 
 
 @dataclass(slots=True)
-class Habits:
+class NodeDelays:
     """How nodes behave; times in seconds, as ranges."""
 
     pull: tuple[float, float] = (1.0, 6.0)
@@ -50,7 +50,7 @@ class Habits:
 class Mounts:
     """The volumes of pods; `habits` says how late they are at present, `up` whether a pod's node hears anything."""
 
-    def __init__(self, ground: Ground, habits: Callable[[], Habits], up: Callable[[Run], bool]) -> None:
+    def __init__(self, ground: SimulationBase, habits: Callable[[], NodeDelays], up: Callable[[Run], bool]) -> None:
         self._ground = ground
         self._store = ground.store
         self._habits = habits

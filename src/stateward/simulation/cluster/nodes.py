@@ -5,7 +5,7 @@ from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Stored
-from stateward.simulation.cluster.ground import Ground
+from stateward.simulation.cluster.ground import SimulationBase
 from stateward.simulation.cluster.kubelet import Kubelets
 from stateward.simulation.cluster.scheduler import NODES, PODS, ZONE
 
@@ -21,7 +21,7 @@ TOLERATION = 300.0
 class Nodes:
     """All nodes of a world."""
 
-    def __init__(self, ground: Ground, kubelets: Kubelets) -> None:
+    def __init__(self, ground: SimulationBase, kubelets: Kubelets) -> None:
         self._ground = ground
         self._store = ground.store
         self._kubelets = kubelets

@@ -8,7 +8,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.selectors import selector_matches
 from stateward.simulation.apiserver.store import Event, Stored
-from stateward.simulation.cluster.ground import Ground
+from stateward.simulation.cluster.ground import SimulationBase
 
 PODS, NODES, CLAIMS = "/pods", "/nodes", "/persistentvolumeclaims"
 CLASSES = "storage.k8s.io/storageclasses"
@@ -22,7 +22,7 @@ PATIENCE = 20.0
 class Scheduler:
     """Gives every pod a node; `capacity` is how many pods fit on one."""
 
-    def __init__(self, ground: Ground, capacity: int = 8) -> None:
+    def __init__(self, ground: SimulationBase, capacity: int = 8) -> None:
         self.capacity = capacity
         self._ground = ground
         self._store = ground.store

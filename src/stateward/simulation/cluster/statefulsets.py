@@ -9,7 +9,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, part
 from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.cluster.budgets import ready
-from stateward.simulation.cluster.ground import Ground
+from stateward.simulation.cluster.ground import SimulationBase
 
 SETS = "apps/statefulsets"
 PODS = "/pods"
@@ -18,7 +18,7 @@ PODS = "/pods"
 class StatefulSets:
     """Follows sets and their pods; `lag` is how long in seconds it takes to see a change, as a range."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: SimulationBase) -> None:
         self.lag = (0.02, 0.3)
         self._ground = ground
         self._store = ground.store

@@ -8,7 +8,7 @@ from stateward.simulation.apiserver import deletion
 from stateward.simulation.apiserver.admission import CLAIM_PROTECTION
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Event, Stored
-from stateward.simulation.cluster.ground import Ground
+from stateward.simulation.cluster.ground import SimulationBase
 from stateward.simulation.cluster.scheduler import CLAIMS, CLASSES, NODES, PODS, ZONE, claim_names
 
 VOLUMES = "/persistentvolumes"
@@ -18,7 +18,7 @@ DEFAULT = "storageclass.kubernetes.io/is-default-class"
 class Volumes:
     """Provisions, grows, protects and reclaims; `lost` is called with the UID of each claim whose data is gone."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: SimulationBase) -> None:
         self.lost: Callable[[str], None] = lambda _: None
         self.grow_seconds = (2.0, 30.0)
         self._ground = ground

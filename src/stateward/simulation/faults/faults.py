@@ -18,7 +18,7 @@ from stateward.simulation.world.world import World
 
 
 @dataclass(slots=True)
-class Stage:
+class FaultTargets:
     """Everything that faults can get at."""
 
     world: World
@@ -40,7 +40,7 @@ class Fault(Struct, frozen=True):
     """Something that strikes again and again; `gap` is the range, in seconds, from which its mean pause is drawn."""
 
     name: str
-    strike: Callable[[Stage], None]
+    strike: Callable[[FaultTargets], None]
     gap: tuple[float, float]
     likelihood: float = 0.35
     """How likely it is switched on in a run."""
@@ -48,11 +48,11 @@ class Fault(Struct, frozen=True):
     """The least mean pause on ordinary days, in seconds, of what a storm has often because it can seldom strike."""
 
 
-class Weather(Struct, frozen=True):
+class LastingFault(Struct, frozen=True):
     """Something that is so for the whole run."""
 
     name: str
-    begin: Callable[[Stage], None]
+    begin: Callable[[FaultTargets], None]
     likelihood: float = 0.3
 
 
@@ -85,24 +85,24 @@ FAULTS = (
 )
 
 WEATHER = (
-    Weather("API errors", lasting_faults.api_errors),
-    Weather("API answers lost", lasting_faults.api_lost),
-    Weather("API slow", lasting_faults.api_slow, 0.15),
-    Weather("watches behind", lasting_faults.lag),
-    Weather("watches break", lasting_faults.streams),
-    Weather("stale state at the start of a watch", lasting_faults.stale, 0.2),
-    Weather("engine errors", lasting_faults.engine_errors),
-    Weather("engine answers lost", lasting_faults.engine_lost),
-    Weather("engine slow", lasting_faults.engine_slow, 0.15),
-    Weather("engine answers garbled", lasting_faults.engine_garbled, 0.2),
-    Weather("operator killed after writes", lasting_faults.killed_after_writes),
-    Weather("operator killed after engine calls", lasting_faults.killed_after_calls),
-    Weather("StatefulSet controller slow", lasting_faults.slow_sets),
-    Weather("Secrets late in new pods", lasting_faults.late_config, 0.2),
-    Weather("files late in running pods", lasting_faults.late_files),
-    Weather("slow start", lasting_faults.slow_start),
-    Weather("copies move slowly", lasting_faults.slow_copies, 0.2),
-    Weather("nodes almost full", lasting_faults.nearly_full, 0.1),
+    LastingFault("API errors", lasting_faults.api_errors),
+    LastingFault("API answers lost", lasting_faults.api_lost),
+    LastingFault("API slow", lasting_faults.api_slow, 0.15),
+    LastingFault("watches behind", lasting_faults.lag),
+    LastingFault("watches break", lasting_faults.streams),
+    LastingFault("stale state at the start of a watch", lasting_faults.stale, 0.2),
+    LastingFault("engine errors", lasting_faults.engine_errors),
+    LastingFault("engine answers lost", lasting_faults.engine_lost),
+    LastingFault("engine slow", lasting_faults.engine_slow, 0.15),
+    LastingFault("engine answers garbled", lasting_faults.engine_garbled, 0.2),
+    LastingFault("operator killed after writes", lasting_faults.killed_after_writes),
+    LastingFault("operator killed after engine calls", lasting_faults.killed_after_calls),
+    LastingFault("StatefulSet controller slow", lasting_faults.slow_sets),
+    LastingFault("Secrets late in new pods", lasting_faults.late_config, 0.2),
+    LastingFault("files late in running pods", lasting_faults.late_files),
+    LastingFault("slow start", lasting_faults.slow_start),
+    LastingFault("copies move slowly", lasting_faults.slow_copies, 0.2),
+    LastingFault("nodes almost full", lasting_faults.nearly_full, 0.1),
 )
 
 SPELL = (300.0, 3600.0)
@@ -116,8 +116,8 @@ class Swarm:
 
     def __init__(
         self,
-        stage: Stage,
-        bad: tuple[Sequence[Fault], Sequence[Weather]] = (FAULTS, WEATHER),
+        stage: FaultTargets,
+        bad: tuple[Sequence[Fault], Sequence[LastingFault]] = (FAULTS, WEATHER),
         only: frozenset[str] | None = None,
         slower: float = 1.0,
         profile: Profile | None = None,
@@ -162,17 +162,17 @@ class Swarm:
         self.stage.undo.clear()
         lasting_faults.clear(self.stage)
 
-    def _begin(self, weather_: Weather) -> None:
+    def _begin(self, weather_: LastingFault) -> None:
         self._spells += 1
         self.stage.world.ground.count(f"weather: {weather_.name}")
         self.stage.world.ground.tell(f"from now on: {weather_.name}")
         weather_.begin(self.stage)
 
-    def _plan_spell(self, weather_: Weather) -> None:
+    def _plan_spell(self, weather_: LastingFault) -> None:
         pause = self.stage.chance.expovariate(1.0 / (self._slower * SPELL_GAP))
         self.stage.world.ground.later(pause, self._spell, weather_)
 
-    def _spell(self, weather_: Weather) -> None:
+    def _spell(self, weather_: LastingFault) -> None:
         if not self._active:
             return
         self._begin(weather_)

@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING
 
 from stateward.simulation.apiserver.network import Rates as ApiRates
-from stateward.simulation.cluster.mounts import Habits as KubeletHabits
+from stateward.simulation.cluster.mounts import NodeDelays as KubeletHabits
 from stateward.simulation.opensearch.databases import Habits as DatabaseHabits
 from stateward.simulation.opensearch.http import Rates as EngineRates
-from stateward.simulation.world.foundationdb_pods import Habits as FoundationHabits
+from stateward.simulation.world.foundationdb_pods import PodDelays as FoundationHabits
 
 if TYPE_CHECKING:
-    from stateward.simulation.faults.faults import Stage
+    from stateward.simulation.faults.faults import FaultTargets
     from stateward.simulation.world.operators import Process
 
 KINDS = (
@@ -21,15 +21,15 @@ KINDS = (
 )
 
 
-def clear(stage: "Stage") -> None:
+def clear(targets: "FaultTargets") -> None:
     """End all lasting faults."""
-    for process in stage.processes:
+    for process in targets.processes:
         _reset(process.api_rates, ApiRates())
         _reset(process.engine_rates, EngineRates())
         process.lags.clear()
         process.wrote = lambda _verb, _kind: None
         process.told = lambda _: None
-    world = stage.world
+    world = targets.world
     world.sets.lag = (0.02, 0.3)
     world.scheduler.capacity = world.layout.capacity
     missing, broken = world.kubelets.habits.missing, world.databases.habits.broken
@@ -43,123 +43,123 @@ def _reset(rates: ApiRates | EngineRates, calm: ApiRates | EngineRates) -> None:
         setattr(rates, name, getattr(calm, name))
 
 
-def api_errors(stage: "Stage") -> None:
+def api_errors(targets: "FaultTargets") -> None:
     """Let some requests to the API server fail."""
-    for process in stage.processes:
-        process.api_rates.error = stage.chance.uniform(0.01, 0.2)
+    for process in targets.processes:
+        process.api_rates.error = targets.chance.uniform(0.01, 0.2)
 
 
-def api_lost(stage: "Stage") -> None:
+def api_lost(targets: "FaultTargets") -> None:
     """Perform some writes without an answer."""
-    for process in stage.processes:
-        process.api_rates.lost = stage.chance.uniform(0.01, 0.15)
+    for process in targets.processes:
+        process.api_rates.lost = targets.chance.uniform(0.01, 0.15)
 
 
-def api_slow(stage: "Stage") -> None:
+def api_slow(targets: "FaultTargets") -> None:
     """Let some requests take up to a minute."""
-    for process in stage.processes:
-        process.api_rates.slow = stage.chance.uniform(0.01, 0.05)
+    for process in targets.processes:
+        process.api_rates.slow = targets.chance.uniform(0.01, 0.05)
 
 
-def lag(stage: "Stage") -> None:
+def lag(targets: "FaultTargets") -> None:
     """Let watches be behind, some kinds more than others: what the operator sees was never true at one time."""
-    for process in stage.processes:
-        process.api_rates.lag = stage.chance.uniform(0.0, 3.0)
-        for kind in (*KINDS, stage.world.clusters):
-            if stage.chance.random() < 0.5:
-                process.lags[kind] = stage.chance.uniform(0.0, 30.0)
+    for process in targets.processes:
+        process.api_rates.lag = targets.chance.uniform(0.0, 3.0)
+        for kind in (*KINDS, targets.world.clusters):
+            if targets.chance.random() < 0.5:
+                process.lags[kind] = targets.chance.uniform(0.0, 30.0)
 
 
-def streams(stage: "Stage") -> None:
+def streams(targets: "FaultTargets") -> None:
     """Break watches all the time."""
-    for process in stage.processes:
-        process.api_rates.stream = (5.0, stage.chance.uniform(20.0, 200.0))
+    for process in targets.processes:
+        process.api_rates.stream = (5.0, targets.chance.uniform(20.0, 200.0))
 
 
-def stale(stage: "Stage") -> None:
+def stale(targets: "FaultTargets") -> None:
     """Let a new watch begin with an old state."""
-    for process in stage.processes:
-        process.api_rates.stale = stage.chance.randint(5, 200)
+    for process in targets.processes:
+        process.api_rates.stale = targets.chance.randint(5, 200)
 
 
-def engine_errors(stage: "Stage") -> None:
+def engine_errors(targets: "FaultTargets") -> None:
     """Let some requests to the database fail."""
-    for process in stage.processes:
-        process.engine_rates.error = stage.chance.uniform(0.01, 0.15)
+    for process in targets.processes:
+        process.engine_rates.error = targets.chance.uniform(0.01, 0.15)
 
 
-def engine_lost(stage: "Stage") -> None:
+def engine_lost(targets: "FaultTargets") -> None:
     """Perform some commands to the database without an answer."""
-    for process in stage.processes:
-        process.engine_rates.lost = stage.chance.uniform(0.01, 0.1)
+    for process in targets.processes:
+        process.engine_rates.lost = targets.chance.uniform(0.01, 0.1)
 
 
-def engine_slow(stage: "Stage") -> None:
+def engine_slow(targets: "FaultTargets") -> None:
     """Let some requests to the database hang."""
-    for process in stage.processes:
-        process.engine_rates.slow = stage.chance.uniform(0.01, 0.05)
+    for process in targets.processes:
+        process.engine_rates.slow = targets.chance.uniform(0.01, 0.05)
 
 
-def engine_garbled(stage: "Stage") -> None:
+def engine_garbled(targets: "FaultTargets") -> None:
     """Cut some answers of the database short."""
-    for process in stage.processes:
-        process.engine_rates.garbled = stage.chance.uniform(0.01, 0.05)
+    for process in targets.processes:
+        process.engine_rates.garbled = targets.chance.uniform(0.01, 0.05)
 
 
-def killed_after_writes(stage: "Stage") -> None:
+def killed_after_writes(targets: "FaultTargets") -> None:
     """Kill the operator right after some of its writes, before it receives the answer."""
-    rate = stage.chance.uniform(0.005, 0.05)
-    for process in stage.processes:
+    rate = targets.chance.uniform(0.005, 0.05)
+    for process in targets.processes:
 
         def wrote(_verb: str, kind: str, process: "Process" = process) -> None:
-            if not kind.startswith(("events", "coordination")) and stage.chance.random() < rate:
-                stage.world.ground.count("operator killed after a write")
+            if not kind.startswith(("events", "coordination")) and targets.chance.random() < rate:
+                targets.world.ground.count("operator killed after a write")
                 process.kill()
 
         process.wrote = wrote
 
 
-def killed_after_calls(stage: "Stage") -> None:
+def killed_after_calls(targets: "FaultTargets") -> None:
     """Kill the operator right after some of its calls to the database."""
-    rate = stage.chance.uniform(0.01, 0.2)
-    for process in stage.processes:
+    rate = targets.chance.uniform(0.01, 0.2)
+    for process in targets.processes:
 
         def told(_: str, process: "Process" = process) -> None:
-            if stage.chance.random() < rate:
-                stage.world.ground.count("operator killed after an engine call")
+            if targets.chance.random() < rate:
+                targets.world.ground.count("operator killed after an engine call")
                 process.kill()
 
         process.told = told
 
 
-def slow_sets(stage: "Stage") -> None:
+def slow_sets(targets: "FaultTargets") -> None:
     """Keep the StatefulSet controller busy with others."""
-    stage.world.sets.lag = (0.5, stage.chance.uniform(2.0, 30.0))
+    targets.world.sets.lag = (0.5, targets.chance.uniform(2.0, 30.0))
 
 
-def late_config(stage: "Stage") -> None:
+def late_config(targets: "FaultTargets") -> None:
     """Give a new pod a Secret from before its last change."""
-    stage.world.kubelets.habits.config = stage.chance.uniform(5.0, 120.0)
+    targets.world.kubelets.habits.config = targets.chance.uniform(5.0, 120.0)
 
 
-def late_files(stage: "Stage") -> None:
+def late_files(targets: "FaultTargets") -> None:
     """Show changed files to running pods minutes later."""
-    stage.world.kubelets.habits.files = (10.0, stage.chance.uniform(20.0, 150.0))
+    targets.world.kubelets.habits.files = (10.0, targets.chance.uniform(20.0, 150.0))
 
 
-def slow_start(stage: "Stage") -> None:
+def slow_start(targets: "FaultTargets") -> None:
     """Let the database take minutes to start, and images minutes to come."""
-    boot = (10.0, stage.chance.uniform(30.0, 300.0))
-    stage.world.databases.habits.boot = stage.world.foundations.habits.boot = boot
-    stage.world.kubelets.habits.pull = (1.0, stage.chance.uniform(10.0, 120.0))
+    boot = (10.0, targets.chance.uniform(30.0, 300.0))
+    targets.world.databases.habits.boot = targets.world.foundations.habits.boot = boot
+    targets.world.kubelets.habits.pull = (1.0, targets.chance.uniform(10.0, 120.0))
 
 
-def nearly_full(stage: "Stage") -> None:
+def nearly_full(targets: "FaultTargets") -> None:
     """Leave no more room on the nodes than the initial cluster needs."""
-    nodes, wanted = len(stage.world.nodes.names), sum(pool["replicas"] for pool in stage.user.spec["pools"])
-    stage.world.scheduler.capacity = -(-wanted // nodes)
+    nodes, wanted = len(targets.world.nodes.names), sum(pool["replicas"] for pool in targets.user.spec["pools"])
+    targets.world.scheduler.capacity = -(-wanted // nodes)
 
 
-def slow_copies(stage: "Stage") -> None:
+def slow_copies(targets: "FaultTargets") -> None:
     """Move data as slowly as on disks that others use too."""
-    stage.world.databases.habits.throughput = stage.chance.uniform(0.5, 4.0) * 2**20
+    targets.world.databases.habits.throughput = targets.chance.uniform(0.5, 4.0) * 2**20

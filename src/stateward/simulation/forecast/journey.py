@@ -5,7 +5,7 @@ from msgspec import Struct
 from stateward.planning.model.observation import Observation
 from stateward.planning.plan import Plan, plan
 from stateward.simulation.forecast.pace import Pace
-from stateward.simulation.forecast.world import Happening, TimedWorld
+from stateward.simulation.forecast.world import Event, TimedWorld
 
 STEP = 1.0
 """Seconds from one look to the next while the operator has something to do."""
@@ -15,7 +15,7 @@ IDLE = 40
 """Looks without an action after which nothing more will happen."""
 
 
-class Leg(Struct, frozen=True):
+class PlannedStep(Struct, frozen=True):
     """A plan with actions, what it was made from, and when."""
 
     at: float
@@ -27,8 +27,8 @@ class Journey(Struct, frozen=True):
     """The plans in their order, what ended when, and the last plan, after which nothing happens."""
 
     began: float
-    legs: tuple[Leg, ...]
-    log: tuple[Happening, ...]
+    legs: tuple[PlannedStep, ...]
+    log: tuple[Event, ...]
     end: Observation
     last: Plan
     arrived: float
@@ -38,7 +38,7 @@ class Journey(Struct, frozen=True):
 def travel(start: Observation, now: float, pace: Pace | None = None) -> Journey:
     """Return the way from an observation to where its cluster comes to rest: as it should be, or stuck."""
     pace = pace or Pace()
-    world, legs = TimedWorld(start, now, pace), list[Leg]()
+    world, legs = TimedWorld(start, now, pace), list[PlannedStep]()
     idle, most = 0, IDLE * 2 + 100 * (len(start.members) + sum(pool.replicas for pool in start.desired.pools))
     for _ in range(most):
         seen = world.observation()
@@ -50,7 +50,7 @@ def travel(start: Observation, now: float, pace: Pace | None = None) -> Journey:
         for action in made.actions:
             world.take(action)
         if made.actions:
-            legs.append(Leg(world.agenda.now, seen, made))
+            legs.append(PlannedStep(world.agenda.now, seen, made))
         idle = 0 if made.actions or not world.agenda.empty else idle + 1
         proceed(world, pace, acted=bool(made.actions))
     else:

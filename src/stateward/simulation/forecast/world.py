@@ -32,7 +32,7 @@ from stateward.simulation.forecast.pace import Pace
 from stateward.simulation.forecast.processes import Processes
 
 
-class Happening(Struct, frozen=True):
+class Event(Struct, frozen=True):
     """Something that ended: `joined`, `gone`, `grown`, `emptied` of a member, or `whole` of the database."""
 
     at: float
@@ -47,7 +47,7 @@ class TimedWorld:
         self.agenda = Agenda(now)
         self.news = False
         """Whether something has happened that the operator would look at."""
-        self.log: list[Happening] = []
+        self.log: list[Event] = []
         self._pace, self._obs = pace, start
         database = self._database = start.database if isinstance(start.database, Database) else None
         self._waiting: set[str] = set()
@@ -162,7 +162,7 @@ class TimedWorld:
     def happened(self, what: str, member: str = "") -> None:
         """Write down what came to its end."""
         self.news = True
-        self.log.append(Happening(self.agenda.now, what, member))
+        self.log.append(Event(self.agenda.now, what, member))
 
     # The database.
 

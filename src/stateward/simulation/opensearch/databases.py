@@ -7,7 +7,7 @@ from typing import NamedTuple
 from stateward.simulation.apiserver.documents import part
 from stateward.simulation.apiserver.selectors import selector_matches
 from stateward.simulation.cluster.budgets import ready
-from stateward.simulation.cluster.ground import Ground
+from stateward.simulation.cluster.ground import SimulationBase
 from stateward.simulation.cluster.process import Container
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.node import Node, Stage
@@ -44,7 +44,7 @@ class Damage:
 class Databases:
     """Starts database processes, keeps their disks, and tells what was lost."""
 
-    def __init__(self, ground: Ground, default_roles: Iterable[str] = ()) -> None:
+    def __init__(self, ground: SimulationBase, default_roles: Iterable[str] = ()) -> None:
         self.ground = ground
         self.default_roles = tuple(sorted(default_roles))
         """Roles of a node that was not told any."""

@@ -13,7 +13,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.cluster.budgets import ready
-from stateward.simulation.properties.operator_knowledge import Look
+from stateward.simulation.properties.operator_knowledge import DatabaseKnowledge
 from stateward.simulation.world.world import World
 
 SETS, PODS, CLAIMS = "apps/statefulsets", "/pods", "/persistentvolumeclaims"
@@ -28,7 +28,7 @@ class Departure:
     cluster: Key
     read_at: float
     """When it read from the API server."""
-    look: Look | None
+    look: DatabaseKnowledge | None
     """The database as the operator read it last, if ever."""
     spec: Doc
     served: Collection[str]

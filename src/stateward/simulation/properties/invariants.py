@@ -21,9 +21,9 @@ from stateward.simulation.foundationdb.ensemble import Ensemble
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.properties.departures import Departure, judge
 from stateward.simulation.properties.operator_knowledge import (
-    Look,
-    look_at,
-    look_at_processes,
+    DatabaseKnowledge,
+    known_database,
+    known_processes,
     meant,
     restarts_together,
 )
@@ -65,7 +65,7 @@ class Watchdog:
         self.disruptions: list[tuple[float, str]] = []
         self._world = world
         self._store = world.store
-        self._looks: dict[str, Look] = {}
+        self._looks: dict[str, DatabaseKnowledge] = {}
         self._rounds: dict[Key, Round] = {}
         self._served: dict[str, float] = {}
         """Since when the member of a StatefulSet, by UID, has served for the first time."""
@@ -80,13 +80,13 @@ class Watchdog:
         if last is not None and last.version == cluster.version:
             self._looks[cluster.name] = structs.replace(last, at=now)
             return
-        self._looks[cluster.name] = look_at(cluster, now)
+        self._looks[cluster.name] = known_database(cluster, now)
 
     def saw(self, ensemble: Ensemble) -> None:
         """Note that the operator was given the status of a database of FoundationDB."""
         name = f"{NAMESPACE}.{NAME}"
         last = self._looks.get(name)
-        found = look_at_processes(ensemble, self._world.now, last.seen if last is not None else frozenset())
+        found = known_processes(ensemble, self._world.now, last.seen if last is not None else frozenset())
         if found is not None:
             self._looks[name] = found
 
@@ -201,7 +201,7 @@ class Watchdog:
         if suffix:
             self._world.ground.tell(f"  pod {pod.key.name}, {suffix}")
 
-    def _judge(self, member: str, down: frozenset[str], look: Look, spec: Doc) -> None:
+    def _judge(self, member: str, down: frozenset[str], look: DatabaseKnowledge, spec: Doc) -> None:
         total = sum(pool["replicas"] for pool in spec["pools"])
         update = part(spec, "update")
         budget = max_unavailable(update.get("maxUnavailable", 1), total)
@@ -253,7 +253,7 @@ class Watchdog:
     def _resource(self, key: Key, at: float) -> Stored | None:
         return self._store.past(self._world.clusters, key, at) or self._store.get(self._world.clusters, key)
 
-    def _down(self, key: Key, look: Look, at: float) -> frozenset[str]:
+    def _down(self, key: Key, look: DatabaseKnowledge, at: float) -> frozenset[str]:
         """Return the members that were in the database once, should run, and could be known not to serve."""
         found: set[str] = set()
         for workload in self._store.all(SETS):

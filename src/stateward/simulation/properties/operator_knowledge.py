@@ -13,7 +13,7 @@ from stateward.simulation.foundationdb.status import bearable
 from stateward.simulation.opensearch.cluster import Cluster
 
 
-class Look(Struct, frozen=True):
+class DatabaseKnowledge(Struct, frozen=True):
     """The database as the operator last saw it."""
 
     at: float
@@ -37,10 +37,10 @@ class Look(Struct, frozen=True):
     """How many more failures lose nothing, if the database reports that instead of its copies."""
 
 
-def look_at(cluster: Cluster, at: float) -> Look:
+def known_database(cluster: Cluster, at: float) -> DatabaseKnowledge:
     """Return what a read of a database shows at a time."""
     name = {identifier: node.name for identifier, node in cluster.nodes.items()}
-    return Look(
+    return DatabaseKnowledge(
         at=at,
         version=cluster.version,
         nodes=frozenset(name.values()),
@@ -64,7 +64,7 @@ def look_at(cluster: Cluster, at: float) -> Look:
     )
 
 
-def look_at_processes(ensemble: Ensemble, at: float, seen: frozenset[str]) -> Look | None:
+def known_processes(ensemble: Ensemble, at: float, seen: frozenset[str]) -> DatabaseKnowledge | None:
     """Return what a status of FoundationDB shows, None of one that was never created; `seen` were in it before.
 
     It names no copies: the number of members that it can lose is its own report.
@@ -75,7 +75,7 @@ def look_at_processes(ensemble: Ensemble, at: float, seen: frozenset[str]) -> Lo
     live, nobody = ensemble.cluster.live(ensemble.clock()), frozenset[str]()
     there = frozenset(worker.locality["instance_id"] for worker in live.values())
     tolerance = bearable(ensemble.cluster.state, live)
-    return Look(at, 0, there, seen | there, nobody, nobody, there, {}, {}, tolerance=tolerance)
+    return DatabaseKnowledge(at, 0, there, seen | there, nobody, nobody, there, {}, {}, tolerance=tolerance)
 
 
 def restarts_together(pod: Stored) -> bool:

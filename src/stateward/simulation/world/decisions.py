@@ -7,13 +7,13 @@ from stateward.api.kinds.status import ClusterStatus
 from stateward.kube.objects.metadata import Key
 from stateward.operator.runtime.metrics import Metrics
 from stateward.planning.plan import Plan
-from stateward.simulation.cluster.ground import Ground
+from stateward.simulation.cluster.ground import SimulationBase
 
 
 class Decisions(Metrics):
     """The metrics of one operator process, with an ear for its plans."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: SimulationBase) -> None:
         super().__init__()
         self._ground = ground
         self._said: dict[Key, frozenset[tuple[str, str]]] = {}

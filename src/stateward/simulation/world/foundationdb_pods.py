@@ -11,7 +11,7 @@ from functools import partial
 
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import part
-from stateward.simulation.cluster.ground import Ground
+from stateward.simulation.cluster.ground import SimulationBase
 from stateward.simulation.cluster.process import Container, Process
 from stateward.simulation.foundationdb.addresses import connection, endpoint
 from stateward.simulation.foundationdb.ensemble import Client, Ensemble
@@ -24,7 +24,7 @@ PORT = 4500
 
 
 @dataclass(slots=True)
-class Habits:
+class PodDelays:
     """How pods behave; times in seconds, as ranges."""
 
     boot: tuple[float, float] = (1.0, 4.0)
@@ -37,9 +37,9 @@ class Habits:
 class FoundationPods:
     """Starts pods, and keeps the databases that they form, by their descriptions."""
 
-    def __init__(self, ground: Ground, damage: Damage) -> None:
+    def __init__(self, ground: SimulationBase, damage: Damage) -> None:
         self.ground = ground
-        self.habits = Habits()
+        self.habits = PodDelays()
         self.databases: dict[str, Ensemble] = {}
         self.pods: dict[Key, FoundationPod] = {}
         """The newest run of each pod."""
@@ -149,7 +149,7 @@ class FoundationPod:
     _database: Ensemble | None = None
 
     @property
-    def ground(self) -> Ground:
+    def ground(self) -> SimulationBase:
         """The base of the world."""
         return self.all.ground
 

@@ -12,7 +12,7 @@ from stateward.simulation.apiserver.deletion import GarbageCollector
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.cluster.agents import Agents
 from stateward.simulation.cluster.budgets import guard
-from stateward.simulation.cluster.ground import Ground
+from stateward.simulation.cluster.ground import SimulationBase
 from stateward.simulation.cluster.kubelet import Kubelets
 from stateward.simulation.cluster.nodes import Nodes
 from stateward.simulation.cluster.process import Launchers
@@ -57,7 +57,7 @@ class World:
         self.kind = kind or product.kind
         self.clusters = f"{self.kind.resource.group}/{self.kind.resource.plural}"
         """The name under which the server keeps the cluster resources."""
-        self.ground = Ground(seed, loop)
+        self.ground = SimulationBase(seed, loop)
         self.store = self.ground.store
         self.server = self.ground.server
         self.bell = Bell(self.store)

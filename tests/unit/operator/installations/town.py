@@ -21,7 +21,7 @@ from stateward.packages.format.reading import read_package
 from stateward.simulation.apiserver.client import Bell, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Event, Stored
-from stateward.simulation.cluster.ground import Ground
+from stateward.simulation.cluster.ground import SimulationBase
 from tests.unit.packages.samples import files
 
 HOME = "prod"
@@ -59,7 +59,7 @@ class Town:
     """One server, one namespace, and whoever looks after installations in it."""
 
     def __init__(self) -> None:
-        self.ground = Ground(1, asyncio.get_running_loop())
+        self.ground = SimulationBase(1, asyncio.get_running_loop())
         self.server = self.ground.server
         self.store = self.ground.store
         self.bell = Bell(self.store)
